@@ -26,6 +26,12 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// What ROS 2 users know by heart, and who does not looks up in a page.
+const ROS_ARGUMENTS: &str = "Behind the options, as in ROS 2:
+  --ros-args  -r FROM:=TO  -r NODE:FROM:=TO  -r __ns:=/NAMESPACE  -r __node:=NAME
+              -p NAME:=VALUE  -p NODE:NAME:=VALUE  --params-file FILE
+              --log-level LEVEL  --enclave NAME";
+
 /// Processes whose control protocols differ do not talk, and say so: here users compare them.
 fn version() -> String {
     format!(
@@ -38,11 +44,14 @@ fn version() -> String {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a graph; Ctrl-C ends it and prints the closing table
+    #[command(after_help = ROS_ARGUMENTS)]
     Run(RunArguments),
     /// Check a graph file, its mapping and its parameters without running anything
+    #[command(after_help = ROS_ARGUMENTS)]
     Check(CheckArguments),
     /// Replay a recording so that every run gives the same outputs, bit by bit, in every mapping;
     /// compare runs and recordings
+    #[command(after_help = ROS_ARGUMENTS)]
     Replay(ReplayArguments),
     /// Draw a graph, or import one from JSON
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

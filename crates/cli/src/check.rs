@@ -1,7 +1,7 @@
 //! `crossdock check`: everything that `run` checks, and nothing started.
 
 use crate::arguments::CheckArguments;
-use crate::load::{Wishes, load};
+use crate::load::{Settings, Wishes, load};
 use crate::output::{self, say};
 use anyhow::{Context, Result};
 use crossdock_device::{Device, Mps};
@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 /// Checks a graph and says in a line that it is in order.
-pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
+pub(crate) fn check(arguments: &CheckArguments, settings: &Settings) -> Result<ExitCode> {
     let without: Option<&[String]> = arguments.replay.then_some(&[]);
-    let wishes = Wishes { input: arguments.input.as_deref(), without, ..Wishes::default() };
+    let (input, settings) = (arguments.input.as_deref(), settings.clone());
+    let wishes = Wishes { input, without, settings, ..Wishes::default() };
     let loaded = load(&arguments.files, &wishes)?;
     crate::run::check_fabrics(&loaded)?;
     let plan = &loaded.plan;

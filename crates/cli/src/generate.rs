@@ -23,7 +23,7 @@ pub(crate) fn generate_files(command: &GenCommand) -> Result<ExitCode> {
 
 fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     let graph = read_graph(&arguments.graph)?;
-    let mapping = read_mapping(&arguments.mapping)?;
+    let mapping = read_mapping(&arguments.mapping)?.in_graph(&graph);
     let fabric = fabric(&mapping, arguments)?;
     let packages = Packages::of_graph(&arguments.package_path, &graph, &arguments.graph)?;
     let definitions = definitions(&arguments.interfaces)?;

@@ -3,29 +3,34 @@
 use crate::arguments::{GraphArguments, GraphCommand, ImportArguments, PictureFormat};
 use crate::files::Violations;
 use crate::live_graph;
-use crate::load::{read_graph, read_mapping};
-use crate::output;
+use crate::load::{read_graph, read_mapping, remapped};
+use crate::output::{self, say};
 use crate::packages::Packages;
 use anyhow::{Result, bail};
-use crossdock_graph::{Graph, ImportOptions, Picture};
+use crossdock_graph::{Graph, ImportOptions, Picture, RosArguments};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Draws or imports.
-pub(crate) fn graph(arguments: &GraphArguments) -> Result<ExitCode> {
+pub(crate) fn graph(arguments: &GraphArguments, ros: &RosArguments) -> Result<ExitCode> {
     match (&arguments.command, &arguments.graph) {
         (Some(GraphCommand::Import(import)), _) => import_json(import)?,
-        (None, Some(graph)) => draw_picture(graph, arguments)?,
+        (None, Some(graph)) => draw_picture(graph, arguments, ros)?,
         (None, None) if arguments.live => live_graph::draw(arguments)?,
         (None, None) => bail!("name a graph file, or `import` and a JSON file"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
+fn draw_picture(file: &Path, arguments: &GraphArguments, ros: &RosArguments) -> Result<()> {
     let graph = read_graph(file)?;
     let mapping = arguments.mapping.as_deref();
-    let mapping = mapping.map(read_mapping).transpose()?;
+    let mapping = mapping.map(read_mapping).transpose()?.map(|it| it.in_graph(&graph));
+    let (graph, renamed, warnings) = remapped(&graph, &mapping.clone().unwrap_or_default(), ros)?;
+    let mapping = mapping.map(|_| renamed);
+    for warning in warnings {
+        say!("warning: {warning}");
+    }
     let output = arguments.output.as_deref();
     if arguments.json {
         let value = serde_json::json!({ "graph": graph, "mapping": mapping });

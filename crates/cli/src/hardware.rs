@@ -33,7 +33,8 @@ pub(crate) struct FabricFiles<'a> {
 }
 
 /// The hardware packages of a graph's nodes: `<package>.hardware.yaml` in `folders`, then beside
-/// the graph file and in the folder `hardware` there. The first of a name wins.
+/// the graph file and in the folder `hardware` there, then at each file that it includes. The first
+/// of a name wins.
 ///
 /// # Errors
 /// A file cannot be read, or what is in it is wrong.
@@ -42,10 +43,13 @@ pub(crate) fn find(
     graph_file: &Path,
     folders: &[PathBuf],
 ) -> Result<Vec<HardwarePackage>> {
-    let beside = graph_file.parent().unwrap_or(Path::new("")).to_owned();
-    let inside = beside.join(HARDWARE_FOLDER);
-    let folders: Vec<&Path> =
-        folders.iter().chain([&beside, &inside]).map(PathBuf::as_path).collect();
+    let files = [graph_file].into_iter().chain(graph.source.included().iter().map(Path::new));
+    let at_files = files.flat_map(|file| {
+        let beside = file.parent().unwrap_or(Path::new("")).to_owned();
+        let inside = beside.join(HARDWARE_FOLDER);
+        [beside, inside]
+    });
+    let folders: Vec<PathBuf> = folders.iter().cloned().chain(at_files).collect();
     let packages: BTreeSet<&str> = graph.nodes.iter().map(|node| node.package.as_str()).collect();
     let mut found = Vec::new();
     for package in packages {

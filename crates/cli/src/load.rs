@@ -2,16 +2,17 @@
 //! It must not start anything but the packages' descriptions of themselves.
 
 use crate::arguments::{GraphFiles, Rate, SetParameter};
-use crate::files::{Violations, read};
+use crate::files::{Violations, read, read_bounded};
 use crate::output::{say, sentence};
 use crate::packages::Packages;
+use crate::run::set_levels;
 use anyhow::{Context, Result};
 use crossdock_graph::{
-    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Placement, Plan, RunOptions, Time,
-    TopicMapping, check,
+    Graph, IncludedFile, InputTopic, Mapping, Pacing, ParameterArgument, ParameterOverrides,
+    Placement, Plan, RosArguments, RosParameters, RunOptions, Time, TopicMapping, Violation, check,
 };
 use crossdock_record::BagReader;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -28,12 +29,21 @@ pub(crate) struct Wishes<'a> {
     pub(crate) record: bool,
     /// Topics to record; empty: all that are not played.
     pub(crate) topics: &'a [String],
-    /// Graph arguments: name and text.
-    pub(crate) arguments: &'a [(String, String)],
+    /// What the command line says of nodes and names.
+    pub(crate) settings: Settings,
     /// Topics of the recording to play.
     pub(crate) chosen: Chosen<'a>,
     /// Replay the recording, so that the run can be repeated bit by bit, without these inputs.
     pub(crate) without: Option<&'a [String]>,
+}
+
+/// What a command line says of the nodes of a graph, beside the command's own options.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// Arguments of the graph: name and text.
+    pub(crate) arguments: Vec<(String, String)>,
+    /// What stands behind `--ros-args`.
+    pub(crate) ros: RosArguments,
 }
 
 /// Which topics of a recording are played, of those that the graph subscribes to.
@@ -97,10 +107,35 @@ pub(crate) struct Loaded {
     pub(crate) options: RunOptions,
 }
 
-/// Reads a graph file.
+/// Reads a graph file and all that it includes.
 pub(crate) fn read_graph(path: &Path) -> Result<Graph> {
-    let graph = Graph::from_yaml(&path.display().to_string(), &read(path, "graph file")?);
-    graph.map_err(|violations| Violations::from(violations).into())
+    let text = read(path, "graph file")?;
+    Ok(graph_of(path, &text).map_err(Violations::from)?)
+}
+
+/// The graph of a file with this text and all that it includes.
+pub(crate) fn graph_of(path: &Path, text: &[u8]) -> Result<Graph, Vec<Violation>> {
+    match Graph::read(&path.display().to_string(), text, &mut open_included)? {
+        (graph, unknown) if unknown.is_empty() => Ok(graph),
+        (_, unknown) => Err(unknown),
+    }
+}
+
+/// Opens a file that a graph file includes: it is looked for beside that file.
+fn open_included(from: &str, name: &str) -> Result<IncludedFile, String> {
+    let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+    let mut path = PathBuf::new();
+    for part in folder.join(name).components() {
+        // `a/../b` is `b`, so that a file that includes itself has one name.
+        let goes_up = part == Component::ParentDir;
+        if goes_up && matches!(path.components().next_back(), Some(Component::Normal(_))) {
+            path.pop();
+        } else if part != Component::CurDir {
+            path.push(part);
+        }
+    }
+    let text = read_bounded(&path).map_err(|error| error.to_string())?;
+    Ok(IncludedFile { name: path.display().to_string(), text })
 }
 
 /// Reads a mapping file.
@@ -122,7 +157,7 @@ pub(crate) fn read_placement(path: &Path) -> Result<Placement> {
 pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let (name, text) = (files.graph.display().to_string(), read(&files.graph, "graph file")?);
     let (graph, mut unknown) =
-        Graph::without_unknown_keys(&name, &text).map_err(Violations::from)?;
+        Graph::read(&name, &text, &mut open_included).map_err(Violations::from)?;
     let mapping = match &files.beside.mapping {
         None => Mapping::one_chain_per_package(&graph),
         Some(path) => {
@@ -132,7 +167,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
                 Violations::from([std::mem::take(&mut unknown), violations].concat())
             })?;
             unknown.extend(of_mapping);
-            mapping
+            mapping.in_graph(&graph)
         }
     };
     let loaded = load_read(files, wishes, graph, mapping);
@@ -152,13 +187,8 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     Err(told.into())
 }
 
-/// Reads what goes with a graph and its mapping, and checks all of it.
-fn load_read(
-    files: &GraphFiles,
-    wishes: &Wishes<'_>,
-    mut graph: Graph,
-    mapping: Mapping,
-) -> Result<Loaded> {
+/// The graph with the parameters that files and `-p` give its nodes.
+fn with_parameters(mut graph: Graph, files: &GraphFiles) -> Result<Graph> {
     for path in &files.beside.params {
         let text = read(path, "parameter file")?;
         let overrides = ParameterOverrides::from_yaml(&path.display().to_string(), &text);
@@ -174,8 +204,50 @@ fn load_read(
             .and_then(|overrides| graph.with_parameters(&overrides))
             .map_err(Violations::from)?;
     }
+    Ok(graph)
+}
+
+/// The parameters behind `--ros-args`, in the order of the command line.
+fn ros_parameters(ros: &RosArguments) -> Result<Vec<RosParameters>> {
+    let sources = ros.parameters.iter().map(|source| {
+        let read = match source {
+            ParameterArgument::Rule(text) => RosParameters::from_rule(text),
+            ParameterArgument::File(name) => {
+                RosParameters::from_yaml(name, &read(Path::new(name), "parameter file")?)
+            }
+        };
+        Ok(read.map_err(Violations::from)?)
+    });
+    sources.collect()
+}
+
+/// A graph and its mapping with the names that the rules behind `--ros-args` give them. What
+/// changes nothing is told in warnings.
+pub(crate) fn remapped(
+    graph: &Graph,
+    mapping: &Mapping,
+    ros: &RosArguments,
+) -> Result<(Graph, Mapping, Vec<Violation>)> {
+    let (graph, names, warnings) = graph.remapped(&ros.remaps).map_err(Violations::from)?;
+    Ok((graph, mapping.renamed(&names), warnings))
+}
+
+/// Reads what goes with a graph and its mapping, and checks all of it.
+fn load_read(
+    files: &GraphFiles,
+    wishes: &Wishes<'_>,
+    graph: Graph,
+    mapping: Mapping,
+) -> Result<Loaded> {
+    let Settings { arguments, ros } = &wishes.settings;
+    let graph = with_parameters(graph, files)?;
+    let (mut graph, mapping, mut warnings) = remapped(&graph, &mapping, ros)?;
     let packages = Packages::of_graph(&files.beside.package_path, &graph, &files.graph)?;
-    for (name, text) in wishes.arguments {
+    let ros_parameters = ros_parameters(ros)?;
+    let (with_ros, unused) = graph.with_ros_parameters(&ros_parameters, &packages.descriptions);
+    graph = with_ros;
+    warnings.extend(unused);
+    for (name, text) in arguments {
         let set = graph.with_argument(&packages.descriptions, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
     }
@@ -205,21 +277,36 @@ fn load_read(
     let about_bag = bag.as_ref().map(|bag| about(bag, &graph)).unwrap_or_default();
     let about_bag: Vec<String> = incomplete.iter().cloned().chain(about_bag).collect();
     let plan = check(&graph, &mapping, &packages.descriptions, &options);
-    let plan = plan.map_err(|violations| {
+    let mut plan = plan.map_err(|violations| {
         let mut violations = remarked(violations.into(), &packages);
         violations.remarks.extend(about_bag.iter().cloned());
+        violations.remarks.extend(warnings.iter().map(ToString::to_string));
         violations
     })?;
+    plan.warnings.extend(warnings);
+    set_levels(&mut plan, &ros.log_levels)?;
     if let (Some(bag), Some(path), Some(steps)) = (&bag, wishes.input, &plan.steps)
         && options.played.is_empty()
         && steps.timers.is_empty()
     {
         return Err(nothing_played(bag, path));
     }
-    let beside = files.graph.parent().unwrap_or(Path::new("")).join(INTERFACES_FOLDER);
-    let mut interfaces = files.interfaces.clone();
-    interfaces.extend(Some(beside).filter(|folder| folder.is_dir()));
+    let interfaces = interfaces(files, &graph);
     Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, about_bag, incomplete, options })
+}
+
+/// Folders with message definitions beside the standard ones: those that the command line names,
+/// and those beside the graph file and the files that it includes.
+fn interfaces(files: &GraphFiles, graph: &Graph) -> Vec<PathBuf> {
+    let mut interfaces = files.interfaces.clone();
+    let included = graph.source.included().iter().map(Path::new);
+    for file in [files.graph.as_path()].into_iter().chain(included) {
+        let beside = file.parent().unwrap_or(Path::new("")).join(INTERFACES_FOLDER);
+        if beside.is_dir() && !interfaces.contains(&beside) {
+            interfaces.push(beside);
+        }
+    }
+    interfaces
 }
 
 /// How long a recording is looked through without a word.

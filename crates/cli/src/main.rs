@@ -39,8 +39,9 @@ mod yaml;
 
 use arguments::{Cli, Command};
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
-use crossdock_graph::{Argument, Graph};
+use crossdock_graph::{Argument, Graph, RosArgumentError, RosArguments};
 use files::Violations;
+use load::Settings;
 use output::{clean, say};
 use std::path::Path;
 use std::process::ExitCode;
@@ -53,7 +54,17 @@ fn main() -> ExitCode {
     if let Err(error) = signal_hook::flag::register(signal, Arc::default()) {
         say!("crossdock: SIGXFSZ cannot be handled: {error}");
     }
-    let graph = named_graph(std::env::args().skip(1));
+    // Words that are no text are for the parser to refuse.
+    let words: Vec<String> =
+        std::env::args_os().map_while(|word| word.into_string().ok()).collect();
+    let (ros, words) = match ros_arguments(words) {
+        Ok(taken) => taken,
+        Err(error) => {
+            say!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let graph = named_graph(words.iter().skip(1).cloned());
     let graph_arguments = match &graph {
         Some(Ok(graph)) => graph.arguments.as_slice(),
         Some(Err(_)) | None => &[],
@@ -62,7 +73,12 @@ fn main() -> ExitCode {
     for name in RUNNING {
         command = command.mut_subcommand(name, |run| with_graph(run, graph_arguments));
     }
-    let matches = match (command.try_get_matches(), &graph) {
+    let is_text = std::env::args_os().all(|word| word.to_str().is_some());
+    let matches = match is_text {
+        true => command.try_get_matches_from(words),
+        false => command.try_get_matches(),
+    };
+    let matches = match (matches, &graph) {
         (Ok(matches), _) => matches,
         // An option may be unknown only because the graph that would declare it cannot be read.
         (Err(error), Some(Err(violations))) if error.use_stderr() => {
@@ -75,13 +91,15 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
+    let settings = Settings { arguments: set_arguments(&matches, graph_arguments), ros };
+    for word in &settings.ros.without_effect {
+        say!("warning: --ros-args: {word} has no effect here");
+    }
     let done = match &cli.command {
-        Command::Run(arguments) => run::run(arguments, &set_arguments(&matches, graph_arguments)),
-        Command::Replay(arguments) => {
-            replay::replay(arguments, &set_arguments(&matches, graph_arguments))
-        }
-        Command::Check(arguments) => check::check(arguments),
-        Command::Graph(arguments) => graph::graph(arguments),
+        Command::Run(arguments) => run::run(arguments, &settings),
+        Command::Replay(arguments) => replay::replay(arguments, &settings),
+        Command::Check(arguments) => check::check(arguments, &settings),
+        Command::Graph(arguments) => graph::graph(arguments, &settings.ros),
         Command::Map(arguments) => map::map(arguments),
         Command::Gen(command) => generate::generate_files(command),
         Command::Topic(command) => topic::topic(command),
@@ -98,6 +116,20 @@ fn main() -> ExitCode {
         Command::Host => host_fabric(),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
+}
+
+/// Commands that take words behind `--ros-args`.
+const WITH_ROS_ARGUMENTS: [&str; 4] = ["run", "replay", "check", "graph"];
+
+/// What stands behind `--ros-args`, and the other words. Commands that have nothing to do with a
+/// graph file keep all of them, for the parser to refuse.
+fn ros_arguments(words: Vec<String>) -> Result<(RosArguments, Vec<String>), RosArgumentError> {
+    match words.get(1) {
+        Some(command) if WITH_ROS_ARGUMENTS.contains(&command.as_str()) => {
+            RosArguments::taken_from(words)
+        }
+        _ => Ok((RosArguments::default(), words)),
+    }
 }
 
 /// Prints what the parser says: help on standard output, an error on standard error. The text may
@@ -182,7 +214,7 @@ fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, 
         if path.extension().is_some_and(|it| it == "yaml" || it == "yml")
             && let Ok(text) = files::read_bounded(path)
         {
-            return Some(Graph::from_yaml(&word, &text).map_err(Violations::from));
+            return Some(load::graph_of(path, &text).map_err(Violations::from));
         }
     }
     None

@@ -28,7 +28,7 @@ struct Printed<'a> {
 /// Maps the topics of a graph, writes what was asked for and prints the choices.
 pub(crate) fn map(arguments: &MapArguments) -> Result<ExitCode> {
     let graph = read_graph(&arguments.graph)?;
-    let placement = read_placement(&arguments.placement)?;
+    let placement = read_placement(&arguments.placement)?.in_graph(&graph);
     let open = match arguments.prefer {
         Prefer::Gateway => OpenTopics::Gateway,
         Prefer::Software => OpenTopics::Software,

@@ -7,7 +7,7 @@
 mod difference;
 
 use crate::arguments::{FilesBeside, GraphFiles, Rate, ReplayArguments, RunArguments};
-use crate::load::{Chosen, Loaded, Wishes, load};
+use crate::load::{Chosen, Loaded, Settings, Wishes, load};
 use crate::output::print_result;
 use crate::run;
 use crate::scratch::Scratch;
@@ -36,10 +36,7 @@ struct Report {
 }
 
 /// Replays a recording, or compares.
-pub(crate) fn replay(
-    arguments: &ReplayArguments,
-    graph_arguments: &[(String, String)],
-) -> Result<ExitCode> {
+pub(crate) fn replay(arguments: &ReplayArguments, settings: &Settings) -> Result<ExitCode> {
     let inputs = arguments.graph.as_ref().zip(arguments.bag.as_ref());
     let others = arguments.compare.as_deref();
     let report = match (inputs, others) {
@@ -55,9 +52,7 @@ pub(crate) fn replay(
             "--compare takes two recordings only without a graph to run; leave out GRAPH and BAG, or \
              one of the two"
         ),
-        (Some((graph, bag)), others) => {
-            run_and_compare(graph, bag, others, arguments, graph_arguments)?
-        }
+        (Some((graph, bag)), others) => run_and_compare(graph, bag, others, arguments, settings)?,
     };
     let text = match arguments.json {
         true => crate::output::json(&report)?,
@@ -79,7 +74,7 @@ fn run_and_compare(
     bag: &Path,
     others: Option<&[PathBuf]>,
     arguments: &ReplayArguments,
-    graph_arguments: &[(String, String)],
+    settings: &Settings,
 ) -> Result<Report> {
     if arguments.compare_mapping.is_some() && others.is_some_and(|others| !others.is_empty()) {
         bail!(
@@ -92,7 +87,7 @@ fn run_and_compare(
     let scratch = Scratch::new("replay")?;
     let first = arguments.record.clone().or_else(|| others.map(|_| scratch.file("first.mcap")));
     let once = |mapping: Option<&PathBuf>, record: Option<&Path>| {
-        run_once(graph, bag, mapping, record, arguments, graph_arguments)
+        run_once(graph, bag, mapping, record, arguments, settings)
     };
     let (summary, published) = once(arguments.beside.mapping.as_ref(), first.as_deref())?;
     let (mut runs, mut comparison) = (vec![summary], None);
@@ -127,7 +122,7 @@ fn run_once(
     mapping: Option<&PathBuf>,
     record: Option<&Path>,
     arguments: &ReplayArguments,
-    graph_arguments: &[(String, String)],
+    settings: &Settings,
 ) -> Result<(Summary, Vec<String>)> {
     let run = RunArguments {
         files: GraphFiles {
@@ -157,7 +152,7 @@ fn run_once(
         duration_s: run.duration,
         record: run.record.is_some(),
         topics: &run.topics,
-        arguments: graph_arguments,
+        settings: settings.clone(),
         chosen: Chosen::All,
         without: Some(&arguments.without),
     };

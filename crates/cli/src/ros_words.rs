@@ -3,7 +3,7 @@
 //! Must not know what Crossdock's own commands do.
 
 /// Words after `ros2`, and where the same is done here.
-const WORDS: [(&[&str], &str); 12] = [
+const WORDS: [(&[&str], &str); 11] = [
     (
         &["launch"],
         "a graph file and a mapping file take the place of a launch file: \
@@ -22,11 +22,6 @@ const WORDS: [(&[&str], &str); 12] = [
         "parameters are set before a run: in the graph file, with `--params FILE`, with \
       `-p NODE.PARAMETER:=VALUE`, or as an argument that the graph file declares; \
       `crossdock check GRAPH --json` prints them all",
-    ),
-    (
-        &["run", "--ros-args"],
-        "`crossdock run` starts a graph: `-p NODE.PARAMETER:=VALUE` sets a parameter, `--log-level` a \
-      level",
     ),
     (
         &["interface"],

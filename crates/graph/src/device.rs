@@ -3,7 +3,8 @@
 //!
 //! Must not know what a device is or can do; whether the nodes have kernels is for `check`.
 
-use crate::names::{token_fault, topic_fault};
+use crate::expansion::free_topic_fault;
+use crate::names::token_fault;
 use crate::read::{Keys, Reading};
 use crate::yaml::{Entry, Tree};
 use serde::{Deserialize, Serialize};
@@ -172,7 +173,7 @@ fn device(reading: &mut Reading, entry: &Entry) -> MappedDevice {
     let mut topics = BTreeMap::new();
     for entry in fields.get("topics").map_or(&[][..], |tree| reading.map(tree, "`topics`")) {
         reading.source.set(&["devices", &name, &entry.key], entry.key_place);
-        reading.check_name(&entry.key, entry.key_place, "the topic", topic_fault);
+        reading.check_name(&entry.key, entry.key_place, "the topic", free_topic_fault);
         let words = MODELS.map(|model| (model.word(), model));
         let model = reading.choice(&entry.value, "a copy model", &words);
         topics.extend(model.map(|model| (entry.key.clone(), model)));

@@ -1,29 +1,35 @@
-//! Reading of graph files.
+//! Reading of one graph file as it was written.
 //!
-//! Checks what one file can say alone: keys, kinds, ranges, names. What must hold between its parts
+//! Checks what one file can say alone: keys, kinds, ranges, names. What its names mean and what it
+//! includes is for `include`. What must hold between its parts
 //! and with the packages is in `check`. The format is described in `docs/formats`.
 
 use crate::condition::Condition;
+use crate::expansion::{
+    free_service_fault, free_topic_fault, written_service_fault, written_topic_fault,
+};
 use crate::hardware_package::bounds;
+use crate::include::{Include, read_includes};
 use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX, TIMER_PRIORITY_MAX};
 use crate::model::{
     Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
     GraphTopic, InputReading, Lockstep, Period, QosRequest, Reliability,
 };
 use crate::names::{
-    message_type_fault, node_fault, service_fault, service_type_fault, token_fault, topic_fault,
+    message_type_fault, namespace_fault, node_fault, service_type_fault, token_fault,
 };
 use crate::parameters::read_parameters;
 use crate::policy_file::{read_limit, read_on_failure};
 use crate::read::{Keys, Reading};
 use crate::service::{CLIENT_DEPTH_MAX, GraphClient, GraphServer, GraphService};
-use crate::violation::{Violation, ViolationKind};
+use crate::violation::ViolationKind;
 use crate::yaml::{self, Data, Entry, Tree};
+use std::collections::BTreeMap;
 
 const GRAPH: Keys = Keys {
     what: "a graph file",
-    required: &["crossdock", "name", "nodes"],
-    optional: &["arguments", "topics", "services", "chains"],
+    required: &["crossdock", "name"],
+    optional: &["nodes", "namespace", "include", "arguments", "topics", "services", "chains"],
 };
 const ARGUMENT: Keys =
     Keys { what: "an argument", required: &["node", "parameter"], optional: &["doc"] };
@@ -41,6 +47,7 @@ const NODE: Keys = Keys {
     what: "a node",
     required: &["package", "type"],
     optional: &[
+        "namespace",
         "inputs",
         "outputs",
         "clients",
@@ -75,45 +82,37 @@ const LOCKSTEP: Keys = Keys { what: "a lockstep", required: &["timer", "command"
 const CHAIN: Keys =
     Keys { what: "a chain", required: &["from", "to"], optional: &["max_latency_ms", "on_miss"] };
 
-impl Graph {
-    /// Reads a graph file. `file` is its name for messages; it is not opened.
-    ///
-    /// Takes time and memory in proportion to `text`, which has a limit. Does not block.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the file by itself, in the order of the file.
-    pub fn from_yaml(file: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
-        let mut reading = Reading::new(file);
-        let tree = yaml::parse(file, text, &mut reading.violations);
-        let graph = tree.map(|tree| read_graph(&mut reading, &tree));
-        let (graph, source) = reading.finish(graph)?;
-        Ok(Self { source, ..graph })
-    }
-
-    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the graph
-    /// without them, and what is wrong with it. So the rest of it can be checked, too.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the file by itself, if anything else is.
-    pub fn without_unknown_keys(
-        file: &str,
-        text: &[u8],
-    ) -> Result<(Self, Vec<Violation>), Vec<Violation>> {
-        let mut reading = Reading::new(file);
-        let tree = yaml::parse(file, text, &mut reading.violations);
-        let graph = tree.map(|tree| read_graph(&mut reading, &tree));
-        let (graph, source, unknown) = reading.finish_without_unknown_keys(graph)?;
-        Ok((Self { source, ..graph }, unknown))
-    }
+/// A graph file as it was written: names are not expanded, and what it includes is not there.
+pub(crate) struct Draft {
+    pub(crate) graph: Graph,
+    /// The namespace of the names in the file.
+    pub(crate) namespace: Option<String>,
+    /// The namespace of each node that says one, by the node's name.
+    pub(crate) namespaces: BTreeMap<String, String>,
+    pub(crate) includes: Vec<Include>,
 }
 
-fn read_graph(reading: &mut Reading, tree: &Tree) -> Graph {
+/// Reads one graph file. What is wrong with it goes to the reading that comes back, where the
+/// positions are, too.
+pub(crate) fn read_draft(file: &str, text: &[u8]) -> (Option<Draft>, Reading) {
+    let mut reading = Reading::new(file);
+    let tree = yaml::parse(file, text, &mut reading.violations);
+    let draft = tree.map(|tree| draft(&mut reading, &tree));
+    (draft, reading)
+}
+
+fn draft(reading: &mut Reading, tree: &Tree) -> Draft {
     let fields = reading.fields(tree, &GRAPH);
     reading.version(&fields);
     let mut graph = Graph::default();
+    let mut namespaces = BTreeMap::new();
     if let Some(tree) = fields.get("name") {
         graph.name = reading.name(tree, "the graph's name", token_fault).unwrap_or_default();
     }
+    let namespace = fields.get("namespace");
+    let namespace = namespace.and_then(|tree| reading.name(tree, "the namespace", namespace_fault));
+    let includes = fields.get("include").map(|tree| read_includes(reading, tree));
+    let includes = includes.unwrap_or_default();
     if let Some(tree) = fields.get("arguments") {
         let entries = reading.map(tree, "`arguments`");
         graph.arguments = entries.iter().filter_map(|entry| argument(reading, entry)).collect();
@@ -126,9 +125,14 @@ fn read_graph(reading: &mut Reading, tree: &Tree) -> Graph {
         let entries = reading.map(tree, "`services`");
         graph.services = entries.iter().map(|entry| service(reading, entry)).collect();
     }
+    let is_map = matches!(tree.data, Data::Map(_));
+    if is_map && fields.get("nodes").is_none() && fields.get("include").is_none() {
+        let (message, advice) = ("a graph file needs the key `nodes`", "add `nodes: ...`");
+        reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+    }
     if let Some(tree) = fields.get("nodes") {
         let entries = reading.map(tree, "`nodes`");
-        graph.nodes = entries.iter().map(|entry| node(reading, entry)).collect();
+        graph.nodes = entries.iter().map(|entry| node(reading, entry, &mut namespaces)).collect();
         if entries.is_empty() && matches!(tree.data, Data::Map(_)) {
             let (message, advice) = ("the graph has no node", "add one under `nodes`");
             reading.note(ViolationKind::MissingKey, tree.place, message, advice);
@@ -139,7 +143,7 @@ fn read_graph(reading: &mut Reading, tree: &Tree) -> Graph {
         graph.chains = entries.iter().filter_map(|entry| chain(reading, entry)).collect();
     }
     reading.source.set(&[], tree.place);
-    graph
+    Draft { graph, namespace, namespaces, includes }
 }
 
 fn argument(reading: &mut Reading, entry: &Entry) -> Option<Argument> {
@@ -163,7 +167,7 @@ fn topic(reading: &mut Reading, entry: &Entry) -> GraphTopic {
     let path = ["topics", name.as_str()];
     reading.source.set(&path, entry.key_place);
     reading.topic = Some(name.clone());
-    reading.check_name(&name, entry.key_place, "the topic", topic_fault);
+    reading.check_name(&name, entry.key_place, "the topic", free_topic_fault);
     let fields = reading.fields(&entry.value, &TOPIC);
     let mut topic = GraphTopic { name: name.clone(), ..GraphTopic::default() };
     if let Some(tree) = fields.get("type") {
@@ -197,7 +201,7 @@ fn topic(reading: &mut Reading, entry: &Entry) -> GraphTopic {
 fn service(reading: &mut Reading, entry: &Entry) -> GraphService {
     let name = entry.key.clone();
     reading.source.set(&["services", &name], entry.key_place);
-    reading.check_name(&name, entry.key_place, "the service", service_fault);
+    reading.check_name(&name, entry.key_place, "the service", free_service_fault);
     let fields = reading.fields(&entry.value, &SERVICE);
     let mut service = GraphService { name: name.clone(), ..GraphService::default() };
     if let Some(tree) = fields.get("type") {
@@ -218,7 +222,7 @@ fn service(reading: &mut Reading, entry: &Entry) -> GraphService {
 
 /// The service of a client or server port.
 fn port_service(reading: &mut Reading, tree: &Tree, path: &[&str]) -> Option<String> {
-    let service = reading.name(tree, "the service", service_fault)?;
+    let service = reading.name(tree, "the service", written_service_fault)?;
     reading.source.set(path, tree.place);
     Some(service)
 }
@@ -276,13 +280,20 @@ fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
     }
 }
 
-fn node(reading: &mut Reading, entry: &Entry) -> GraphNode {
+fn node(
+    reading: &mut Reading,
+    entry: &Entry,
+    namespaces: &mut BTreeMap<String, String>,
+) -> GraphNode {
     let name = entry.key.clone();
     reading.source.set(&["nodes", &name], entry.key_place);
     reading.node = Some(name.clone());
     reading.check_name(&name, entry.key_place, "the node", node_fault);
     let fields = reading.fields(&entry.value, &NODE);
     let mut node = GraphNode { name: name.clone(), ..GraphNode::default() };
+    if let Some(tree) = fields.get("namespace") {
+        namespaces.extend(node_namespace(reading, &name, tree).map(|it| (name.clone(), it)));
+    }
     if let Some(tree) = fields.get("package") {
         reading.source.set(&["nodes", &name, "package"], tree.place);
         node.package = reading.name(tree, "the package", token_fault).unwrap_or_default();
@@ -330,9 +341,21 @@ fn node(reading: &mut Reading, entry: &Entry) -> GraphNode {
     node
 }
 
+/// The namespace of a node. One whose name is whole has it there.
+fn node_namespace(reading: &mut Reading, node: &str, tree: &Tree) -> Option<String> {
+    let namespace = reading.name(tree, "the namespace", namespace_fault)?;
+    if node.starts_with('/') {
+        let message = "the node's name begins with `/`, so it has its namespace already";
+        let advice = "write the last part of the name as the key, or remove `namespace`";
+        reading.note(ViolationKind::InvalidName, tree.place, message, advice);
+        return None;
+    }
+    Some(namespace)
+}
+
 /// A port is written `port: /topic` or as a map with the key `topic`.
 fn port_topic(reading: &mut Reading, tree: &Tree, path: &[&str]) -> Option<String> {
-    let topic = reading.name(tree, "the topic", topic_fault)?;
+    let topic = reading.name(tree, "the topic", written_topic_fault)?;
     reading.source.set(path, tree.place);
     Some(topic)
 }
@@ -441,12 +464,12 @@ fn lockstep(reading: &mut Reading, node: &str, tree: &Tree) -> Option<Lockstep> 
 fn chain(reading: &mut Reading, entry: &Entry) -> Option<Chain> {
     let name = entry.key.clone();
     reading.source.set(&["chains", &name], entry.key_place);
-    reading.check_name(&name, entry.key_place, "the chain", token_fault);
+    reading.check_name(&name, entry.key_place, "the chain", node_fault);
     let fields = reading.fields(&entry.value, &CHAIN);
     let mut end = |key: &str| {
         let tree = fields.get(key)?;
         reading.source.set(&["chains", &name, key], tree.place);
-        reading.name(tree, &format!("the topic of `{key}`"), topic_fault)
+        reading.name(tree, &format!("the topic of `{key}`"), free_topic_fault)
     };
     let (from, to) = (end("from"), end("to"));
     let max_latency = read_limit(reading, &fields, "max_latency_ms", "on_miss");

@@ -7,7 +7,8 @@
 mod chains;
 mod kinds;
 
-use crate::limits::{FILE_BYTES_MAX, NODES_MAX, VIOLATIONS_MAX};
+use crate::expansion::{ROOT, shown};
+use crate::limits::{FILE_BYTES_MAX, NAME_CHARS_MAX, NODE_CHARS_MAX, NODES_MAX, VIOLATIONS_MAX};
 use crate::model::{Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic, Period};
 use crate::names::message_type_fault;
 use crate::violation::{Violation, ViolationKind};
@@ -198,7 +199,7 @@ impl<'a> Import<'a> {
             let period = ["period_ms", "timer_ms"].iter().find_map(|key| fields.get(*key));
             described.push(Described {
                 original,
-                name: unique(&snake_path(original, "node"), &mut taken),
+                name: unique(&shown(ROOT, &snake_path(original, "node")), &mut taken),
                 publishes: self.names(original, fields, "pub"),
                 subscribes: self.names(original, fields, "sub"),
                 is_environment: fields.get("env").and_then(Value::as_bool).unwrap_or_default(),
@@ -500,7 +501,7 @@ fn topic_names(root: &Map<String, Value>, described: &[Described<'_>]) -> BTreeM
         let tokens = original.split('/').filter(|token| !token.is_empty());
         let tokens: Vec<String> = tokens.map(|token| valid_token(token, "topic")).collect();
         let tokens = if tokens.is_empty() { vec!["topic".to_owned()] } else { tokens };
-        let name = unique(&shortened(&format!("/{}", tokens.join("/"))), &mut taken);
+        let name = unique(&shortened(&format!("/{}", tokens.join("/")), TOPIC_CHARS), &mut taken);
         names.insert(original.to_owned(), name);
     }
     names
@@ -510,10 +511,13 @@ fn base_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// Names stay far below the limit so that a number can be added.
-fn shortened(name: &str) -> String {
-    const CHARS_MAX: usize = 200;
-    match name.char_indices().nth(CHARS_MAX) {
+/// Characters of the names of topics and of nodes: so far below the limits that a number can be
+/// added.
+const TOPIC_CHARS: usize = NAME_CHARS_MAX - 50;
+const NODE_CHARS: usize = NODE_CHARS_MAX - 10;
+
+fn shortened(name: &str, chars_max: usize) -> String {
+    match name.char_indices().nth(chars_max) {
         None => name.to_owned(),
         Some((end, _)) => name[..end].trim_end_matches(['/', '_']).to_owned(),
     }
@@ -566,13 +570,13 @@ fn snake_token(token: &str, prefix: &str) -> String {
         }
         snake.push(c.to_ascii_lowercase());
     }
-    shortened(&valid_token(&snake, prefix))
+    shortened(&valid_token(&snake, prefix), TOPIC_CHARS)
 }
 
 fn snake_path(name: &str, prefix: &str) -> String {
     let tokens = name.split('/').filter(|token| !token.is_empty());
     let tokens: Vec<String> = tokens.map(|token| snake_token(token, prefix)).collect();
-    if tokens.is_empty() { prefix.to_owned() } else { shortened(&tokens.join("/")) }
+    if tokens.is_empty() { prefix.to_owned() } else { shortened(&tokens.join("/"), NODE_CHARS) }
 }
 
 fn port_name(topic: &str) -> String {

@@ -16,13 +16,16 @@ mod communication;
 mod condition;
 mod description;
 mod device;
+mod expansion;
 mod graph_file;
 mod hardware_package;
 mod import;
+mod include;
 mod input;
 pub mod limits;
 mod mapping;
 mod mapping_file;
+mod merge;
 mod model;
 mod names;
 mod parameters;
@@ -32,6 +35,9 @@ mod plan;
 mod policy;
 mod policy_file;
 mod read;
+mod remap;
+mod ros_arguments;
+mod ros_parameters;
 mod scalar;
 #[cfg(test)]
 mod schema_tests;
@@ -56,6 +62,7 @@ pub use device::{
 };
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
 pub use import::{ImportJoin, ImportOptions, Imported};
+pub use include::{IncludedFile, OpenIncluded};
 pub use input::InputTopic;
 pub use mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
@@ -74,6 +81,9 @@ pub use plan::{
     StepTimer, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
+pub use remap::NewNames;
+pub use ros_arguments::{ParameterArgument, RemapRule, RosArgumentError, RosArguments};
+pub use ros_parameters::RosParameters;
 pub use service::{
     CLIENT_DEPTH, CLIENT_DEPTH_MAX, ClientPlan, GraphClient, GraphServer, GraphService, ServerPlan,
     ServicePortDescription,

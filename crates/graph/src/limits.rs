@@ -9,6 +9,12 @@ pub const FILE_DEPTH_MAX: usize = 16;
 pub const FILE_VALUES_MAX: usize = 100_000;
 /// Characters of one topic, node, process or parameter name (ROS 2 allows 255 for a topic).
 pub const NAME_CHARS_MAX: usize = 255;
+/// Characters of the whole name of a node (`/front/blur`): as many as a status table holds.
+pub const NODE_CHARS_MAX: usize = 128;
+/// Files that include each other, one in the other.
+pub const INCLUDE_DEPTH_MAX: usize = 8;
+/// Files that one graph includes, each as often as it is included.
+pub const INCLUDES_MAX: usize = 256;
 /// Nodes of one graph.
 pub const NODES_MAX: usize = 2_000;
 /// Ports of one graph, inputs and outputs together.

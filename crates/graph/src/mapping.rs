@@ -4,12 +4,13 @@
 //! Pure data. Must not know what nodes do; whether it fits a graph is for `check`.
 
 use crate::device::MappedDevice;
+use crate::expansion::{join, shown};
 use crate::model::{Graph, GraphNode};
 use crate::policy::{Realtime, Restart};
 use crate::source::Source;
 use crate::stream::TopicStream;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Assignment of the nodes of a graph to processes, executors and fabrics, and of its topics to
 /// software, hardware or gateways.
@@ -194,12 +195,76 @@ impl Mapping {
         mapping
     }
 
-    /// One process per node, named like the node.
+    /// One process per node, named like the node with `_` between the parts of its name.
     #[must_use]
     pub fn one_process_per_node(graph: &Graph) -> Self {
         let processes = graph.nodes.iter();
-        let processes = processes.map(|node| single(&node.name, ExecutorMode::Event, node));
+        let name = |node: &GraphNode| node.name.trim_start_matches('/').replace('/', "_");
+        let processes = processes.map(|node| single(&name(node), ExecutorMode::Event, node));
         Self { processes: processes.collect(), ..Self::default() }
+    }
+
+    /// The mapping with the names that nodes and topics have in `graph`: a mapping file says them
+    /// as the graph file does, below the graph's namespace or from the root.
+    #[must_use]
+    pub fn in_graph(&self, graph: &Graph) -> Self {
+        let namespace = graph.source.namespace();
+        self.with_names(&|node| shown(namespace, node), &|topic| vec![join(namespace, topic)])
+    }
+
+    /// The mapping with other names of nodes, and with other names of topics, of which one may
+    /// have become several.
+    pub(crate) fn with_names(
+        &self,
+        node: &dyn Fn(&str) -> String,
+        topic: &dyn Fn(&str) -> Vec<String>,
+    ) -> Self {
+        let mut mapping = self.clone();
+        let all = |nodes: &mut Vec<String>| nodes.iter_mut().for_each(|name| *name = node(name));
+        for executor in mapping.processes.iter_mut().flat_map(|it| &mut it.executors) {
+            all(&mut executor.nodes);
+            let costs = std::mem::take(&mut executor.costs_us).into_iter();
+            executor.costs_us = costs.map(|(name, cost)| (node(&name), cost)).collect();
+        }
+        mapping.fabrics.iter_mut().for_each(|fabric| all(&mut fabric.nodes));
+        let mut on_devices: BTreeSet<String> = BTreeSet::new();
+        for device in &mut mapping.devices {
+            on_devices.extend(device.nodes.iter().cloned());
+            all(&mut device.nodes);
+            let topics = std::mem::take(&mut device.topics).into_iter();
+            let new = |(name, model)| {
+                topic(&String::as_str(&name)).into_iter().map(move |it| (it, model))
+            };
+            device.topics = topics.flat_map(new).collect();
+        }
+        let topics = std::mem::take(&mut mapping.topics).into_iter();
+        let renamed = topics.flat_map(|mapped| {
+            let stream = mapped.stream.with_nodes(node);
+            let MappedTopic { name, mapping, .. } = mapped;
+            let named = move |name| MappedTopic { name, mapping, stream: stream.clone() };
+            topic(&name).into_iter().map(named)
+        });
+        mapping.topics = renamed.collect();
+        mapping.source.move_parts(|path| {
+            let first = |name: &str| topic(name).into_iter().next().unwrap_or(name.to_owned());
+            let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+            let mut new = Vec::new();
+            match parts[..] {
+                ["processes", _, _, name] => new.push((3, node(name))),
+                ["fabrics", _, name] => new.push((2, node(name))),
+                ["devices", _, name] if on_devices.contains(name) => new.push((2, node(name))),
+                ["devices", _, name] => new.push((2, first(name))),
+                ["topics", name, ref rest @ ..] => {
+                    new.push((1, first(name)));
+                    if let ["publishers" | "subscribers", name, ..] = rest {
+                        new.push((3, node(name)));
+                    }
+                }
+                _ => {}
+            }
+            new.into_iter().for_each(|(place, name)| path[place] = name);
+        });
+        mapping
     }
 
     /// Where the messages of a topic live.

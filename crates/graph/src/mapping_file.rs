@@ -3,12 +3,13 @@
 //! Checks what one file can say alone. Whether it fits a graph is for `check`.
 
 use crate::device::read_devices;
+use crate::expansion::free_topic_fault;
 use crate::limits::{COST_US_MAX, LANES_MAX, SPIN_US_MAX};
 use crate::mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
     TrustedUsers,
 };
-use crate::names::{token_fault, topic_fault, user_fault};
+use crate::names::{token_fault, user_fault};
 use crate::policy_file::{read_affinity, read_priority, read_realtime, read_restart};
 use crate::read::{Fields, Keys, Reading};
 use crate::stream::{TOPIC_KEYS, read_stream};
@@ -144,7 +145,7 @@ fn fabric(reading: &mut Reading, entry: &Entry) -> MappedFabric {
 fn topic(reading: &mut Reading, entry: &Entry) -> Option<MappedTopic> {
     let name = entry.key.clone();
     reading.source.set(&["topics", &name], entry.key_place);
-    reading.check_name(&name, entry.key_place, "the topic", topic_fault);
+    reading.check_name(&name, entry.key_place, "the topic", free_topic_fault);
     reading.topic = Some(name.clone());
     let fields = reading.fields(&entry.value, &TOPIC);
     let words = TOPIC_MAPPINGS.map(|mapping| (mapping.word(), mapping));

@@ -63,6 +63,18 @@ impl Graph {
         declared.chain(ports).filter(|name| seen.insert(*name)).collect()
     }
 
+    /// Every service name of the graph, declared ones first in file order, then by first use.
+    #[must_use]
+    pub fn service_names(&self) -> Vec<&str> {
+        let ports = self.nodes.iter().flat_map(|node| {
+            let clients = node.clients.iter().map(|client| client.service.as_str());
+            clients.chain(node.servers.iter().map(|server| server.service.as_str()))
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        let declared = self.services.iter().map(|service| service.name.as_str());
+        declared.chain(ports).filter(|name| seen.insert(*name)).collect()
+    }
+
     /// The same graph without the positions of its parts: two graphs say the same when these are
     /// equal.
     #[must_use]
@@ -204,7 +216,7 @@ impl QosRequest {
 /// One node of a graph: an instance of a node type of a package.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GraphNode {
-    /// Name, unique in the graph, a ROS name token.
+    /// Name, unique in the graph: a ROS name token (`blur`), or with a namespace `/front/blur`.
     pub name: String,
     /// Package that holds the node type.
     pub package: String,

@@ -2,26 +2,35 @@
 //!
 //! Must not know what is named.
 
-use crate::limits::NAME_CHARS_MAX;
+use crate::limits::{NAME_CHARS_MAX, NODE_CHARS_MAX};
 
-/// Why `name` is no ROS name token (letters, digits, underscores, no digit first), or `None`.
+/// Why `name` is no ROS name token (letters, digits, underscores, no digit first), or `None`. The
+/// rules are ROS 2's, and so are their words.
 pub(crate) fn token_fault(name: &str) -> Option<String> {
     let mut characters = name.chars();
     let Some(first) = characters.next() else {
-        return Some("is empty".to_owned());
+        return Some("must not be empty".to_owned());
     };
     if name.chars().count() > NAME_CHARS_MAX {
-        return Some(format!("has more than {NAME_CHARS_MAX} characters"));
+        return Some(too_long());
     }
     if first.is_ascii_digit() {
-        return Some("begins with a digit".to_owned());
+        return Some("must not start with a number".to_owned());
     }
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match name.chars().find(|c| !allowed(*c)) {
-        Some(c) => Some(format!("contains {c:?}")),
-        None if name.contains("__") => Some("contains a double underscore".to_owned()),
+        Some(c) => Some(format!(
+            "must not contain characters other than alphanumerics or '_', and has {c:?}"
+        )),
+        None if name.contains("__") => Some(REPEATED_UNDERSCORES.to_owned()),
         None => None,
     }
+}
+
+const REPEATED_UNDERSCORES: &str = "must not contain repeated underscores '__'";
+
+fn too_long() -> String {
+    format!("must not have more than {NAME_CHARS_MAX} characters")
 }
 
 /// Why `name` is not the name of a user or a group, or `None`. Systems allow much; what separates
@@ -40,7 +49,8 @@ pub(crate) fn user_fault(name: &str) -> Option<String> {
 /// Why `name` is no absolute ROS topic name (`/a/b`), or `None`.
 pub(crate) fn topic_fault(name: &str) -> Option<String> {
     match name.strip_prefix('/') {
-        None => Some("does not begin with `/`".to_owned()),
+        _ if name.is_empty() => Some("must not be empty".to_owned()),
+        None => Some("must be absolute, it must lead with a '/'".to_owned()),
         Some(rest) => path_fault(rest),
     }
 }
@@ -67,15 +77,33 @@ pub(crate) fn service_type_fault(name: &str) -> Option<String> {
 
 /// Why `name` is no node name (a token, or tokens joined by `/`), or `None`.
 pub(crate) fn node_fault(name: &str) -> Option<String> {
-    path_fault(name.strip_prefix('/').unwrap_or(name))
+    match name {
+        "" => Some("must not be empty".to_owned()),
+        name if name.chars().count() > NODE_CHARS_MAX => {
+            Some(format!("must not have more than {NODE_CHARS_MAX} characters with its namespace"))
+        }
+        name => path_fault(name.strip_prefix('/').unwrap_or(name)),
+    }
 }
 
-fn path_fault(name: &str) -> Option<String> {
-    if name.chars().count() > NAME_CHARS_MAX {
-        return Some(format!("has more than {NAME_CHARS_MAX} characters"));
+/// Why `name` is no namespace (`/`, or tokens joined by `/`, from the root or not), or `None`.
+pub(crate) fn namespace_fault(name: &str) -> Option<String> {
+    if name == "/" { None } else { node_fault(name) }
+}
+
+/// Why the tokens behind the first `/` of a name are none, or `None`.
+fn path_fault(path: &str) -> Option<String> {
+    if path.chars().count() >= NAME_CHARS_MAX {
+        return Some(too_long());
     }
-    name.split('/').find_map(|token| match token_fault(token) {
-        Some(fault) if token.is_empty() => Some(format!("has a part between `/` that {fault}")),
+    if path.is_empty() || path.ends_with('/') {
+        return Some("must not end with a '/'".to_owned());
+    }
+    path.split('/').find_map(|token| match token_fault(token) {
+        Some(_) if token.is_empty() => Some("must not contain repeated '/'".to_owned()),
+        Some(_) if token.starts_with(|c: char| c.is_ascii_digit()) => {
+            Some("must not have a token that starts with a number".to_owned())
+        }
         fault => fault,
     })
 }
@@ -184,12 +212,13 @@ mod tests {
             assert_eq!(topic_fault(good), None, "{good}");
         }
         for (bad, why) in [
-            ("camera", "does not begin"),
-            ("/", "is empty"),
-            ("/a//b", "is empty"),
-            ("/a/", "is empty"),
-            ("/1a", "begins with a digit"),
-            ("/a__b", "double underscore"),
+            ("", "must not be empty"),
+            ("camera", "must be absolute, it must lead with a '/'"),
+            ("/", "must not end with a '/'"),
+            ("/a//b", "must not contain repeated '/'"),
+            ("/a/", "must not end with a '/'"),
+            ("/1a", "must not have a token that starts with a number"),
+            ("/a__b", "repeated underscores"),
             ("/a b", "' '"),
             ("/ä", "'ä'"),
         ] {
@@ -199,6 +228,12 @@ mod tests {
         assert!(message_type_fault("sensor_msgs/Image").is_some());
         assert!(message_type_fault("sensor_msgs/msg/image").is_some());
         assert_eq!(node_fault("/camera/rectify"), None);
+        assert_eq!(topic_fault(&format!("/{}", "x".repeat(NAME_CHARS_MAX - 1))), None);
+        assert!(topic_fault(&format!("/{}", "x".repeat(NAME_CHARS_MAX))).is_some());
+        for namespace in ["/", "/front", "front", "front/left"] {
+            assert_eq!(namespace_fault(namespace), None, "{namespace}");
+        }
+        assert!(namespace_fault("").is_some() && namespace_fault("/front/").is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the type to be understood.
 
 use crate::description::PackageDescriptions;
+use crate::expansion::shown;
 use crate::model::Graph;
 use crate::names::{did_you_mean, node_fault};
 use crate::read::{Keys, Reading};
@@ -13,6 +14,9 @@ use crate::value::{ParameterType, ParameterValue, exact_double};
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Tree};
 use std::collections::BTreeMap;
+
+/// The parameter that every node has, as in ROS 2: whether its time is that of `/clock`.
+pub(crate) const USE_SIM_TIME: &str = "use_sim_time";
 
 /// The content of a parameter file: node, parameter, value. It replaces values of a graph.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +80,7 @@ pub(crate) fn read_parameters(
     values
 }
 
-fn read_value(reading: &mut Reading, tree: &Tree, name: &str) -> Option<ParameterValue> {
+pub(crate) fn read_value(reading: &mut Reading, tree: &Tree, name: &str) -> Option<ParameterValue> {
     let refuse = |reading: &mut Reading, tree: &Tree, is: &str| {
         let message = format!("parameter `{name}` is {is}");
         let advice = "write a boolean, a number, text, or a list of one of these";
@@ -171,20 +175,21 @@ impl Graph {
     pub fn with_parameters(&self, overrides: &ParameterOverrides) -> Result<Self, Vec<Violation>> {
         let mut graph = self.clone();
         let mut violations = Vec::new();
-        for (name, values) in &overrides.nodes {
+        for (written, values) in &overrides.nodes {
             let known: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+            let name = &shown(self.source.namespace(), written);
             let Some(node) = graph.nodes.iter_mut().find(|node| node.name == *name) else {
                 let message = format!("graph `{}` has no such node", self.name);
                 let near = did_you_mean(name, known);
                 let advice = if near.is_empty() { "remove it".to_owned() } else { near };
                 let kind = ViolationKind::UnknownNode;
-                let violation = Violation::at(kind, &overrides.source, &[name], message, advice);
+                let violation = Violation::at(kind, &overrides.source, &[written], message, advice);
                 violations.push(violation.for_node(name));
                 continue;
             };
             for (parameter, value) in values {
                 node.parameters.insert(parameter.clone(), value.clone());
-                let (file, place) = overrides.source.find(&[name, parameter]);
+                let (file, place) = overrides.source.find(&[written, parameter]);
                 let path = ["nodes", name, "parameters", parameter];
                 graph.source.set_elsewhere(&path, file, place);
             }
@@ -192,7 +197,7 @@ impl Graph {
         if violations.is_empty() { Ok(graph) } else { Err(violations) }
     }
 
-    /// The graph with the parameter behind one of its arguments set from command line text, read
+    /// The graph with the parameters behind one of its arguments set from command line text, read
     /// as the type that the node type gives the parameter.
     ///
     /// # Errors
@@ -207,37 +212,40 @@ impl Graph {
         let violation = |message: String, advice: String| {
             Violation::placed(ViolationKind::Argument, "", None, message, advice)
         };
-        let Some(argument) = self.arguments.iter().find(|argument| argument.name == name) else {
+        let mut named = self.arguments.iter().filter(|argument| argument.name == name).peekable();
+        if named.peek().is_none() {
             let known: Vec<&str> = self.arguments.iter().map(|a| a.name.as_str()).collect();
             let near = did_you_mean(name, known.iter().copied());
             let message = format!("graph `{}` has no argument `{name}`", self.name);
             let has = format!("its arguments are: {}", crate::names::listed(known));
             return Err(vec![violation(message, if near.is_empty() { has } else { near })]);
-        };
-        let parameter = &argument.parameter;
-        let default = self.node(&argument.node).and_then(|node| {
-            let found = descriptions.parameter(&node.package, &node.node_type, parameter);
-            found.map(|found| &found.default)
-        });
-        let Some(default) = default else {
-            let node = &argument.node;
-            let message = format!("argument `{name}` sets `{parameter}`, which no node has");
-            let advice = format!("check `{node}` and `{parameter}` in the graph's `arguments`");
-            return Err(vec![violation(message, advice).for_node(node)]);
-        };
-        let wanted = default.parameter_type();
-        let Some(value) = from_text(text, wanted) else {
-            let shown: String = text.chars().take(60).collect();
-            let message = format!("argument `{name}` must be of type {wanted}, not `{shown}`");
-            let advice = format!("write it like `--{name} {}`", example(wanted));
-            return Err(vec![violation(message, advice).for_node(&argument.node)]);
-        };
-        let mut graph = self.clone();
-        for node in graph.nodes.iter_mut().filter(|node| node.name == argument.node) {
-            node.parameters.insert(parameter.clone(), value.clone());
         }
-        let path = ["nodes", &argument.node, "parameters", parameter];
-        graph.source.set_elsewhere(&path, &format!("--{name}"), None);
+        let mut graph = self.clone();
+        for argument in named {
+            let parameter = &argument.parameter;
+            let default = self.node(&argument.node).and_then(|node| {
+                let found = descriptions.parameter(&node.package, &node.node_type, parameter);
+                found.map(|found| &found.default)
+            });
+            let Some(default) = default else {
+                let node = &argument.node;
+                let message = format!("argument `{name}` sets `{parameter}`, which no node has");
+                let advice = format!("check `{node}` and `{parameter}` in the graph's `arguments`");
+                return Err(vec![violation(message, advice).for_node(node)]);
+            };
+            let wanted = default.parameter_type();
+            let Some(value) = from_text(text, wanted) else {
+                let shown: String = text.chars().take(60).collect();
+                let message = format!("argument `{name}` must be of type {wanted}, not `{shown}`");
+                let advice = format!("write it like `--{name} {}`", example(wanted));
+                return Err(vec![violation(message, advice).for_node(&argument.node)]);
+            };
+            for node in graph.nodes.iter_mut().filter(|node| node.name == argument.node) {
+                node.parameters.insert(parameter.clone(), value.clone());
+            }
+            let path = ["nodes", &argument.node, "parameters", parameter];
+            graph.source.set_elsewhere(&path, &format!("--{name}"), None);
+        }
         Ok(graph)
     }
 }

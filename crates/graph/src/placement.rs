@@ -2,6 +2,7 @@
 //!
 //! Pure data and its readers. Must not know topics: what follows for them is for `communication`.
 
+use crate::expansion::shown;
 use crate::import::json_nodes;
 use crate::limits::VIOLATIONS_MAX;
 use crate::mapping::MappedFabric;
@@ -45,6 +46,23 @@ impl Placement {
         let placement = tree.map(|tree| read_placement(&mut reading, &tree));
         let (placement, source) = reading.finish(placement)?;
         Ok(Self { source, ..placement })
+    }
+
+    /// The placement with the names that nodes have in `graph`: a placement file says them as the
+    /// graph file does, below the graph's namespace or from the root.
+    #[must_use]
+    pub fn in_graph(&self, graph: &Graph) -> Self {
+        let whole = |name: &str| shown(graph.source.namespace(), name);
+        let mut placement = self.clone();
+        for node in placement.fabrics.iter_mut().flat_map(|fabric| &mut fabric.nodes) {
+            *node = whole(node);
+        }
+        placement.source.move_parts(|path| {
+            if let ["fabrics", _, _] = path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                path[2] = whole(&path[2]);
+            }
+        });
+        placement
     }
 
     /// Reads the placement that a computation graph in JSON carries: every node says `mapping`,

@@ -106,6 +106,15 @@ fn good_graphs() -> Vec<String> {
         with("clip_percent: 1.0", "any thing: \"12\""),
         with("laps: { node", "lap-count: { node"),
         with("  blur:", "  /camera/blur:"),
+        with("  blur:", "  camera/blur:"),
+        with("    type: polyfit\n", "    type: polyfit\n    namespace: /lane\n"),
+        with("    type: polyfit\n", "    type: polyfit\n    namespace: lane/fit\n"),
+        with("name: course", "name: course\nnamespace: /"),
+        with("image: /camera/image_raw }", "image: camera/image_raw }"),
+        with("image: /camera/image_raw }", "image: ~/image }"),
+        with("image: /camera/image_raw }", "image: \"~\" }"),
+        with("image: /camera/image_raw }", "image: \"{ns}/of_{node}/image\" }"),
+        with("  /camera/image_raw: {", "  camera/image_raw: {"),
         with("crossdock: 1", "crossdock: 1.0"),
         with(", same: stamp", ""),
         with(JOIN, "any_of: [lane], newest_not_older_than_ms: { red: 0.5, green: 100 }"),
@@ -160,8 +169,22 @@ fn bad_graphs() -> Vec<String> {
         with("max_bytes: 1000000", "max_bytes: 0"),
         with("type: sensor_msgs/msg/Image", "type: sensor_msgs/Image"),
         with("type: sensor_msgs/msg/Image", "type: sensor_msgs/msg/image"),
-        with("  /camera/image_raw: {", "  camera/image_raw: {"),
+        with("  /camera/image_raw: {", "  ~/image_raw: {"),
+        with("  /camera/image_raw: {", "  /{node}/image_raw: {"),
         with("image: /camera/image_raw }", "image: /camera//image_raw }"),
+        with("image: /camera/image_raw }", "image: camera/image_raw/ }"),
+        with("image: /camera/image_raw }", "image: ~image }"),
+        with("image: /camera/image_raw }", "image: \"{nod}/image\" }"),
+        with("image: /camera/image_raw }", "image: \"{node/image\" }"),
+        with("name: course", "name: course\nnamespace: a//b"),
+        with("name: course", "name: course\nnamespace: /a/"),
+        with("name: course", "name: course\ninclude: camera.yaml"),
+        with("name: course", "name: course\ninclude: [ camera.yaml ]"),
+        with("name: course", "name: course\ninclude: [ { namespace: /a } ]"),
+        with("name: course", "name: course\ninclude: [ { file: c.yaml, remap: {} } ]"),
+        with("name: course", "name: course\ninclude: [ { file: c.yaml, remaps: { ~/a: b } } ]"),
+        with("name: course", "name: course\ninclude: [ { file: c.yaml, remaps: { a: 3 } } ]"),
+        with("    type: polyfit\n", "    type: polyfit\n    namespace: 3d\n"),
         with("image: /camera/image_raw }", "image: /camera/9 }"),
         with("image: /camera/image_raw }", "image: { trigger: true } }"),
         with("trigger: false", "closes_loop: always"),
@@ -235,6 +258,15 @@ fn schema_and_reader_accept_the_same_graph_files() {
         assert!(read.is_ok(), "{:#?}", read.err());
         assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
     }
+    // Only what is in the included file is missing.
+    let text = with(
+        "name: course",
+        "name: course\ninclude: [ { file: c.yaml, namespace: front, remaps: { image: /a/image }, \
+         parameters: { blur: { kernel: 3 } } } ]",
+    );
+    let fault = Graph::from_yaml("g", text.as_bytes()).unwrap_err().remove(0);
+    assert_eq!(fault.kind, crate::ViolationKind::Include);
+    assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
     for text in bad_graphs() {
         assert!(Graph::from_yaml("g", text.as_bytes()).is_err(), "the reader accepts {text}");
         assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
@@ -297,7 +329,7 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("devices: { gpu: { device: d, nodes: [] } }"),
         with("devices: { gpu: { device: d, nodes: [x], otherwise: maybe } }"),
         with("devices: { gpu: { device: d, nodes: [x], topics: { /a: fast } } }"),
-        with("devices: { gpu: { device: d, nodes: [x], topics: { a: copy } } }"),
+        with("devices: { gpu: { device: d, nodes: [x], topics: { ~/a: copy } } }"),
         with("devices: { 2nd: { device: d, nodes: [x] } }"),
         with("fabrics: { board: { nodes: [] } }"),
         with("fabrics: { board: { nodes: [1] } }"),
@@ -311,7 +343,7 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("topics: { /a: {} }"),
         with("topics: { /a: { mapping: gate } }"),
         with("topics: { /a: { mapping: gateway, fabric: board } }"),
-        with("topics: { a: { mapping: gateway } }"),
+        with("topics: { a/: { mapping: gateway } }"),
         with("topics: [/a]"),
         with("topics: { /a: { mapping: hardware, width: 96 } }"),
         with("topics: { /a: { mapping: hardware, clock: 2 } }"),

@@ -110,6 +110,15 @@ pub enum StreamFifo {
 }
 
 impl TopicStream {
+    /// The same with other names of nodes.
+    pub(crate) fn with_nodes(&self, node: &dyn Fn(&str) -> String) -> Self {
+        let mut renamed = self.clone();
+        for stream in renamed.publishers.iter_mut().chain(&mut renamed.subscribers) {
+            stream.node = node(&stream.node);
+        }
+        renamed
+    }
+
     /// What is said of a publisher's stream.
     #[must_use]
     pub fn publisher(&self, node: &str, port: &str) -> PortStream {

@@ -47,6 +47,12 @@ pub enum ViolationKind {
     OutOfRange,
     /// A name that ROS does not allow.
     InvalidName,
+    /// A file that cannot be included.
+    Include,
+    /// A remapping that changes nothing.
+    UnusedRemap,
+    /// A parameter value that reaches no node.
+    UnusedParameter,
     /// A package that no binary offers.
     UnknownPackage,
     /// A node type that the package does not have.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crossdock_comm::{
     Doorbell, DoorbellControl, DoorbellOptions, Participant, Qos, Subscriber, SubscriberOptions,
 };
-use crossdock_graph::{LogLevel, Plan};
+use crossdock_graph::{LogLevel, NodePlan, Plan};
 use crossdock_msg::Message;
 use crossdock_msg::types::rcl_interfaces::Log;
 use crossdock_record::TopicToRecord;
@@ -31,12 +31,12 @@ const DEPTH: usize = 256;
 ///
 /// # Errors
 /// The graph has no node of a name.
-pub(super) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)]) -> Result<()> {
+pub(crate) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)]) -> Result<()> {
     for (named, level) in levels {
         let processes = plan.processes.iter_mut();
         let nodes = processes.flat_map(|it| &mut it.executors).flat_map(|it| &mut it.nodes);
         let mut found = false;
-        for node in nodes.filter(|node| named.as_ref().is_none_or(|name| node.name == *name)) {
+        for node in nodes.filter(|node| named.as_ref().is_none_or(|name| is_named(node, name))) {
             (node.log_level, found) = (*level, true);
         }
         if let (Some(name), false) = (named, found) {
@@ -47,6 +47,12 @@ pub(super) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)])
         }
     }
     Ok(())
+}
+
+/// Whether a node or its logger, which has dots for slashes as in ROS 2, is called `name`.
+fn is_named(node: &NodePlan, name: &str) -> bool {
+    let plain = |name: &str| name.trim_start_matches('/').replace('/', ".");
+    plain(&node.name) == plain(name)
 }
 
 /// The logs as a topic of a recording of all topics. Not of a replay: lines have the computer's

@@ -21,7 +21,7 @@ mod usage;
 mod wake;
 
 use crate::arguments::{Rate, RunArguments};
-use crate::load::{Chosen, Loaded, Wishes, load};
+use crate::load::{Chosen, Loaded, Settings, Wishes, load};
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
@@ -41,6 +41,7 @@ pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
 use left::LastWords;
 use log::LogPrinter;
+pub(crate) use log::set_levels;
 use notes::Notes;
 use pipes::Target;
 use progress::Progress;
@@ -82,10 +83,7 @@ const CONNECTION_SLICE: Duration = Duration::from_millis(20);
 const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// Runs a graph to its end and prints the closing table.
-pub(crate) fn run(
-    arguments: &RunArguments,
-    graph_arguments: &[(String, String)],
-) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &RunArguments, settings: &Settings) -> Result<ExitCode> {
     if let Some(path) = &arguments.summary {
         crate::output::must_be_writable(path).context("--summary")?;
     }
@@ -96,7 +94,7 @@ pub(crate) fn run(
         duration_s: arguments.duration,
         record: arguments.record.is_some(),
         topics: &arguments.topics,
-        arguments: graph_arguments,
+        settings: settings.clone(),
         chosen: Chosen::of(&arguments.play_topics, &arguments.without),
         without: None,
     };

@@ -115,8 +115,9 @@ impl Logger {
             group: None,
         })?;
         let lost = Cell::new(0);
-        let logger =
-            Self { state: Rc::new(LoggerState { publisher, name: node.to_owned(), lost }) };
+        // As in ROS 2, the loggers of namespaces are named with dots.
+        let name = node.trim_start_matches('/').replace('/', ".");
+        let logger = Self { state: Rc::new(LoggerState { publisher, name, lost }) };
         logger.set_level(level);
         Ok(logger)
     }

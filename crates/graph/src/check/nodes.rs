@@ -6,6 +6,8 @@ use crate::hardware_package::HARDWARE_PACKAGE_ENDING;
 use crate::limits::{QOS_DEPTH_MAX, VIOLATIONS_MAX};
 use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
+use crate::parameters::USE_SIM_TIME;
+use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
 
 impl<'a> Check<'a> {
@@ -206,7 +208,12 @@ impl<'a> Check<'a> {
             {
                 self.unused_parameter(node, name, resolved.in_fabric, &used.parameters);
             }
-            let Some(parameter) = used.parameter(name).or(elsewhere) else {
+            let parameter = used.parameter(name).or(elsewhere);
+            if parameter.is_none() && name == USE_SIM_TIME {
+                self.use_sim_time(node, value);
+                continue;
+            }
+            let Some(parameter) = parameter else {
                 let message = format!("`{}` has no parameter `{name}`", node.node_type);
                 let advice = near_or_list(name, "its parameters are", known());
                 self.node_fault(ViolationKind::UnknownParameter, node, &path, message, advice);
@@ -223,6 +230,17 @@ impl<'a> Check<'a> {
                 };
                 self.node_fault(ViolationKind::ParameterType, node, &path, message, advice);
             }
+        }
+    }
+
+    /// Every node has this parameter, whatever its type says.
+    fn use_sim_time(&mut self, node: &GraphNode, value: &ParameterValue) {
+        if !matches!(value, ParameterValue::Bool(_)) {
+            let is = value.parameter_type();
+            let message = format!("parameter `{USE_SIM_TIME}` must be of type bool, not {is}");
+            let advice = "write true or false".to_owned();
+            let path = ["parameters", USE_SIM_TIME];
+            self.node_fault(ViolationKind::ParameterType, node, &path, message, advice);
         }
     }
 

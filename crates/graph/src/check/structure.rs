@@ -19,8 +19,6 @@ impl<'a> Check<'a> {
         self.unique(names, "topic", |name| vec!["topics", name]);
         let names = graph.chains.iter().map(|chain| chain.name.as_str());
         self.unique(names, "chain", |name| vec!["chains", name]);
-        let names = graph.arguments.iter().map(|argument| argument.name.as_str());
-        self.unique(names, "argument", |name| vec!["arguments", name]);
         let names = self.mapping.processes.iter().map(|process| process.name.as_str());
         self.unique(names, "process", |name| vec!["processes", name]);
         self.process_and_fabric();

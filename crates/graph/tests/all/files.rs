@@ -14,8 +14,8 @@ fn an_error_is_one_line_with_position_node_and_advice() {
     assert_eq!(
         refused(&text)[0].to_string(),
         "g.yaml:22:5: node `compensation`: a node has no key `paramters`; did you mean \
-         `parameters`? its keys are `package`, `type`, `inputs`, `outputs`, `clients`, `servers`, \
-         `condition`, `timers`, `lockstep`, `budget_ms` and 3 more"
+         `parameters`? its keys are `package`, `type`, `namespace`, `inputs`, `outputs`, `clients`, \
+         `servers`, `condition`, `timers`, `lockstep` and 4 more"
     );
     let json = serde_json::to_value(&refused(&text)[0]).unwrap();
     assert_eq!((&json["kind"], &json["line"]), (&"unknown_key".into(), &22.into()));
@@ -29,7 +29,7 @@ fn all_errors_of_a_file_are_found_in_one_go_and_in_file_order() {
         .replace("depth: 4", "depth: 0")
         .replace("rate_hz: 15", "rate_hz: -1")
         .replace("type: polyfit\n", "typ: polyfit\n")
-        .replace("to: /cmd_vel", "to: cmd_vel");
+        .replace("to: /cmd_vel", "to: cmd_vel/");
     let violations = refused(text);
     let found: Vec<_> = violations.iter().map(|v| (v.kind, v.place.unwrap().line)).collect();
     let wanted = [

@@ -10,4 +10,5 @@ mod communication;
 mod files;
 mod hardware_packages;
 mod import;
+mod names;
 mod properties;

@@ -1,0 +1,195 @@
+//! One graph out of several, and graphs whose topics and services are called otherwise.
+//!
+//! Must not know files, namespaces or command lines: names are whole here.
+
+use crate::include::for_each_name;
+use crate::model::{Copies, Graph, GraphTopic, QosRequest};
+use crate::service::GraphService;
+use crate::source::Source;
+use crate::violation::{Violation, ViolationKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A graph that others are added to. What it says itself counts before what they say.
+pub(crate) struct Merge {
+    graph: Graph,
+    /// Topics and services that only a part calls external, and does not publish or serve itself:
+    /// if another part does, they are not.
+    open_topics: BTreeSet<String>,
+    open_services: BTreeSet<String>,
+}
+
+impl Merge {
+    pub(crate) fn new(graph: Graph) -> Self {
+        Self { graph, open_topics: BTreeSet::new(), open_services: BTreeSet::new() }
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.graph.source
+    }
+
+    /// Adds a part. Gives what is in both and may be in one only.
+    pub(crate) fn add(&mut self, part: Graph) -> Vec<Violation> {
+        let mut faults = self.twice("node", &part, |graph| {
+            graph.nodes.iter().map(|node| ("nodes", node.name.as_str())).collect()
+        });
+        faults.extend(self.twice("chain", &part, |graph| {
+            graph.chains.iter().map(|chain| ("chains", chain.name.as_str())).collect()
+        }));
+        let published = published_topics(&part);
+        let served = served_services(&part);
+        for topic in &part.topics {
+            let declared = self.graph.topic(&topic.name);
+            if topic.external
+                && !published.contains(&topic.name)
+                && declared.is_none_or(|declared| !declared.external)
+            {
+                self.open_topics.insert(topic.name.clone());
+            }
+            let clash = declared.and_then(|it| it.message_type.as_ref());
+            let clash = clash.zip(topic.message_type.as_ref()).filter(|(a, b)| a != b);
+            if let Some((here, there)) = clash {
+                let path = ["topics", topic.name.as_str(), "type"];
+                let message = format!("the type is `{there}` here and `{here}` elsewhere");
+                let (kind, advice) = (ViolationKind::TypeClash, "remap one of the two topics");
+                let fault = Violation::at(kind, &part.source, &path, message, advice);
+                faults.push(fault.for_topic(&topic.name));
+            }
+        }
+        for service in part.services.iter().filter(|it| it.external && !served.contains(&it.name)) {
+            if self.graph.service(&service.name).is_none_or(|declared| !declared.external) {
+                self.open_services.insert(service.name.clone());
+            }
+        }
+        let Graph { arguments, topics, services, nodes, chains, source, .. } = part;
+        self.graph.arguments.extend(arguments);
+        self.graph.nodes.extend(nodes);
+        self.graph.chains.extend(chains);
+        topics.into_iter().for_each(|topic| add_topic(&mut self.graph.topics, topic));
+        services.into_iter().for_each(|service| add_service(&mut self.graph.services, service));
+        self.graph.source.absorb(source);
+        faults
+    }
+
+    /// All of it.
+    pub(crate) fn finish(self) -> Graph {
+        let Self { mut graph, open_topics, open_services } = self;
+        let (published, served) = (published_topics(&graph), served_services(&graph));
+        for topic in &mut graph.topics {
+            topic.external &=
+                !(open_topics.contains(&topic.name) && published.contains(&topic.name));
+        }
+        for service in &mut graph.services {
+            service.external &=
+                !(open_services.contains(&service.name) && served.contains(&service.name));
+        }
+        graph
+    }
+
+    /// Names of a table that both graphs have.
+    fn twice(
+        &self,
+        what: &str,
+        part: &Graph,
+        names: impl for<'g> Fn(&'g Graph) -> Vec<(&'static str, &'g str)>,
+    ) -> Vec<Violation> {
+        let known: BTreeSet<&str> = names(&self.graph).into_iter().map(|(_, name)| name).collect();
+        let both = names(part).into_iter().filter(|(_, name)| known.contains(name));
+        let fault = |(table, name): (&'static str, &str)| {
+            let (file, place) = self.graph.source.find(&[table, name]);
+            let line = place.map(|place| format!(", line {}", place.line)).unwrap_or_default();
+            let message = format!("{what} `{name}` is there already, in {file}{line}");
+            let advice = "include one of the two files in a `namespace` of its own";
+            let kind = ViolationKind::Duplicate;
+            Violation::at(kind, &part.source, &[table, name], message, advice)
+        };
+        both.map(fault).collect()
+    }
+}
+
+/// Topics that nodes publish.
+pub(crate) fn published_topics(graph: &Graph) -> BTreeSet<String> {
+    graph.nodes.iter().flat_map(|node| &node.outputs).map(|it| it.topic.clone()).collect()
+}
+
+/// Services that nodes serve.
+pub(crate) fn served_services(graph: &Graph) -> BTreeSet<String> {
+    graph.nodes.iter().flat_map(|node| &node.servers).map(|it| it.service.clone()).collect()
+}
+
+/// Adds a declaration to those of other topics. What stands there already about the topic counts.
+pub(crate) fn add_topic(topics: &mut Vec<GraphTopic>, topic: GraphTopic) {
+    let Some(known) = topics.iter_mut().find(|known| known.name == topic.name) else {
+        return topics.push(topic);
+    };
+    known.message_type = known.message_type.take().or(topic.message_type);
+    known.external |= topic.external;
+    known.several_publishers |= topic.several_publishers;
+    if topic.copies == Copies::Forbidden {
+        known.copies = Copies::Forbidden;
+    }
+    known.max_bytes = known.max_bytes.or(topic.max_bytes);
+    for (field, bound) in topic.bounds {
+        known.bounds.entry(field).or_insert(bound);
+    }
+    known.qos = QosRequest {
+        reliability: known.qos.reliability.or(topic.qos.reliability),
+        timeout_ms: known.qos.timeout_ms.or(topic.qos.timeout_ms),
+        depth: known.qos.depth.or(topic.qos.depth),
+        durability: known.qos.durability.or(topic.qos.durability),
+    };
+}
+
+/// As [`add_topic`], for services.
+pub(crate) fn add_service(services: &mut Vec<GraphService>, service: GraphService) {
+    let Some(known) = services.iter_mut().find(|known| known.name == service.name) else {
+        return services.push(service);
+    };
+    known.service_type = known.service_type.take().or(service.service_type);
+    known.external |= service.external;
+    known.max_request_bytes = known.max_request_bytes.or(service.max_request_bytes);
+    known.max_response_bytes = known.max_response_bytes.or(service.max_response_bytes);
+}
+
+/// The graph with other names for those topics and services that `new` has one for, wherever they
+/// stand. Gives the names that were replaced, too.
+pub(crate) fn replace_names(
+    mut graph: Graph,
+    new: impl Fn(&str) -> Option<String>,
+) -> (Graph, BTreeSet<String>) {
+    let mut used = BTreeSet::new();
+    let mut source = std::mem::take(&mut graph.source);
+    let mut replace = |name: &mut String| {
+        let Some(new) = new(name) else { return false };
+        used.insert(std::mem::replace(name, new));
+        true
+    };
+    for node in &mut graph.nodes {
+        let key = node.name.clone();
+        for_each_name(node, |table, port, name, _| {
+            if replace(name) {
+                source.clear_written(&["nodes", &key, table, port]);
+            }
+        });
+    }
+    for chain in &mut graph.chains {
+        replace(&mut chain.from);
+        replace(&mut chain.to);
+    }
+    let mut moved = BTreeMap::new();
+    for mut topic in std::mem::take(&mut graph.topics) {
+        let old = topic.name.clone();
+        replace(&mut topic.name);
+        moved.insert(old, topic.name.clone());
+        add_topic(&mut graph.topics, topic);
+    }
+    source.rename("topics", &moved);
+    moved.clear();
+    for mut service in std::mem::take(&mut graph.services) {
+        let old = service.name.clone();
+        replace(&mut service.name);
+        moved.insert(old, service.name.clone());
+        add_service(&mut graph.services, service);
+    }
+    source.rename("services", &moved);
+    (Graph { source, ..graph }, used)
+}
