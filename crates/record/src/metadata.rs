@@ -3,7 +3,7 @@
 //! The text is made from the same values as the channels of the MCAP file: readers compare the two
 //! and give no messages if they differ.
 
-use crate::folder::METADATA_NAME;
+use crate::folder::{METADATA_NAME, METADATA_VERSION};
 use crate::qos::{OfferedQos, write_profiles};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -56,7 +56,7 @@ impl BagSummary<'_> {
         let mut text = String::new();
         let out = &mut text;
         writeln!(out, "rosbag2_bagfile_information:")?;
-        writeln!(out, "  version: 9")?;
+        writeln!(out, "  version: {METADATA_VERSION}")?;
         writeln!(out, "  storage_identifier: mcap")?;
         writeln!(out, "  duration:\n    nanoseconds: {duration}")?;
         writeln!(out, "  starting_time:\n    nanoseconds_since_epoch: {start}")?;
