@@ -18,6 +18,7 @@ mod ending;
 mod fields;
 mod file_index;
 mod folder;
+mod mcap_file;
 mod messages;
 mod metadata;
 mod pace;
