@@ -4,6 +4,7 @@
 
 pub mod memory;
 pub mod recording;
+pub mod rows;
 
 use std::path::Path;
 

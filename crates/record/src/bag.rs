@@ -4,9 +4,11 @@
 
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::file_index::{ChannelRecord, FileIndex, SchemaRecord};
-use crate::folder::{self, BagFiles};
+use crate::folder::{self, BagFiles, Storage};
 use crate::messages::Messages;
 use crate::qos::{OfferedQos, parse_profiles};
+use crate::source::{self, Source};
+use crate::sqlite::{self, Pages, RowIndex, SqliteBag};
 use crossdock_msg::{Schema, SchemaError};
 use std::collections::BTreeMap;
 use std::io;
@@ -54,14 +56,14 @@ impl Default for ReaderOptions {
 #[non_exhaustive]
 pub enum OpenBagError {
     /// There is nothing at the path.
-    #[error("{} does not exist; give an .mcap file or a rosbag2 folder", path.display())]
+    #[error("{} does not exist; give an .mcap or .db3 file or a rosbag2 folder", path.display())]
     NotFound {
         /// The path that was given.
         path: PathBuf,
     },
     /// The folder holds no bag.
     #[error(
-        "{} holds neither metadata.yaml nor .mcap files; give an .mcap file or a rosbag2 folder",
+        "{} holds neither metadata.yaml nor .mcap or .db3 files; give such a file or a rosbag2 folder",
         path.display()
     )]
     NoBag {
@@ -83,15 +85,17 @@ pub enum OpenBagError {
         /// The file.
         path: PathBuf,
     },
-    /// The bag is stored in SQLite.
+    /// The file is a SQLite file without a bag in it.
     #[error(
-        "{} is stored in SQLite (.db3), which a later release will read; this one reads MCAP: \
-         convert it with `ros2 bag convert` or `rosbags-convert --dst-storage mcap`",
+        "{} is a SQLite file, but holds no bag that can be read: {reason}; if it is damaged, \
+         `sqlite3 FILE .recover` may help",
         path.display()
     )]
     Sqlite {
-        /// The file or folder.
+        /// The file.
         path: PathBuf,
+        /// What is wrong.
+        reason: String,
     },
     /// The bag is a ROS 1 bag.
     #[error(
@@ -102,10 +106,10 @@ pub enum OpenBagError {
         /// The file.
         path: PathBuf,
     },
-    /// rosbag2 compressed the bag from outside.
+    /// rosbag2 compressed the bag from outside, in a format that is not known.
     #[error(
-        "{} is compressed as a whole ({mode} mode, format `{format}`), which is not read; \
-         decompress it with `ros2 bag convert` (or `zstd -d` for whole files) and open the result",
+        "{} is compressed in {mode} mode with `{format}`; only `zstd` is read: convert it with \
+         `ros2 bag convert`",
         path.display()
     )]
     OuterCompression {
@@ -118,7 +122,7 @@ pub enum OpenBagError {
     },
     /// The file is something else.
     #[error(
-        "{} is not an MCAP file: it does not start with the MCAP magic; give an .mcap file or a \
+        "{} is neither an MCAP nor a SQLite file by its first bytes; give an .mcap or .db3 file or a \
          rosbag2 folder",
         path.display()
     )]
@@ -286,6 +290,8 @@ impl BagTopic {
 #[derive(Debug)]
 pub(crate) struct BagFile {
     pub(crate) index: FileIndex,
+    /// Of a SQLite file: where its messages lie.
+    pub(crate) rows: Option<RowIndex>,
     /// Topic of each channel.
     pub(crate) topics: BTreeMap<u16, usize>,
 }
@@ -299,11 +305,12 @@ pub(crate) struct Bag {
     pub(crate) options: ReaderOptions,
 }
 
-/// A bag opened for reading: an .mcap file or a rosbag2 folder.
+/// A bag opened for reading: an .mcap or .db3 file or a rosbag2 folder.
 ///
 /// The messages are read from the files as they are asked for, see [`BagReader::messages`]; the
 /// reader itself holds only the index. Opening allocates and blocks on the file system: a finished
-/// bag is opened by its summary, an interrupted one is read through once. `Send` and `Sync`.
+/// MCAP bag is opened by its summary, an interrupted one is read through once, and of a SQLite bag
+/// the head of each message is read. `Send` and `Sync`.
 ///
 /// ```no_run
 /// let reader = crossdock_record::BagReader::open("drive.mcap")?;
@@ -326,7 +333,7 @@ pub struct BagReader {
 }
 
 impl BagReader {
-    /// Opens the .mcap file or rosbag2 folder at `path` with the default limits.
+    /// Opens the .mcap or .db3 file or rosbag2 folder at `path` with the default limits.
     ///
     /// # Errors
     /// When nothing of the bag can be read, with what to do instead. Damage inside the bag is no
@@ -335,7 +342,7 @@ impl BagReader {
         Self::open_with(path, ReaderOptions::default())
     }
 
-    /// Opens the .mcap file or rosbag2 folder at `path`.
+    /// Opens the .mcap or .db3 file or rosbag2 folder at `path`.
     ///
     /// # Errors
     /// As [`BagReader::open`].
@@ -349,8 +356,8 @@ impl BagReader {
         let mut missing = Vec::new();
         let mut known = KnownTopics::default();
         for path in paths {
-            if let Some(index) = index_file(&path, &options)? {
-                bag.add_file(index, &mut known, &mut remarks);
+            if let Some((index, rows)) = index_file(&path, &options)? {
+                bag.add_file(index, rows, &mut known, &mut remarks);
             } else {
                 missing.push(path.clone());
                 bag.damages.add(Damage { path, offset: 0, kind: DamageKind::MissingFile });
@@ -405,6 +412,41 @@ impl BagReader {
         segments.map(|segment| segment.start_ns).min().unwrap_or(0)
     }
 
+    /// The latest log time that the bag says that it holds, in ns; 0 if it holds no message. Do not
+    /// rely on it.
+    pub fn end_ns(&self) -> u64 {
+        let spans = self.bag.files.iter().filter_map(|file| file.index.span_ns);
+        spans.map(|(_, end_ns)| end_ns).max().unwrap_or(0)
+    }
+
+    /// How many messages of each topic the bag says that it holds, in the order of
+    /// [`BagReader::topics`]. Do not rely on it. Allocates.
+    pub fn topic_counts(&self) -> Vec<u64> {
+        let mut counts = vec![0_u64; self.bag.topics.len()];
+        for file in &self.bag.files {
+            for (channel, topic) in &file.topics {
+                let of_channel = file.index.counts.get(channel).copied().unwrap_or(0);
+                counts[*topic] = counts[*topic].saturating_add(of_channel);
+            }
+        }
+        counts
+    }
+
+    /// The files of the bag, in the order in which they are read.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.bag.files.iter().map(|file| file.index.path.as_path())
+    }
+
+    /// How the bag is stored: `mcap`, `sqlite3`, or both if its files differ.
+    pub fn storage(&self) -> &'static str {
+        let rows = self.bag.files.iter().filter(|file| file.rows.is_some()).count();
+        match rows {
+            0 => "mcap",
+            _ if rows == self.bag.files.len() => "sqlite3",
+            _ => "mcap and sqlite3",
+        }
+    }
+
     /// Starts reading the messages from the beginning of the bag.
     ///
     /// Allocates; may be called again, each reading is independent. Blocks only later, when
@@ -415,26 +457,58 @@ impl BagReader {
 }
 
 /// Opens and indexes one file; `None` when it is not there.
-fn index_file(path: &Path, options: &ReaderOptions) -> Result<Option<FileIndex>, OpenBagError> {
-    let mut file = match folder::open_regular(path) {
-        Ok(file) => file,
+fn index_file(
+    path: &Path,
+    options: &ReaderOptions,
+) -> Result<Option<(FileIndex, Option<RowIndex>)>, OpenBagError> {
+    let io = |source| OpenBagError::Io { path: path.to_owned(), source };
+    let Source { file, compressed, damage } = match source::open(path, options) {
+        Ok(source) => source,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(OpenBagError::Io { path: path.to_owned(), source }),
+        Err(error) => return Err(io(error)),
     };
-    folder::check_magic(path, &mut file)?;
-    FileIndex::build(path, &file, options).map(Some)
+    let storage = folder::storage(path, &file).map_err(|error| match &damage {
+        // What came out of it is not even the start of a file.
+        Some(kind) => io(io::Error::other(kind.to_string())),
+        None => error,
+    })?;
+    let (mut index, rows, bytes) = match storage {
+        Storage::Mcap => {
+            let bytes = file.metadata().map_err(io)?.len();
+            (FileIndex::build(path, &file, options)?, None, bytes)
+        }
+        Storage::Sqlite => {
+            let bytes = file.metadata().map_err(io)?.len();
+            let beside = Some(path).filter(|_| !compressed);
+            let pages = Pages::open(file, beside);
+            let bag = pages.and_then(|pages| sqlite::index(path, &pages, options));
+            let SqliteBag { index, rows } =
+                bag.map_err(|reason| OpenBagError::Sqlite { path: path.to_owned(), reason })?;
+            (index, Some(rows), bytes)
+        }
+    };
+    if let Some(kind) = damage {
+        index.damages.add(Damage { path: path.to_owned(), offset: bytes, kind });
+    }
+    Ok(Some((index, rows)))
 }
 
 impl Bag {
     /// Adds a file and gives its channels their topics.
-    fn add_file(&mut self, index: FileIndex, known: &mut KnownTopics, remarks: &mut Vec<String>) {
+    fn add_file(
+        &mut self,
+        index: FileIndex,
+        rows: Option<RowIndex>,
+        known: &mut KnownTopics,
+        remarks: &mut Vec<String>,
+    ) {
         self.damages.merge(&index.damages);
         let mut topics = BTreeMap::new();
         for (id, channel) in &index.channels {
             let topic = topic_of(channel, index.schemas.get(&channel.schema), remarks);
             topics.insert(*id, self.add_topic(topic, known));
         }
-        self.files.push(BagFile { index, topics });
+        self.files.push(BagFile { index, rows, topics });
     }
 
     /// Finds the topic among the known ones or adds it.

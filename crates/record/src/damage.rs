@@ -38,8 +38,8 @@ pub enum DamageKind {
     /// The chunk's contents are not what was written.
     #[error("the checksum of this chunk does not match its contents")]
     Checksum,
-    /// The chunk cannot be decompressed.
-    #[error("this chunk cannot be decompressed: {0}")]
+    /// The chunk, message or file cannot be decompressed.
+    #[error("this cannot be decompressed: {0}")]
     Decompression(String),
     /// The chunk uses a compression that is not known.
     #[error("this chunk is compressed with `{0}`; known are lz4, zstd and none")]
@@ -77,6 +77,9 @@ pub enum DamageKind {
     /// A message belongs to a channel that nothing describes.
     #[error("a message belongs to channel {0}, which no record describes")]
     UnknownChannel(u16),
+    /// A message belongs to a topic that nothing describes.
+    #[error("a message belongs to topic {0}, which no row describes")]
+    UnknownTopic(i64),
     /// One file of the bag is not there.
     #[error("this file of the bag is missing")]
     MissingFile,

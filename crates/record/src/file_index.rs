@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of loose messages (outside chunks) that are read together: the usual size of a chunk.
 const RUN_BYTES: u64 = 1 << 20;
 /// All schema and channel records of a file together; real bags have some 100 KiB.
-const DEFINITIONS_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const DEFINITIONS_BYTES_MAX: u64 = 64 << 20;
 /// Largest summary: a million chunks at 64 bytes of index each.
 const SUMMARY_BYTES_MAX: u64 = 256 << 20;
 /// Opcode, length, three fields of the footer and the closing magic.
@@ -42,6 +42,8 @@ pub(crate) enum SegmentKind {
     CutChunk,
     /// Message records outside any chunk, one behind the other.
     Run,
+    /// Pages of a SQLite file; offset and end are places in the list of its pages.
+    Rows,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +71,38 @@ pub(crate) struct FileIndex {
     pub(crate) segments: Vec<Segment>,
     /// Messages that the file holds as far as it could be read.
     pub(crate) message_count: u64,
+    /// Messages of each channel, as far as it is known.
+    pub(crate) counts: BTreeMap<u16, u64>,
+    /// First and last log time; `None` without messages.
+    pub(crate) span_ns: Option<(u64, u64)>,
     pub(crate) damages: Damages,
 }
 
 impl FileIndex {
+    /// Of a file of which nothing is known yet.
+    pub(crate) fn new(path: &Path) -> FileIndex {
+        FileIndex {
+            path: path.to_owned(),
+            schemas: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            segments: Vec::new(),
+            message_count: 0,
+            counts: BTreeMap::new(),
+            span_ns: None,
+            damages: Damages::default(),
+        }
+    }
+
+    /// Counts a message that was found.
+    pub(crate) fn count(&mut self, channel: Option<u16>, log_ns: u64) {
+        self.message_count += 1;
+        if let Some(channel) = channel {
+            *self.counts.entry(channel).or_default() += 1;
+        }
+        let span = self.span_ns.get_or_insert((log_ns, log_ns));
+        *span = (span.0.min(log_ns), span.1.max(log_ns));
+    }
+
     /// Looks through `file`, which starts with the MCAP magic.
     pub(crate) fn build(
         path: &Path,
@@ -127,14 +157,7 @@ impl<'f> Builder<'f> {
                 .saturating_add(length.saturating_mul(options.expansion_max)),
             expansion_max: options.expansion_max,
             definitions_bytes: 0,
-            index: FileIndex {
-                path: path.to_owned(),
-                schemas: BTreeMap::new(),
-                channels: BTreeMap::new(),
-                segments: Vec::new(),
-                message_count: 0,
-                damages: Damages::default(),
-            },
+            index: FileIndex::new(path),
         }
     }
 
@@ -195,12 +218,14 @@ impl<'f> Builder<'f> {
             && statistics.channel_count as usize == self.index.channels.len()
             && usize::from(statistics.schema_count) == self.index.schemas.len();
         self.index.message_count = statistics.message_count;
+        self.index.span_ns = statistics.span_ns;
+        self.index.counts = statistics.counts;
         complete.then_some(chunks)
     }
 
     /// Makes segments of the indexed chunks and walks what lies between them.
     fn fill_gaps(&mut self, chunks: &[ChunkEntry], data_end: u64) -> Option<()> {
-        let counted = self.index.message_count;
+        let counted = (self.index.message_count, self.index.span_ns, self.index.counts.clone());
         let mut at = MAGIC.len() as u64;
         for chunk in chunks {
             let end = chunk.offset.checked_add(chunk.bytes)?;
@@ -223,7 +248,8 @@ impl<'f> Builder<'f> {
             return None;
         }
         self.walk(at, data_end);
-        self.index.message_count = counted;
+        let index = &mut self.index;
+        (index.message_count, index.span_ns, index.counts) = counted;
         Some(())
     }
 
@@ -338,7 +364,7 @@ impl<'f> Builder<'f> {
                     let head = MessageHead::parse(body)
                         .ok_or(DamageKind::Malformed("the fields of a message are cut"))?;
                     start_ns = Some(start_ns.map_or(head.log_ns, |ns| ns.min(head.log_ns)));
-                    self.index.message_count += 1;
+                    self.index.count(Some(head.channel), head.log_ns);
                 }
                 _ => {}
             }
@@ -359,7 +385,7 @@ impl<'f> Builder<'f> {
         let bytes = (end - body).min(MessageHead::BYTES as u64) as usize;
         let head = MessageHead::parse(self.window.at(body, bytes)?)
             .ok_or(DamageKind::Malformed("the fields of a message are cut"))?;
-        self.index.message_count += 1;
+        self.index.count(Some(head.channel), head.log_ns);
         let last = self.index.segments.last_mut();
         let grows = |run: &&mut Segment| {
             run.kind == SegmentKind::Run && run.end == at && end - run.offset <= RUN_BYTES
@@ -468,6 +494,8 @@ struct Statistics {
     schema_count: u16,
     channel_count: u32,
     chunk_count: u32,
+    span_ns: Option<(u64, u64)>,
+    counts: BTreeMap<u16, u64>,
 }
 
 impl Statistics {
@@ -477,6 +505,20 @@ impl Statistics {
         let (channel_count, _attachments, _metadata) =
             (fields.u32()?, fields.u32()?, fields.u32()?);
         let chunk_count = fields.u32()?;
-        Some(Statistics { message_count, schema_count, channel_count, chunk_count })
+        let span_ns = (fields.u64()?, fields.u64()?);
+        let span_ns = Some(span_ns).filter(|_| message_count > 0);
+        let mut pairs = Fields::new(fields.prefixed()?);
+        let mut counts = BTreeMap::new();
+        while !pairs.rest().is_empty() {
+            counts.insert(pairs.u16()?, pairs.u64()?);
+        }
+        Some(Statistics {
+            message_count,
+            schema_count,
+            channel_count,
+            chunk_count,
+            span_ns,
+            counts,
+        })
     }
 }

@@ -1,16 +1,20 @@
-//! Finds the files of a bag: one .mcap file, or a rosbag2 folder with or without metadata.yaml.
+//! Finds the files of a bag: one .mcap or .db3 file, or a rosbag2 folder with or without
+//! metadata.yaml.
 //!
 //! metadata.yaml is read only for the file names, the compression and what channels may lack (QoS,
-//! type hashes); its times and counts are ignored, because they are wrong in real bags. Of MCAP
-//! files, only the first bytes are read here.
+//! type hashes); its times and counts are ignored, because they are wrong in real bags. Versions 2
+//! to 9 are read alike, because each only adds to the one before. Of the files themselves, only the
+//! first bytes are read here.
 
 use crate::bag::OpenBagError;
 use crate::qos::{OfferedQos, profiles_of};
+use crate::sqlite::SQLITE_MAGIC;
 use crate::yaml::{YAML_BYTES_MAX, Yaml};
 use mcap::MAGIC;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The files of a bag and what metadata.yaml adds to them.
@@ -32,6 +36,12 @@ pub(crate) struct MetadataTopic {
 
 /// Name of the file that describes a rosbag2 folder.
 pub(crate) const METADATA_NAME: &str = "metadata.yaml";
+/// The newest version of that file that is known, which is the one that is written.
+pub(crate) const METADATA_VERSION: u64 = 9;
+/// The one compression that ROS 2 has for files and messages.
+const COMPRESSION_FORMAT: &str = "zstd";
+/// The names of a bag's files end so; behind that, `.zstd` if they are compressed as a whole.
+const ENDINGS: [&str; 2] = ["mcap", "db3"];
 
 /// Finds the files of the bag at `path`.
 pub(crate) fn find(path: &Path) -> Result<BagFiles, OpenBagError> {
@@ -54,8 +64,8 @@ fn find_in_folder(folder: &Path) -> Result<BagFiles, OpenBagError> {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let remark = format!(
-                "{} is missing, as after an interrupted recording; the .mcap files of the folder \
-                 are read in the order of their names",
+                "{} is missing, as after an interrupted recording; the files of the folder are \
+                 read in the order of their names",
                 metadata_path.display()
             );
             return list_folder(folder, remark);
@@ -73,8 +83,7 @@ fn find_in_folder(folder: &Path) -> Result<BagFiles, OpenBagError> {
 
 fn unusable(path: &Path, why: &str) -> String {
     format!(
-        "{} cannot be used ({why}); the .mcap files of the folder are read in the order of their \
-         names",
+        "{} cannot be used ({why}); the files of the folder are read in the order of their names",
         path.display()
     )
 }
@@ -98,17 +107,21 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagError> {
     let text = |key| information.field(key).and_then(Yaml::text).unwrap_or("");
     let mode = text("compression_mode").to_ascii_lowercase();
-    if mode == "file" || mode == "message" {
-        return Err(OpenBagError::OuterCompression {
-            path: folder.to_owned(),
-            mode,
-            format: text("compression_format").to_owned(),
-        });
-    }
-    if text("storage_identifier") == "sqlite3" {
-        return Err(OpenBagError::Sqlite { path: folder.to_owned() });
+    let format = text("compression_format");
+    // Whether a file or message is compressed, it says itself.
+    if (mode == "file" || mode == "message") && format != COMPRESSION_FORMAT {
+        let (path, format) = (folder.to_owned(), format.to_owned());
+        return Err(OpenBagError::OuterCompression { path, mode, format });
     }
     let mut files = BagFiles::default();
+    let version = information.field("version").and_then(Yaml::number).unwrap_or(0);
+    if version > METADATA_VERSION {
+        files.remarks.push(format!(
+            "{} has version {version}; versions up to {METADATA_VERSION} are known, and what is newer \
+             in it is not used",
+            folder.join(METADATA_NAME).display()
+        ));
+    }
     let named = named_files(folder, information, &mut files.remarks);
     for topic in information.field("topics_with_message_count").map_or(&[][..], Yaml::elements) {
         read_topic(topic, &mut files);
@@ -153,7 +166,24 @@ fn inside(folder: &Path, named: &Path) -> Option<PathBuf> {
     if plain && as_named.exists() {
         return Some(as_named);
     }
-    named.file_name().map(|name| folder.join(name))
+    let place = named.file_name().map(|name| folder.join(name))?;
+    // Recorders that were interrupted name the file that they would have compressed, and others
+    // the one before.
+    let compressed = with_ending(&place, COMPRESSION_FORMAT);
+    let plain = place.with_extension("");
+    let is_compressed = place.extension().is_some_and(|ending| ending == COMPRESSION_FORMAT);
+    Some(match place.exists() {
+        false if compressed.exists() => compressed,
+        false if is_compressed && plain.exists() => plain,
+        _ => place,
+    })
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 fn read_topic(topic: &Yaml, files: &mut BagFiles) {
@@ -172,60 +202,62 @@ fn read_topic(topic: &Yaml, files: &mut BagFiles) {
     files.topics.push(MetadataTopic { name: name.to_owned(), qos, type_hash });
 }
 
-/// The .mcap files of a folder in the order of their names, numbers by value.
+/// The files of a folder in the order of their names, numbers by value.
 fn list_folder(folder: &Path, remark: String) -> Result<BagFiles, OpenBagError> {
     let io = |source| OpenBagError::Io { path: folder.to_owned(), source };
     let mut paths = Vec::new();
-    let (mut sqlite, mut compressed) = (false, false);
     for entry in fs::read_dir(folder).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("mcap") => paths.push(path),
-            Some("db3") => sqlite = true,
-            Some("zstd") => compressed = true,
-            _ => {}
+        let is_compressed = path.extension().is_some_and(|ending| ending == COMPRESSION_FORMAT);
+        let plain = if is_compressed { path.with_extension("") } else { path.clone() };
+        let ending = plain.extension().and_then(|ending| ending.to_str());
+        let belongs = ending.is_some_and(|ending| ENDINGS.contains(&ending));
+        // A recorder that is killed while it compresses leaves both: the plain one is whole.
+        if belongs && !(is_compressed && plain.exists()) {
+            paths.push(path);
         }
     }
     paths.sort_by_cached_key(|path| name_order(path));
-    let path = folder.to_owned();
-    match (paths.is_empty(), sqlite, compressed) {
-        (false, ..) => Ok(BagFiles { paths, remarks: vec![remark], ..BagFiles::default() }),
-        (true, true, _) => Err(OpenBagError::Sqlite { path }),
-        (true, false, true) => Err(OpenBagError::OuterCompression {
-            path,
-            mode: "file".to_owned(),
-            format: "zstd".to_owned(),
-        }),
-        (true, false, false) => Err(OpenBagError::NoBag { path }),
+    match paths.is_empty() {
+        false => Ok(BagFiles { paths, remarks: vec![remark], ..BagFiles::default() }),
+        true => Err(OpenBagError::NoBag { path: folder.to_owned() }),
     }
 }
 
 /// `bag_2.mcap` before `bag_10.mcap`.
 fn name_order(path: &Path) -> (String, u64, PathBuf) {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain = path.with_extension("");
+    let whole = path.extension().is_some_and(|ending| ending == COMPRESSION_FORMAT);
+    let stem = if whole { plain.file_stem() } else { path.file_stem() };
+    let stem = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let digits = stem.len() - stem.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (prefix, number) = stem.split_at(stem.len() - digits);
     (prefix.to_owned(), number.parse().unwrap_or(0), path.to_owned())
 }
 
-/// Tells a file that is no MCAP file by its first bytes.
-pub(crate) fn check_magic(path: &Path, file: &mut File) -> Result<(), OpenBagError> {
-    let mut start = Vec::new();
-    let read = file.take(16).read_to_end(&mut start);
-    read.map_err(|source| OpenBagError::Io { path: path.to_owned(), source })?;
+/// How a file stores a bag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Mcap,
+    Sqlite,
+}
+
+/// Tells by its first bytes how a file stores a bag, or what else it is.
+pub(crate) fn storage(path: &Path, file: &File) -> Result<Storage, OpenBagError> {
+    let mut start = [0; 16];
+    let count = file.read_at(&mut start, 0);
+    let count = count.map_err(|source| OpenBagError::Io { path: path.to_owned(), source })?;
+    let start = &start[..count];
     if start.starts_with(MAGIC) {
-        return Ok(());
+        return Ok(Storage::Mcap);
+    }
+    if start.starts_with(SQLITE_MAGIC) {
+        return Ok(Storage::Sqlite);
     }
     let path = path.to_owned();
     Err(match start {
-        _ if start.is_empty() => OpenBagError::Empty { path },
-        _ if start.starts_with(b"SQLite format 3") => OpenBagError::Sqlite { path },
+        [] => OpenBagError::Empty { path },
         _ if start.starts_with(b"#ROSBAG V") => OpenBagError::Ros1 { path },
-        _ if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => OpenBagError::OuterCompression {
-            path,
-            mode: "file".to_owned(),
-            format: "zstd".to_owned(),
-        },
         _ => OpenBagError::Foreign { path },
     })
 }

@@ -1,7 +1,7 @@
-//! Reads and writes rosbag2 bags in MCAP files.
+//! Reads rosbag2 bags in MCAP and SQLite files, and writes them in MCAP files.
 //!
-//! [`BagReader`] opens an .mcap file or a rosbag2 folder, even if it is truncated or damaged, and
-//! gives its messages in log-time order. [`BagWriter`] writes bags that other tools open, and that
+//! [`BagReader`] opens an .mcap or .db3 file or a rosbag2 folder, even if it is truncated or damaged,
+//! and gives its messages in log-time order. [`BagWriter`] writes bags that other tools open, and that
 //! stay readable if the process is killed or the disk is full. Both deal in messages as CDR bytes.
 //! [`Player`] publishes a bag's messages on topics, and [`Recorder`] writes topics into a bag. Both
 //! convert between CDR and the flat layout, and make no other copy. [`compare`] says where two bags
@@ -18,6 +18,7 @@ mod ending;
 mod fields;
 mod file_index;
 mod folder;
+mod mcap_file;
 mod messages;
 mod metadata;
 mod pace;
@@ -28,6 +29,8 @@ mod recorder;
 mod recorder_thread;
 mod reserve;
 mod run_clock;
+mod source;
+mod sqlite;
 mod stepper;
 mod typed;
 mod writer;

@@ -3,12 +3,13 @@
 //! Files follow each other. Inside a file, chunks that overlap in time are merged, within a memory
 //! limit. Damaged chunks are passed over and reported at the end.
 
-use crate::bag::{Bag, BagFile, ReadError};
+use crate::bag::{Bag, BagFile, ReadError, ReaderOptions};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Section, Window};
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{RECORD_HEAD_BYTES, split_record};
 use crate::file_index::{MessageHead, Segment, SegmentKind};
-use crate::folder::open_regular;
+use crate::source::{self, MessageDecoder};
+use crate::sqlite::{Pages, RowIndex};
 use mcap::records::op;
 use std::fs::File;
 use std::io::Read;
@@ -76,7 +77,8 @@ pub struct Messages {
     bag: Arc<Bag>,
     /// Index of the file that is read, and its handle.
     file: usize,
-    handle: Option<File>,
+    handle: Option<Handle>,
+    decoder: MessageDecoder,
     next_segment: usize,
     loaded: Vec<Loaded>,
     /// Buffers to use again.
@@ -95,6 +97,7 @@ impl Messages {
             bag,
             file: 0,
             handle: None,
+            decoder: MessageDecoder::new(),
             next_segment: 0,
             loaded: Vec::new(),
             spare: Vec::new(),
@@ -114,7 +117,11 @@ impl Messages {
         while self.file < self.bag.files.len() {
             self.load_due();
             if let Some(place) = self.earliest() {
-                return Some(Ok(self.deliver(place)));
+                let entry = self.take(place);
+                if self.unpack(place, entry) {
+                    return Some(Ok(self.deliver(place, entry)));
+                }
+                continue;
             }
             self.file += 1;
             self.handle = None;
@@ -193,10 +200,24 @@ impl Messages {
         loaded.offset = segment.offset;
         let handle = match &mut self.handle {
             Some(handle) => handle,
-            empty => empty.insert(open_regular(&file.index.path)?),
+            empty => empty.insert(Handle::open(file, &bag.options)?),
+        };
+        let handle = match (handle, &file.rows) {
+            (Handle::Mcap(handle), _) => handle,
+            (Handle::Rows(pages), Some(rows)) => {
+                let damages = load_rows(bag, file, rows, pages, segment, loaded);
+                for (page, kind) in damages {
+                    let (path, offset) = (file.index.path.clone(), pages.offset(page));
+                    self.damages.add(Damage { path, offset, kind });
+                }
+                loaded.entries.sort_by_key(|entry| entry.log_ns);
+                return Ok(());
+            }
+            (Handle::Rows(_), None) => return Ok(()),
         };
         let cut = segment.kind == SegmentKind::CutChunk;
         match segment.kind {
+            SegmentKind::Rows => {}
             SegmentKind::Run => {
                 loaded.bytes.clear();
                 let section = Section::new(handle, segment.offset, segment.end);
@@ -217,19 +238,91 @@ impl Messages {
         Ok(())
     }
 
-    fn deliver(&mut self, place: usize) -> BagMessage<'_> {
+    /// Takes the next message of a loaded segment.
+    fn take(&mut self, place: usize) -> Entry {
         let loaded = &mut self.loaded[place];
         let entry = loaded.entries[loaded.next];
         loaded.next += 1;
+        entry
+    }
+
+    /// Decompresses a message that is compressed by itself; false if that fails.
+    fn unpack(&mut self, place: usize, entry: Entry) -> bool {
+        let loaded = &self.loaded[place];
+        let data = &loaded.bytes[entry.start..entry.end];
+        if !MessageDecoder::is_compressed(data) {
+            return true;
+        }
+        let limit_bytes = self.bag.options.record_bytes_max;
+        match self.decoder.decode(data, limit_bytes) {
+            Ok(()) => true,
+            Err(kind) => {
+                let path = self.bag.files[self.file].index.path.clone();
+                self.damages.add(Damage { path, offset: loaded.offset, kind });
+                false
+            }
+        }
+    }
+
+    fn deliver(&mut self, place: usize, entry: Entry) -> BagMessage<'_> {
         self.numbers[entry.topic] += 1;
+        let data = &self.loaded[place].bytes[entry.start..entry.end];
+        let data = match MessageDecoder::is_compressed(data) {
+            true => self.decoder.plain(),
+            false => data,
+        };
         BagMessage {
             topic: entry.topic,
             number: self.numbers[entry.topic],
             log_time_ns: entry.log_ns,
             publish_time_ns: entry.publish_ns,
-            data: &loaded.bytes[entry.start..entry.end],
+            data,
         }
     }
+}
+
+/// The file that is read.
+#[derive(Debug)]
+enum Handle {
+    Mcap(File),
+    Rows(Pages),
+}
+
+impl Handle {
+    fn open(file: &BagFile, options: &ReaderOptions) -> Result<Handle, DamageKind> {
+        let path = &file.index.path;
+        let source = source::open(path, options)?;
+        if file.rows.is_none() {
+            return Ok(Handle::Mcap(source.file));
+        }
+        let beside = Some(path.as_path()).filter(|_| !source.compressed);
+        Pages::open(source.file, beside).map(Handle::Rows).map_err(DamageKind::Unreadable)
+    }
+}
+
+/// Reads the messages of a segment of a SQLite file, and lists those that are delivered.
+fn load_rows(
+    bag: &Bag,
+    file: &BagFile,
+    rows: &RowIndex,
+    pages: &Pages,
+    segment: &Segment,
+    loaded: &mut Loaded,
+) -> Vec<(u32, DamageKind)> {
+    loaded.bytes.clear();
+    let Loaded { bytes, entries, .. } = loaded;
+    let limit_bytes = bag.options.record_bytes_max;
+    rows.load(pages, segment, limit_bytes, bytes, |channel, log_ns, (start, end)| {
+        let Some(topic) = file.topics.get(&channel) else { return Ok(()) };
+        if !bag.topics[*topic].is_delivered() {
+            return Ok(());
+        }
+        if entries.len() == CHUNK_MESSAGES_MAX {
+            return Err(DamageKind::TooManyMessages { limit: CHUNK_MESSAGES_MAX });
+        }
+        entries.push(Entry { log_ns, publish_ns: log_ns, topic: *topic, start, end });
+        Ok(())
+    })
 }
 
 /// Decompresses the chunk of `segment` into `plain`.

@@ -3,7 +3,7 @@
 //! The text is made from the same values as the channels of the MCAP file: readers compare the two
 //! and give no messages if they differ.
 
-use crate::folder::METADATA_NAME;
+use crate::folder::{METADATA_NAME, METADATA_VERSION};
 use crate::qos::{OfferedQos, write_profiles};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -20,12 +20,21 @@ pub(crate) struct TopicCount<'a> {
     pub(crate) messages: u64,
 }
 
-/// What metadata.yaml says of a bag with one file.
+/// A file of the bag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileSummary {
+    pub(crate) name: String,
+    /// First and last log time; `None` without messages.
+    pub(crate) span_ns: Option<(u64, u64)>,
+    pub(crate) messages: u64,
+}
+
+/// What metadata.yaml says of a bag.
 #[derive(Debug)]
 pub(crate) struct BagSummary<'a> {
-    pub(crate) file_name: &'a str,
-    /// First and last log time; both 0 without messages.
-    pub(crate) span_ns: (u64, u64),
+    /// `mcap` or `sqlite3`.
+    pub(crate) storage: &'a str,
+    pub(crate) files: &'a [FileSummary],
     pub(crate) topics: Vec<TopicCount<'a>>,
 }
 
@@ -50,15 +59,15 @@ impl BagSummary<'_> {
     /// The text of metadata.yaml.
     fn to_yaml(&self) -> Result<String, fmt::Error> {
         let total: u64 = self.topics.iter().map(|topic| topic.messages).sum();
-        let (start, end) = self.span_ns;
-        let duration = end.saturating_sub(start);
-        let file = Quoted(self.file_name);
+        let spans = || self.files.iter().filter_map(|file| file.span_ns);
+        let start = spans().map(|(start, _)| start).min().unwrap_or(0);
+        let end = spans().map(|(_, end)| end).max().unwrap_or(0);
         let mut text = String::new();
         let out = &mut text;
         writeln!(out, "rosbag2_bagfile_information:")?;
-        writeln!(out, "  version: 9")?;
-        writeln!(out, "  storage_identifier: mcap")?;
-        writeln!(out, "  duration:\n    nanoseconds: {duration}")?;
+        writeln!(out, "  version: {METADATA_VERSION}")?;
+        writeln!(out, "  storage_identifier: {}", self.storage)?;
+        writeln!(out, "  duration:\n    nanoseconds: {}", end.saturating_sub(start))?;
         writeln!(out, "  starting_time:\n    nanoseconds_since_epoch: {start}")?;
         writeln!(out, "  message_count: {total}")?;
         let none = if self.topics.is_empty() { " []" } else { "" };
@@ -75,11 +84,19 @@ impl BagSummary<'_> {
         }
         writeln!(out, "  compression_format: \"\"")?;
         writeln!(out, "  compression_mode: \"\"")?;
-        writeln!(out, "  relative_file_paths:\n    - {file}")?;
-        writeln!(out, "  files:\n    - path: {file}")?;
-        writeln!(out, "      starting_time:\n        nanoseconds_since_epoch: {start}")?;
-        writeln!(out, "      duration:\n        nanoseconds: {duration}")?;
-        writeln!(out, "      message_count: {total}")?;
+        writeln!(out, "  relative_file_paths:")?;
+        for file in self.files {
+            writeln!(out, "    - {}", Quoted(&file.name))?;
+        }
+        writeln!(out, "  files:")?;
+        for file in self.files {
+            let (start, end) = file.span_ns.unwrap_or((0, 0));
+            writeln!(out, "    - path: {}", Quoted(&file.name))?;
+            writeln!(out, "      starting_time:\n        nanoseconds_since_epoch: {start}")?;
+            let duration = end.saturating_sub(start);
+            writeln!(out, "      duration:\n        nanoseconds: {duration}")?;
+            writeln!(out, "      message_count: {}", file.messages)?;
+        }
         writeln!(out, "  custom_data: ~")?;
         writeln!(out, "  ros_distro: \"\"")?;
         Ok(text)
@@ -110,7 +127,7 @@ mod tests {
 
     #[test]
     fn an_empty_bag_has_well_formed_metadata() {
-        let summary = BagSummary { file_name: "b_0.mcap", span_ns: (0, 0), topics: Vec::new() };
+        let summary = BagSummary { storage: "mcap", files: &[], topics: Vec::new() };
         let root = Yaml::parse(&summary.to_yaml().unwrap()).unwrap();
         let information = root.field("rosbag2_bagfile_information").unwrap();
         assert_eq!(information.field("version").unwrap().number(), Some(9));

@@ -327,7 +327,7 @@ fn release(held: &mut Held, writer: &mut BagWriter) -> Result<(), WriteError> {
     held.messages.sort_by_key(|message| message.key);
     held.messages.drain(..).try_for_each(|message| {
         let HeldMessage { topic, stamp_ns, cdr, .. } = message;
-        writer.write(topic, stamp_ns, stamp_ns, &[IoSlice::new(&cdr)])
+        writer.write(topic, stamp_ns, stamp_ns, &[IoSlice::new(&cdr)]).map(drop)
     })
 }
 

@@ -1,21 +1,18 @@
 //! Writes bags: one MCAP file, or a rosbag2 folder.
 //!
-//! Messages are collected into chunks in memory; a complete chunk goes to the file in one piece, so
-//! that a killed process costs at most the open chunk. The writer takes disk space for a message,
-//! closing records included, before it accepts the message. So a full disk refuses the next message
-//! and leaves a bag that can be finished.
+//! A bag in a folder may have several files, each of them sound by itself. Messages are collected
+//! into chunks in memory; a complete chunk goes to the file in one piece, so that a killed process
+//! costs at most the open chunk. The writer takes disk space for a message, closing records
+//! included, before it accepts the message. So a full disk refuses the next message and leaves a bag
+//! that can be finished.
 
-use crate::metadata::{BagSummary, TopicCount};
+use crate::mcap_file::{McapFile, MessageFields};
+use crate::metadata::{BagSummary, FileSummary, TopicCount};
 use crate::qos::{OfferedQos, write_profiles};
 use crate::reserve::Reserve;
-use mcap::records::MessageHeader;
-use mcap::write::NoSeek;
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, IoSlice, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How chunks are compressed.
@@ -40,12 +37,23 @@ pub struct WriterOptions {
     /// Age of a chunk at which the next [`BagWriter::write`] completes it; see
     /// [`BagWriter::flush_due`].
     pub flush_interval: Duration,
+    /// Bytes of one file of a bag in a folder, about: the next message goes into a new file. `None`
+    /// and bags of one file: no limit.
+    pub split_bytes: Option<u64>,
+    /// Recorded time in one file of a bag in a folder, likewise.
+    pub split_duration: Option<Duration>,
 }
 
 impl WriterOptions {
-    /// Chunks of 1 MiB, completed after one second at the latest.
+    /// Chunks of 1 MiB, completed after one second at the latest; not split.
     pub fn new(compression: Compression) -> Self {
-        Self { compression, chunk_bytes: 1 << 20, flush_interval: Duration::from_secs(1) }
+        Self {
+            compression,
+            chunk_bytes: 1 << 20,
+            flush_interval: Duration::from_secs(1),
+            split_bytes: None,
+            split_duration: None,
+        }
     }
 }
 
@@ -169,39 +177,6 @@ pub enum WriteError {
     },
 }
 
-/// The file that the MCAP library writes into; it can be cut off from it.
-struct Sink {
-    file: Arc<File>,
-    state: Arc<SinkState>,
-}
-
-#[derive(Debug, Default)]
-struct SinkState {
-    /// Bytes that are in the file. Only this writer's thread uses it: Relaxed.
-    position: AtomicU64,
-    /// No more bytes may reach the file. Only this writer's thread uses it: Relaxed.
-    closed: AtomicBool,
-}
-
-impl Write for Sink {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        if self.state.closed.load(Ordering::Relaxed) {
-            return Err(io::Error::other("the bag is closed after an error"));
-        }
-        let count = (&*self.file).write(buffer)?;
-        self.state.position.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-type McapWriter = mcap::Writer<NoSeek<BufWriter<Sink>>>;
-
-/// Bytes in which small records are collected on their way to the file.
-const SINK_BUFFER_BYTES: usize = 64 << 10;
 /// Opcode, length and fields of a message record, of its index entry, rounded up.
 const MESSAGE_OVERHEAD_BYTES: u64 = 64;
 /// Fixed parts of a chunk, its index records, and its entry in the summary, without what grows with
@@ -215,20 +190,22 @@ const CLOSING_BYTES: u64 = 1024;
 /// metadata.yaml without topics, and what one topic adds beside its names.
 const METADATA_BYTES: u64 = 4096;
 const METADATA_TOPIC_BYTES: u64 = 1024;
+/// What one more file adds to metadata.yaml.
+const METADATA_FILE_BYTES: u64 = 1024;
 
 struct Topic {
     description: TopicDescription,
-    channel: u16,
+    /// In the file that is written; `None`: it has no message of the topic yet.
+    channel: Option<u16>,
     messages: u64,
     /// Messages of complete chunks.
     saved: u64,
     sequence: u32,
 }
 
-/// What has been given to the MCAP library and is not yet in the file.
+/// What has been accepted and is not yet in the file.
 #[derive(Debug, Default)]
 struct OpenChunk {
-    bytes: u64,
     messages: u64,
     since: Option<Instant>,
 }
@@ -240,22 +217,28 @@ struct OpenChunk {
 /// [`chunk_bytes`](WriterOptions::chunk_bytes) plus twice the largest message. Blocks on the file
 /// system when a chunk is complete. `Send`, used by one thread at a time.
 pub struct BagWriter {
+    /// The file that is written.
     path: PathBuf,
     folder: Option<PathBuf>,
+    /// Of the bag; with a number it is that of a file in the folder.
+    name: String,
     options: WriterOptions,
     /// `None` once the bag is finished or has failed.
-    mcap: Option<McapWriter>,
-    file: Arc<File>,
-    sink: Arc<SinkState>,
+    mcap: Option<McapFile>,
     reserve: Reserve,
     topics: Vec<Topic>,
     open: OpenChunk,
-    chunks: u64,
+    /// Bytes of definitions in this file, and of all in metadata.yaml.
     definition_bytes: u64,
-    /// Bytes of the file after the last complete chunk.
+    metadata_bytes: u64,
+    /// Bytes of this file after the last complete chunk.
     saved_bytes: u64,
-    span_ns: Option<(u64, u64)>,
-    joined: Vec<u8>,
+    /// Messages that this file was given, and their first time.
+    file_messages: u64,
+    file_start_ns: u64,
+    /// The files before.
+    done: Vec<FileSummary>,
+    done_bytes: u64,
     failure: Option<String>,
 }
 
@@ -274,7 +257,8 @@ impl BagWriter {
         let name = path
             .file_name()
             .and_then(|name| name.to_str())
-            .ok_or_else(|| CreateBagError::Name { path: path.to_owned() })?;
+            .ok_or_else(|| CreateBagError::Name { path: path.to_owned() })?
+            .to_owned();
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|source| creation_error(parent, source))?;
         }
@@ -284,33 +268,24 @@ impl BagWriter {
             fs::create_dir(path).map_err(|source| creation_error(path, source))?;
             (Some(path.to_owned()), path.join(format!("{name}_0.mcap")))
         };
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file = Arc::new(file.map_err(|source| creation_error(&path, source))?);
-        let sink = Arc::new(SinkState::default());
-        let out = Sink { file: Arc::clone(&file), state: Arc::clone(&sink) };
-        let created = mcap_options(&options)
-            .create(NoSeek::new(BufWriter::with_capacity(SINK_BUFFER_BYTES, out)))
-            .and_then(|mut mcap| mcap.flush().map(|()| mcap));
-        let mcap = created.map_err(|error| match error {
-            mcap::McapError::Io(source) => creation_error(&path, source),
-            other => creation_error(&path, io::Error::other(other.to_string())),
-        })?;
-        let saved_bytes = sink.position.load(Ordering::Relaxed);
+        let mcap = begin(&path, &options).map_err(|source| creation_error(&path, source))?;
+        let saved_bytes = mcap.position();
         Ok(BagWriter {
             path,
             folder,
+            name,
             options,
             mcap: Some(mcap),
-            file,
-            sink,
             reserve: Reserve::new(),
             topics: Vec::new(),
             open: OpenChunk::default(),
-            chunks: 0,
             definition_bytes: 0,
+            metadata_bytes: METADATA_BYTES,
             saved_bytes,
-            span_ns: None,
-            joined: Vec::new(),
+            file_messages: 0,
+            file_start_ns: 0,
+            done: Vec::new(),
+            done_bytes: 0,
             failure: None,
         })
     }
@@ -323,7 +298,7 @@ impl BagWriter {
     /// What is safe on the disk even if the process is killed now.
     pub fn saved(&self) -> Saved {
         let messages = self.topics.iter().map(|topic| topic.saved).sum();
-        Saved { messages, bytes: self.saved_bytes }
+        Saved { messages, bytes: self.done_bytes + self.saved_bytes }
     }
 
     /// Adds a topic; its channel and definition go in front of its first message.
@@ -333,46 +308,52 @@ impl BagWriter {
     /// # Errors
     /// When the format cannot hold it, when there is no space, or after a failure.
     pub fn add_topic(&mut self, topic: TopicDescription) -> Result<WrittenTopic, WriteError> {
-        let sizes = [&topic.name, &topic.type_name, &topic.definition, &topic.type_hash];
-        let lengths = sizes.iter().map(|text| text.len() as u64).sum::<u64>();
-        let profiles = write_profiles(&topic.qos, "");
-        // The records are in the data and in the summary; the text is in metadata.yaml too.
-        let bytes = lengths + profiles.len() as u64 + METADATA_TOPIC_BYTES;
+        let known = self.topics.iter().position(|known| known.description == topic);
+        if let Some(known) = known {
+            return Ok(WrittenTopic(known));
+        }
+        self.metadata_bytes += bytes_of(&topic);
+        let topic = Topic { description: topic, channel: None, messages: 0, saved: 0, sequence: 0 };
+        self.topics.push(topic);
+        let place = self.topics.len() - 1;
+        if let Err(error) = self.add_channel(place) {
+            let topic = self.topics.pop();
+            self.metadata_bytes -= topic.map_or(0, |topic| bytes_of(&topic.description));
+            return Err(error);
+        }
+        Ok(WrittenTopic(place))
+    }
+
+    /// Adds the channel of a topic to the file that is written.
+    fn add_channel(&mut self, place: usize) -> Result<u16, WriteError> {
+        let bytes = bytes_of(&self.topics[place].description);
         if bytes > u64::from(u32::MAX) {
-            return Err(self.topic_error(&topic.name, "its definition is longer than 4 GiB"));
+            return Err(self.topic_error(place, "its definition is longer than 4 GiB"));
         }
         self.definition_bytes += bytes;
         if let Err(error) = self.ensure_space(bytes) {
             self.definition_bytes -= bytes;
             return Err(error);
         }
-        let metadata = BTreeMap::from([
-            ("offered_qos_profiles".to_owned(), profiles),
-            ("topic_type_hash".to_owned(), topic.type_hash.clone()),
-        ]);
+        let TopicDescription { name, type_name, definition, type_hash, qos } =
+            &self.topics[place].description;
+        let profiles = write_profiles(qos, "");
+        let metadata =
+            [("offered_qos_profiles", profiles.as_str()), ("topic_type_hash", type_hash)];
         let Some(mcap) = &mut self.mcap else { return Err(self.closed()) };
-        let added = mcap
-            .add_schema(&topic.type_name, "ros2msg", topic.definition.as_bytes())
-            .and_then(|schema| mcap.add_channel(schema, &topic.name, "cdr", &metadata));
-        let channel = match added {
-            Ok(channel) => channel,
-            Err(mcap::McapError::Io(error)) => return Err(self.fail(&error)),
-            Err(error) => return Err(self.topic_error(&topic.name, &error.to_string())),
+        let Some(channel) = mcap.add_channel(name, (type_name, definition), &metadata) else {
+            return Err(self.topic_error(place, "a file holds at most 65535 topics"));
         };
-        self.open.bytes += bytes;
-        let known = self.topics.iter().position(|known| known.channel == channel);
-        if let Some(known) = known {
-            return Ok(WrittenTopic(known));
-        }
-        self.topics.push(Topic { description: topic, channel, messages: 0, saved: 0, sequence: 0 });
-        Ok(WrittenTopic(self.topics.len() - 1))
+        self.topics[place].channel = Some(channel);
+        Ok(channel)
     }
 
-    /// Writes a message whose CDR bytes are the concatenation of `slices`.
+    /// Writes a message whose CDR bytes are the concatenation of `slices`. Gives how often the
+    /// bytes were copied in memory: once, into the open chunk; or not at all if the bag is not
+    /// compressed and the message is long, which then goes to the file from where it lies.
     ///
-    /// The bytes are copied into the open chunk (several slices are joined first). Completes the
-    /// chunk, which blocks on the file system, when it is large or old enough. Times are in
-    /// nanoseconds.
+    /// Completes the chunk, which blocks on the file system, when it is large or old enough. Times
+    /// are in nanoseconds.
     ///
     /// # Errors
     /// [`WriteError::NoSpace`] before the message is accepted: everything written so far stays safe
@@ -386,40 +367,89 @@ impl BagWriter {
         log_time_ns: u64,
         publish_time_ns: u64,
         slices: &[IoSlice<'_>],
-    ) -> Result<(), WriteError> {
+    ) -> Result<u64, WriteError> {
+        if self.is_split_due(log_time_ns) {
+            self.begin_next_file()?;
+        }
         let bytes = slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
         self.ensure_space(bytes + MESSAGE_OVERHEAD_BYTES)?;
+        let channel = match self.topics[topic.0].channel {
+            Some(channel) => channel,
+            None => self.add_channel(topic.0)?,
+        };
         let Some(mcap) = &mut self.mcap else { return Err(self.closed()) };
         let target = &mut self.topics[topic.0];
-        let header = MessageHeader {
-            channel_id: target.channel,
+        let fields = MessageFields {
+            channel,
             sequence: target.sequence,
-            log_time: log_time_ns,
-            publish_time: publish_time_ns,
+            log_ns: log_time_ns,
+            publish_ns: publish_time_ns,
         };
-        let data: &[u8] = match slices {
-            [] => &[],
-            [one] => one,
-            several => {
-                self.joined.clear();
-                several.iter().for_each(|slice| self.joined.extend_from_slice(slice));
-                &self.joined
+        let direct = mcap.is_direct(bytes);
+        if direct {
+            if let Err(error) = mcap.write_direct(fields, slices) {
+                return Err(self.fail(&error));
             }
-        };
-        if let Err(error) = mcap.write_to_known_channel(&header, data) {
-            return Err(self.fail(&error));
+        } else {
+            mcap.collect(fields, slices);
         }
         target.sequence = target.sequence.wrapping_add(1);
         target.messages += 1;
-        let span = self.span_ns.get_or_insert((log_time_ns, log_time_ns));
-        *span = (span.0.min(log_time_ns), span.1.max(log_time_ns));
+        if self.file_messages == 0 {
+            self.file_start_ns = log_time_ns;
+        }
+        self.file_messages += 1;
+        if direct {
+            self.note_saved();
+            return Ok(0);
+        }
+        let large = mcap.open_bytes() >= self.options.chunk_bytes as u64;
         self.open.messages += 1;
-        self.open.bytes += bytes + MESSAGE_OVERHEAD_BYTES;
         let since = *self.open.since.get_or_insert_with(Instant::now);
-        let large = self.open.bytes >= self.options.chunk_bytes as u64;
         if large || since.elapsed() >= self.options.flush_interval {
             self.flush()?;
         }
+        Ok(1)
+    }
+
+    /// Whether the next message belongs into a new file.
+    fn is_split_due(&self, log_time_ns: u64) -> bool {
+        if self.folder.is_none() || self.file_messages == 0 {
+            return false;
+        }
+        let Some(mcap) = &self.mcap else { return false };
+        let bytes = mcap.position() + mcap.open_bytes();
+        let spent_ns = u128::from(log_time_ns.saturating_sub(self.file_start_ns));
+        self.options.split_bytes.is_some_and(|most| bytes >= most)
+            || self.options.split_duration.is_some_and(|most| spent_ns >= most.as_nanos())
+    }
+
+    /// Completes the file that is written and begins the next one of the folder.
+    fn begin_next_file(&mut self) -> Result<(), WriteError> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let number = self.done.len() + 1;
+        let path = folder.join(format!("{}_{number}.mcap", self.name));
+        let next = match begin(&path, &self.options) {
+            Ok(next) => next,
+            Err(error) => {
+                // What was made of it is of no use; the files before are whole.
+                let _ = fs::remove_file(&path);
+                self.complete_file()?;
+                let reason = format!("the next file, {}, cannot be begun: {error}", path.display());
+                self.failure = Some(reason);
+                self.store_metadata()?;
+                return Err(self.closed());
+            }
+        };
+        if let Err(error) = self.complete_file() {
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
+        self.saved_bytes = next.position();
+        (self.path, self.mcap, self.reserve) = (path, Some(next), Reserve::new());
+        (self.file_messages, self.definition_bytes) = (0, 0);
+        self.metadata_bytes += METADATA_FILE_BYTES;
+        self.topics.iter_mut().for_each(|topic| topic.channel = None);
         Ok(())
     }
 
@@ -439,15 +469,17 @@ impl BagWriter {
         if let Err(error) = mcap.flush() {
             return Err(self.fail(&error));
         }
-        if self.open.bytes > 0 {
-            self.chunks += 1;
-        }
+        self.note_saved();
+        Ok(())
+    }
+
+    /// Everything that was accepted is in the file.
+    fn note_saved(&mut self) {
         self.open = OpenChunk::default();
-        self.saved_bytes = self.sink.position.load(Ordering::Relaxed);
+        self.saved_bytes = self.mcap.as_ref().map_or(self.saved_bytes, McapFile::position);
         for topic in &mut self.topics {
             topic.saved = topic.messages;
         }
-        Ok(())
     }
 
     /// Completes the bag: index, closing records and metadata.yaml, all on the disk.
@@ -463,7 +495,6 @@ impl BagWriter {
     /// Removes the bag if no message was given to it; otherwise finishes it. Hides errors.
     pub(crate) fn discard_empty(mut self) {
         if self.topics.iter().all(|topic| topic.messages == 0) {
-            self.sink.closed.store(true, Ordering::Relaxed);
             self.mcap = None;
             // What cannot be removed stays as an empty bag, which harms nothing.
             let _ = fs::remove_file(&self.path);
@@ -474,33 +505,41 @@ impl BagWriter {
     }
 
     fn close(&mut self) -> Result<Saved, WriteError> {
-        self.flush()?;
-        let Some(mut mcap) = self.mcap.take() else {
-            return Err(self.closed());
-        };
-        let ended = mcap
-            .finish()
-            .map_err(|error| error.to_string())
-            .and_then(|_| mcap.into_inner().into_inner().flush().map_err(|e| e.to_string()));
-        if let Err(reason) = ended {
-            return Err(self.fail(&reason));
-        }
-        self.saved_bytes = self.sink.position.load(Ordering::Relaxed);
-        // Gives back the space that was taken beyond the end.
-        let settled = self.file.set_len(self.saved_bytes).and_then(|()| self.file.sync_all());
-        if let Err(error) = settled {
-            return Err(self.fail(&error));
-        }
+        self.complete_file()?;
         self.store_metadata()?;
         Ok(self.saved())
     }
 
+    /// Brings the closing records of the file to the disk.
+    fn complete_file(&mut self) -> Result<(), WriteError> {
+        self.flush()?;
+        let Some(mcap) = &mut self.mcap else { return Err(self.closed()) };
+        // Gives back the space that was taken beyond the end.
+        let settled = mcap.finish().and_then(|()| {
+            mcap.file().set_len(mcap.position())?;
+            mcap.file().sync_all()
+        });
+        if let Err(error) = settled {
+            return Err(self.fail(&error));
+        }
+        let (bytes, span_ns) = (mcap.position(), mcap.span_ns());
+        self.mcap = None;
+        self.saved_bytes = 0;
+        self.note_file(span_ns, bytes);
+        Ok(())
+    }
+
+    fn note_file(&mut self, span_ns: Option<(u64, u64)>, bytes: u64) {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        let messages = self.topics.iter().map(|topic| topic.saved).sum::<u64>();
+        let before = self.done.iter().map(|file| file.messages).sum::<u64>();
+        self.done.push(FileSummary { name, span_ns, messages: messages - before });
+        self.done_bytes += bytes;
+    }
+
     fn store_metadata(&self) -> Result<(), WriteError> {
-        let (Some(folder), Some(name)) =
-            (&self.folder, self.path.file_name().and_then(|name| name.to_str()))
-        else {
-            return Ok(());
-        };
+        let Some(folder) = &self.folder else { return Ok(()) };
         let topics = self.topics.iter().map(|topic| TopicCount {
             name: &topic.description.name,
             type_name: &topic.description.type_name,
@@ -508,11 +547,7 @@ impl BagWriter {
             qos: &topic.description.qos,
             messages: topic.saved,
         });
-        let summary = BagSummary {
-            file_name: name,
-            span_ns: self.span_ns.unwrap_or((0, 0)),
-            topics: topics.collect(),
-        };
+        let summary = BagSummary { storage: "mcap", files: &self.done, topics: topics.collect() };
         summary.store(folder).map_err(|source| WriteError::Metadata {
             path: folder.join(crate::folder::METADATA_NAME),
             source,
@@ -521,21 +556,20 @@ impl BagWriter {
 
     /// Takes space for `more` bytes of data, and for everything that must follow it.
     fn ensure_space(&mut self, more: u64) -> Result<(), WriteError> {
+        let Some(mcap) = &self.mcap else { return Err(self.closed()) };
         let channels = self.topics.len() as u64 + 1;
-        let data = self.open.bytes + more;
+        let data = mcap.open_bytes() + more;
         // Neither LZ4 nor Zstandard makes data larger by more than 1/128 and a few fixed bytes.
         let chunk = data + data / 128 + CHUNK_OVERHEAD_BYTES;
-        let indexes = (self.chunks + 2)
+        let indexes = (mcap.chunks() + 2)
             * (CHUNK_OVERHEAD_BYTES + channels * CHANNEL_PER_CHUNK_BYTES)
             + self.open.messages * 16;
-        let metadata = METADATA_BYTES + self.definition_bytes;
-        let needed = chunk + indexes + 2 * self.definition_bytes + CLOSING_BYTES + metadata;
-        let end = self.sink.position.load(Ordering::Relaxed) + needed;
-        let Err(source) = self.reserve.ensure(&self.file, end) else { return Ok(()) };
-        if self.mcap.is_some() {
-            // What was accepted has its space: bring it to the file before anything else happens.
-            self.flush()?;
-        }
+        let needed =
+            chunk + indexes + 2 * self.definition_bytes + CLOSING_BYTES + self.metadata_bytes;
+        let end = mcap.position() + needed;
+        let Err(source) = self.reserve.ensure(mcap.file(), end) else { return Ok(()) };
+        // What was accepted has its space: bring it to the file before anything else happens.
+        self.flush()?;
         Err(WriteError::NoSpace {
             path: self.path.clone(),
             needed_bytes: more,
@@ -546,11 +580,13 @@ impl BagWriter {
 
     /// Ends the bag after an error: the file is cut back to its last complete chunk.
     fn fail(&mut self, error: &dyn std::fmt::Display) -> WriteError {
-        self.sink.closed.store(true, Ordering::Relaxed);
-        self.mcap = None;
         let mut reason = error.to_string();
-        if let Err(cut) = self.file.set_len(self.saved_bytes) {
-            reason = format!("{reason}, and the file could not be cut back: {cut}");
+        if let Some(mcap) = self.mcap.take() {
+            if let Err(cut) = mcap.file().set_len(self.saved_bytes) {
+                reason = format!("{reason}, and the file could not be cut back: {cut}");
+            }
+            self.note_file(mcap.span_ns(), self.saved_bytes);
+            self.saved_bytes = 0;
         }
         self.failure = Some(reason.clone());
         let failed = WriteError::Failed { path: self.path.clone(), reason, saved: self.saved() };
@@ -565,10 +601,10 @@ impl BagWriter {
         WriteError::Failed { path: self.path.clone(), reason, saved: self.saved() }
     }
 
-    fn topic_error(&self, topic: &str, reason: &str) -> WriteError {
+    fn topic_error(&self, place: usize, reason: &str) -> WriteError {
         WriteError::Topic {
             path: self.path.clone(),
-            topic: topic.to_owned(),
+            topic: self.topics[place].description.name.clone(),
             reason: reason.to_owned(),
         }
     }
@@ -597,18 +633,15 @@ fn creation_error(path: &Path, source: io::Error) -> CreateBagError {
     }
 }
 
-/// Chunks are collected in memory and written whole; no threads; an index for quick opening.
-fn mcap_options(options: &WriterOptions) -> mcap::WriteOptions {
-    let compression = match options.compression {
-        Compression::None => None,
-        Compression::Lz4 => Some(mcap::Compression::Lz4),
-        Compression::Zstd => Some(mcap::Compression::Zstd),
-    };
-    mcap::WriteOptions::new()
-        .profile("ros2")
-        .library(concat!("crossdock-record ", env!("CARGO_PKG_VERSION")))
-        .compression(compression)
-        .compression_threads(0)
-        .chunk_size(Some(options.chunk_bytes as u64))
-        .disable_seeking(true)
+/// Begins a file, which must not be there.
+fn begin(path: &Path, options: &WriterOptions) -> io::Result<McapFile> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    McapFile::begin(file, options.compression)
+}
+
+/// Bytes of a topic's records, and of its entry in metadata.yaml, about.
+fn bytes_of(topic: &TopicDescription) -> u64 {
+    let texts = [&topic.name, &topic.type_name, &topic.definition, &topic.type_hash];
+    let lengths = texts.iter().map(|text| text.len() as u64).sum::<u64>();
+    lengths + write_profiles(&topic.qos, "").len() as u64 + METADATA_TOPIC_BYTES
 }

@@ -54,7 +54,7 @@ fn fill(path: &Path, compression: Compression, expected: &str) {
         let cdr = string_cdr(&text(accepted));
         let time = accepted * 1_000_000;
         match writer.write(topic, time, time, &[IoSlice::new(&cdr)]) {
-            Ok(()) => accepted += 1,
+            Ok(_) => accepted += 1,
             Err(error) => break error,
         }
         assert!(accepted < 1_000_000, "the limit never came");

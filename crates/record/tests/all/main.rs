@@ -6,10 +6,12 @@
 mod common;
 
 mod bombs;
+mod compressed;
 mod conversion;
 mod damage;
 mod independent_readers;
 mod play_and_record;
 mod reading;
+mod sqlite;
 mod times;
 mod writing;

@@ -1,0 +1,168 @@
+//! Opens the files of bags for reading, and decompresses those that rosbag2 compressed as a whole.
+//!
+//! Such a file is decompressed into a file without a name in the folder for temporary files, within
+//! the reader's limits: never beside the bag, and not into memory.
+
+use crate::bag::ReaderOptions;
+use crate::damage::DamageKind;
+use crate::folder::open_regular;
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// What a Zstandard frame starts with. No message in CDR starts with it.
+pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// A file of a bag.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The plain content.
+    pub(crate) file: File,
+    /// Whether the bag's own file is compressed as a whole.
+    pub(crate) compressed: bool,
+    /// Why the content is not complete.
+    pub(crate) damage: Option<DamageKind>,
+}
+
+/// Opens the file at `path`.
+pub(crate) fn open(path: &Path, options: &ReaderOptions) -> io::Result<Source> {
+    let file = open_regular(path)?;
+    let mut start = [0; ZSTD_MAGIC.len()];
+    if file.read_at(&mut start, 0)? < start.len() || start != ZSTD_MAGIC {
+        return Ok(Source { file, compressed: false, damage: None });
+    }
+    let compressed_bytes = file.metadata()?.len();
+    let limit_bytes = options
+        .expansion_bytes_free
+        .saturating_add(compressed_bytes.saturating_mul(options.expansion_max));
+    let plain = temporary_file()?;
+    let damage = match decompress(file, &plain, limit_bytes) {
+        Ok(plain_bytes) if plain_bytes > limit_bytes => {
+            plain.set_len(limit_bytes)?;
+            Some(DamageKind::Expands { ratio: options.expansion_max })
+        }
+        Ok(_) => None,
+        Err(Failure::Write(error)) => {
+            let folder = std::env::temp_dir();
+            let what = format!("no room to decompress it in {}: {error}", folder.display());
+            return Err(io::Error::new(error.kind(), what));
+        }
+        Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
+    };
+    Ok(Source { file: plain, compressed: true, damage })
+}
+
+enum Failure {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+/// Bytes that are decompressed at a time.
+const STEP_BYTES: usize = 256 << 10;
+
+/// Gives the plain bytes, at most a few more than `limit_bytes`.
+fn decompress(file: File, mut plain: &File, limit_bytes: u64) -> Result<u64, Failure> {
+    let source = BufReader::with_capacity(STEP_BYTES, file);
+    let mut decoder = zstd::Decoder::with_buffer(source).map_err(Failure::Read)?;
+    let mut buffer = vec![0; STEP_BYTES];
+    let mut plain_bytes = 0;
+    while plain_bytes <= limit_bytes {
+        let count = decoder.read(&mut buffer).map_err(Failure::Read)?;
+        if count == 0 {
+            break;
+        }
+        plain.write_all(&buffer[..count]).map_err(Failure::Write)?;
+        plain_bytes += count as u64;
+    }
+    Ok(plain_bytes)
+}
+
+/// A file without a name, which goes with its last descriptor.
+fn temporary_file() -> io::Result<File> {
+    let folder = std::env::temp_dir();
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let error = match rustix::fs::open(&folder, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => return Ok(File::from(file)),
+        Err(error) => error,
+    };
+    // A file system that cannot do this: the name is taken away at once.
+    let mut bytes = [0; 16];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    rustix::rand::getrandom(&mut bytes, flags).map_err(io::Error::from)?;
+    let path = folder.join(format!("crossdock-{:032x}", u128::from_ne_bytes(bytes)));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+    let file = file.map_err(|_| {
+        let what = format!("no file can be made in {}: {error}", folder.display());
+        io::Error::new(io::Error::from(error).kind(), what)
+    })?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Decompresses messages, one at a time (rosbag2's MESSAGE mode).
+pub(crate) struct MessageDecoder {
+    decoder: Option<zstd::stream::raw::Decoder<'static>>,
+    plain: Vec<u8>,
+}
+
+impl std::fmt::Debug for MessageDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MessageDecoder").finish_non_exhaustive()
+    }
+}
+
+impl MessageDecoder {
+    pub(crate) fn new() -> Self {
+        Self { decoder: None, plain: Vec::new() }
+    }
+
+    /// Whether a message is compressed.
+    pub(crate) fn is_compressed(data: &[u8]) -> bool {
+        data.starts_with(&ZSTD_MAGIC)
+    }
+
+    /// The plain bytes of the last message.
+    pub(crate) fn plain(&self) -> &[u8] {
+        &self.plain
+    }
+
+    /// Decompresses a message, which has at most `limit_bytes`.
+    ///
+    /// Allocates if it is longer than those before. Memory grows with bytes that came out only.
+    pub(crate) fn decode(&mut self, data: &[u8], limit_bytes: u64) -> Result<(), DamageKind> {
+        use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
+        let wrong = |error: io::Error| DamageKind::Decompression(error.to_string());
+        let decoder = match &mut self.decoder {
+            Some(decoder) => {
+                decoder.reinit().map_err(wrong)?;
+                decoder
+            }
+            none => none.insert(zstd::stream::raw::Decoder::new().map_err(wrong)?),
+        };
+        self.plain.clear();
+        let mut source = InBuffer::around(data);
+        let mut filled = 0;
+        // Bounded: each turn has room for more bytes, up to the limit.
+        loop {
+            if filled == self.plain.len() {
+                if filled as u64 > limit_bytes {
+                    return Err(DamageKind::TooLarge { bytes: filled as u64, limit_bytes });
+                }
+                self.plain.resize((2 * filled).max(STEP_BYTES.min(16 * data.len().max(64))), 0);
+            }
+            let mut target = OutBuffer::around_pos(&mut self.plain[..], filled);
+            let before = (source.pos(), filled);
+            let hint = decoder.run(&mut source, &mut target).map_err(wrong)?;
+            filled = target.pos();
+            if hint == 0 {
+                self.plain.truncate(filled);
+                return Ok(());
+            }
+            if filled < self.plain.len() && (source.pos(), filled) == before {
+                return Err(DamageKind::Decompression("the frame is cut".to_owned()));
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Reading bags in SQLite files: recorded ones, ones of other forms, damaged and hostile ones.
+
+use crate::common;
+use common::{Contents, RELIABLE, Random, STRING_HASH, Scratch, check_strings, contents};
+use crossdock_msg::FlatBuffer;
+use crossdock_record::{
+    BagReader, BagTopic, Damage, DamageKind, OpenBagError, ReadError, ReaderOptions, TopicProblem,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A bag that SQLite itself made; `None` if the computer has no Python to make it with.
+fn made(scratch: &Scratch, kind: &str, count: u64, page_bytes: u32) -> Option<PathBuf> {
+    let path = scratch.path(&format!("{kind}_{page_bytes}.db3"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/make_db3.py");
+    let numbers = [count.to_string(), page_bytes.to_string()];
+    let output = Command::new("python3").arg(script).arg(kind).arg(&path).args(numbers).output();
+    let Ok(output) = output else {
+        crossdock_test_support::skip("python3 is not installed");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(path)
+}
+
+fn damages(found: &Contents) -> (Option<Damage>, u64) {
+    match &found.error {
+        None => (None, 0),
+        Some(ReadError::Damaged { first, count, .. }) => (Some(first.clone()), *count),
+        Some(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_shared_sqlite_bag_gives_what_its_recording_in_mcap_gives() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let native = data.join("bags/ros2_native");
+    for name in ["talker", "cdr_test", "convert_a", "convert_b"] {
+        let read = |storage: &str| {
+            let reader = BagReader::open(native.join(format!("{name}_{storage}"))).unwrap();
+            assert!(reader.remarks().is_empty(), "{:?}", reader.remarks());
+            assert_eq!(reader.damage(), None);
+            let found = contents(&reader);
+            assert!(found.error.is_none(), "{:?}", found.error);
+            let topics = reader.topics();
+            let messages = found.messages.into_iter().map(|(topic, time, data)| {
+                let BagTopic { name, type_name, .. } = &topics[topic];
+                (name.clone(), type_name.clone(), time, data)
+            });
+            let mut messages: Vec<_> = messages.collect();
+            // Messages of one time have no order.
+            messages.sort();
+            assert_eq!(messages.len() as u64, reader.message_count());
+            let mut counts: Vec<_> =
+                topics.iter().map(|topic| topic.name.clone()).zip(reader.topic_counts()).collect();
+            counts.sort();
+            (messages, counts, (reader.start_ns(), reader.end_ns()), reader.storage())
+        };
+        let (rows, chunks) = (read("db3"), read("mcap"));
+        assert_eq!((rows.0, rows.1, rows.2), (chunks.0, chunks.1, chunks.2), "{name}");
+        assert_eq!((rows.3, chunks.3), ("sqlite3", "mcap"));
+    }
+    let reader = BagReader::open(data.join("bags/husky_imu_odom_gps_db3")).unwrap();
+    assert_eq!(reader.topics().len(), 3);
+    let found = contents(&reader);
+    assert_eq!((found.messages.len(), found.error.is_none()), (4252, true));
+    assert!(found.messages.is_sorted_by_key(|(_, time, _)| *time));
+    let schemas: Vec<_> = reader.topics().iter().map(|topic| topic.schema().unwrap()).collect();
+    for (topic, _, data) in &found.messages {
+        let mut flat = FlatBuffer::with_bytes(schemas[*topic].flat_bytes_of_cdr(data).unwrap());
+        schemas[*topic].decode_cdr(data, flat.as_mut_slice()).unwrap();
+    }
+    // Version 5 of the tables: neither definitions nor hashes.
+    let reader = BagReader::open(data.join("bags/ros2_native/ait_images_db3")).unwrap();
+    assert_eq!(reader.topics()[0].problems, [TopicProblem::NoDefinition]);
+    assert!(reader.topics()[0].schema().is_ok(), "the type is known");
+    assert_eq!(contents(&reader).messages.len(), 3);
+}
+
+#[test]
+fn bags_of_all_page_sizes_encodings_and_ages_are_read() {
+    let scratch = Scratch::new("db3-forms");
+    let count = 400;
+    let forms = [
+        ("sound", 512),
+        ("sound", 4096),
+        ("sound", 65536),
+        ("utf16", 1024),
+        ("old", 4096),
+        ("oldest", 4096),
+        ("unordered", 512),
+    ];
+    for (kind, page_bytes) in forms {
+        let Some(path) = made(&scratch, kind, count, page_bytes) else { return };
+        let reader = BagReader::open(&path).unwrap();
+        let found = contents(&reader);
+        assert!(found.error.is_none(), "{kind}: {:?}", found.error);
+        assert_eq!(check_strings(&found) as u64, count, "{kind} {page_bytes}");
+        assert_eq!(reader.message_count(), count);
+        assert_eq!(reader.topic_counts(), [count / 2; 2]);
+        assert_eq!((reader.start_ns(), reader.end_ns()), (0, (count - 1) * 1_000_000));
+        for topic in reader.topics() {
+            assert_eq!(topic.type_name, "std_msgs/msg/String");
+            let modern = !kind.starts_with("old");
+            assert_eq!(topic.definition.as_deref(), modern.then_some("string data\n"), "{kind}");
+            assert_eq!(topic.type_hash.as_deref(), modern.then_some(STRING_HASH));
+            assert_eq!(topic.qos.first(), (kind != "oldest").then_some(&RELIABLE));
+        }
+    }
+}
+
+#[test]
+fn long_messages_are_read_whole_and_longer_ones_than_the_limit_are_named() {
+    let scratch = Scratch::new("db3-large");
+    let Some(path) = made(&scratch, "large", 30, 1024) else { return };
+    let reader = BagReader::open(&path).unwrap();
+    let found = contents(&reader);
+    assert!(found.error.is_none());
+    assert_eq!(found.messages.len(), 30);
+    for (place, (_, time, data)) in found.messages.iter().enumerate() {
+        assert_eq!(*time, place as u64 * 1_000_000);
+        let text = format!("message {place} {}", "x".repeat(100_000));
+        assert_eq!(*data, common::string_cdr(&text));
+    }
+    let options = ReaderOptions { record_bytes_max: 10_000, ..ReaderOptions::default() };
+    let found = contents(&BagReader::open_with(&path, options).unwrap());
+    assert!(found.messages.is_empty());
+    let (first, _) = damages(&found);
+    assert!(matches!(first.unwrap().kind, DamageKind::TooLarge { limit_bytes: 10_000, .. }));
+}
+
+#[test]
+fn a_log_and_a_journal_beside_the_file_are_read_and_nothing_is_written() {
+    let scratch = Scratch::new("db3-journals");
+    let count = 2000;
+    for (kind, ending) in [("log", "-wal"), ("journal", "-journal")] {
+        let Some(path) = made(&scratch, kind, count, 512) else { return };
+        let beside = PathBuf::from(format!("{}{ending}", path.display()));
+        let before = (fs::read(&path).unwrap(), fs::read(&beside).unwrap());
+        assert!(!before.1.is_empty(), "the recorder was interrupted");
+        let names = || fs::read_dir(scratch.path("")).unwrap().count();
+        let files = names();
+        let found = contents(&BagReader::open(&path).unwrap());
+        assert!(found.error.is_none(), "{kind}: {:?}", found.error);
+        assert_eq!(check_strings(&found) as u64, count, "{kind}");
+        assert_eq!((fs::read(&path).unwrap(), fs::read(&beside).unwrap()), before);
+        assert_eq!(names(), files);
+        // Without it, the file alone does not hold what was recorded.
+        fs::remove_file(&beside).unwrap();
+        let found = contents(&BagReader::open(&path).unwrap());
+        assert!(found.messages.len() < count as usize || found.messages[9].1 == 7, "{kind}");
+        fs::write(&beside, b"neither a log nor a journal").unwrap();
+        BagReader::open(&path).unwrap();
+    }
+}
+
+#[test]
+fn views_and_triggers_of_a_hostile_file_mean_nothing() {
+    let scratch = Scratch::new("db3-hostile");
+    let Some(path) = made(&scratch, "hostile", 50, 4096) else { return };
+    let before = fs::read(&path).unwrap();
+    let reader = BagReader::open(&path).unwrap();
+    let found = contents(&reader);
+    assert_eq!((check_strings(&found), found.error.is_none()), (50, true));
+    // The view is no table: the bag has no definitions.
+    assert_eq!(reader.topics()[0].problems, [TopicProblem::NoDefinition]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_sqlite_file_without_a_bag_says_what_it_lacks() {
+    let scratch = Scratch::new("db3-foreign");
+    let Some(path) = made(&scratch, "foreign", 1, 4096) else { return };
+    let error = BagReader::open(&path).unwrap_err();
+    assert!(matches!(error, OpenBagError::Sqlite { .. }));
+    assert!(error.to_string().contains("no table `messages`"), "{error}");
+    let cut = scratch.path("cut.db3");
+    fs::write(&cut, &fs::read(&path).unwrap()[..50]).unwrap();
+    let error = BagReader::open(&cut).unwrap_err();
+    assert!(error.to_string().contains("its header"), "{error}");
+    let Some(path) = made(&scratch, "no_rowid", 1, 4096) else { return };
+    let found = contents(&BagReader::open(&path).unwrap());
+    let (first, count) = damages(&found);
+    assert!(first.unwrap().to_string().contains("WITHOUT ROWID"));
+    assert_eq!((found.messages.len(), count), (0, 1));
+}
+
+#[test]
+fn odd_rows_are_named_and_the_others_are_read() {
+    let scratch = Scratch::new("db3-odd");
+    let Some(path) = made(&scratch, "odd_rows", 20, 4096) else { return };
+    let found = contents(&BagReader::open(&path).unwrap());
+    assert_eq!(check_strings(&found), 20);
+    let (first, count) = damages(&found);
+    let text = first.unwrap().to_string();
+    assert!(text.contains("before 1970") && text.contains(" at byte "), "{text}");
+    assert!(count >= 3, "{count}");
+}
+
+#[test]
+fn a_range_of_before_its_field_variance_is_an_error_of_its_topic_alone() {
+    let scratch = Scratch::new("db3-range");
+    let Some(path) = made(&scratch, "range", 10, 4096) else { return };
+    let reader = BagReader::open(&path).unwrap();
+    let schemas: Vec<_> = reader.topics().iter().map(|topic| topic.schema().unwrap()).collect();
+    let mut messages = reader.messages();
+    let (mut wrong, mut right) = (0, 0);
+    while let Some(message) = messages.next_message() {
+        let message = message.unwrap();
+        match schemas[message.topic].flat_bytes_of_cdr(message.data) {
+            Ok(_) => right += 1,
+            Err(error) => {
+                assert_eq!(reader.topics()[message.topic].name, "/a");
+                assert!(error.to_string().contains("another definition of the type"), "{error}");
+                wrong += 1;
+            }
+        }
+    }
+    assert_eq!((wrong, right), (5, 5));
+}
+
+#[test]
+fn damaged_pages_cost_only_their_own_messages() {
+    let scratch = Scratch::new("db3-damage");
+    let count = 3000;
+    let Some(path) = made(&scratch, "sound", count, 1024) else { return };
+    let bytes = fs::read(&path).unwrap();
+    let whole = contents(&BagReader::open(&path).unwrap());
+    let pages = bytes.len() / 1024;
+    let seed = crossdock_test_support::seed();
+    let mut random = Random(seed | 1);
+    let mut read = Vec::new();
+    for _ in 0..60 {
+        let mut damaged = bytes.clone();
+        // The first three pages say which tables there are.
+        let page = 3 + random.below(pages - 3);
+        for _ in 0..1 + random.below(40) {
+            damaged[page * 1024 + random.below(1024)] = random.next() as u8;
+        }
+        fs::write(&path, &damaged).unwrap();
+        let Ok(reader) = BagReader::open(&path) else { continue };
+        let found = contents(&reader);
+        let same = found.messages.iter().filter(|message| whole.messages.contains(message)).count();
+        assert!(found.messages.len() <= count as usize + 200, "seed {seed}");
+        read.push(same);
+    }
+    // Damage at an inner page of the table costs more; most pages have some messages each.
+    read.sort_unstable();
+    assert!(read[read.len() / 2] > count as usize - 20, "seed {seed}: {read:?}");
+    // A file that was cut gives what is in front of the cut, as far as the tree leads there.
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let found = contents(&BagReader::open(&path).unwrap());
+    let (first, _) = damages(&found);
+    assert_eq!(first.unwrap().kind, DamageKind::Truncated);
+    assert!(found.messages.len() > count as usize / 3, "{}", found.messages.len());
+}
+
+#[test]
+fn rows_that_share_pages_do_not_multiply() {
+    let scratch = Scratch::new("db3-shared");
+    let Some(path) = made(&scratch, "large", 20, 4096) else { return };
+    let mut bytes = fs::read(&path).unwrap();
+    // Every page with rows gets twenty times the same row, which overflows into the same pages.
+    for page in bytes[4096..].chunks_exact_mut(4096).filter(|page| page[0] == 13) {
+        let row = [page[8], page[9]];
+        page[3..5].copy_from_slice(&200_u16.to_be_bytes());
+        page[8..408].chunks_exact_mut(2).for_each(|place| place.copy_from_slice(&row));
+    }
+    fs::write(&path, &bytes).unwrap();
+    let found = contents(&BagReader::open(&path).unwrap());
+    let delivered: usize = found.messages.iter().map(|(.., data)| data.len()).sum();
+    assert!(delivered <= bytes.len(), "{delivered} bytes out of {}", bytes.len());
+    assert!(found.error.is_some());
+}
