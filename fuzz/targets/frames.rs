@@ -16,7 +16,7 @@ use crossdock_msg::{Extra, Message};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_shm::{
     BellMemory, ConnTable, Doorbell, DoorbellControl, DoorbellOptions, PairMemory, Reliability,
-    RingConfig, RingGeometry, RingPublisher,
+    RingConfig, RingGeometry, RingPublisher, Sizing,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -97,6 +97,7 @@ impl World {
             depth: 1,
             history: 1,
             chunk_bytes: 64,
+            sizing: Sizing::Contract,
             holds_per_subscriber: 4,
             memory_limit_bytes: 1 << 16,
             transient_local: false,

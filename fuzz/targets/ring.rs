@@ -9,7 +9,7 @@ use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
     Attached, ConnTable, Lifeline, Meta, RawSample, Reliability, RingConfig, RingGeometry,
-    RingObserver, RingPublisher, RingSubscriber, SubscriberConfig, TakeError,
+    RingObserver, RingPublisher, RingSubscriber, Sizing, SubscriberConfig, TakeError,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::fd::AsFd;
@@ -43,6 +43,7 @@ fn world() -> &'static World {
             depth: 1,
             history: 1,
             chunk_bytes: 64,
+            sizing: Sizing::Contract,
             holds_per_subscriber: 4,
             memory_limit_bytes: LIMIT_BYTES,
             transient_local: false,

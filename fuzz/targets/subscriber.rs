@@ -10,7 +10,7 @@ use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
     BellMemory, ConnTable, Doorbell, DoorbellOptions, Lifeline, Meta, PairMemory, PeerBell,
     PeerConfig, PeerConns, PeerPair, Reliability, RingConfig, RingControl, RingPublisher,
-    RingSubscriber, SubscriberConfig, WakeTarget,
+    RingSubscriber, Sizing, SubscriberConfig, WakeTarget,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::fd::BorrowedFd;
@@ -73,6 +73,7 @@ impl Run {
             depth: 2,
             history: 1,
             chunk_bytes: BYTES,
+            sizing: Sizing::Contract,
             holds_per_subscriber: 4,
             memory_limit_bytes: 1 << 14,
             transient_local: false,

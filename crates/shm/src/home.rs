@@ -161,6 +161,13 @@ impl Home {
         self.segments.get(index).is_some_and(|place| place.set(mapping).is_ok())
     }
 
+    /// The memory of a segment goes; its addresses stay.
+    pub(crate) fn vacate(&self, index: usize) {
+        if let Some(mapping) = self.segments.get(index).and_then(OnceLock::get) {
+            mapping.vacate();
+        }
+    }
+
     /// Keeps the memory that messages are copied to. No descriptor names it.
     pub(crate) fn keep_copies(&self, mapping: &Arc<Mapping>) {
         let _ = self.copies.set(Arc::clone(mapping));

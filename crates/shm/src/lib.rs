@@ -25,6 +25,7 @@
 //!         depth: 4,
 //!         history: 1,
 //!         chunk_bytes: 1024,
+//!         sizing: Sizing::Contract,
 //!         holds_per_subscriber: 4,
 //!         memory_limit_bytes: 1 << 20,
 //!         transient_local: false,
@@ -171,7 +172,7 @@ pub use observer::{CopyError, RingObserver};
 pub use publisher::{
     AttachError, CreateRingError, Holder, LoanError, ParkedLoan, PeerConfig, PublishError,
     PublishRefused, PublisherCounters, RawLoan, Reliability, RingConfig, RingControl,
-    RingPublisher, SegmentFd, WakeTarget,
+    RingPublisher, SegmentFd, Sizing, WakeTarget,
 };
 #[cfg(not(loom))]
 pub use received::ReceivedFd;

@@ -236,6 +236,29 @@ impl Mapping {
         unsafe { self.start.add(offset as usize) }
     }
 
+    /// Is it a memory object that other processes can map?
+    pub(crate) fn is_shared(&self) -> bool {
+        self.driver.is_none()
+    }
+
+    /// Lets go of the memory object: the addresses stay taken, and are read as zeros. Whoever still
+    /// reads there was told by its publisher that it holds nothing there, and reads zeros.
+    pub(crate) fn vacate(&self) {
+        if self.driver.is_some() || self.fork.in_child() {
+            return;
+        }
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        let start = self.start.as_ptr().cast();
+        // SAFETY: exactly the range of this mapping, which nobody else maps; it stays readable, and
+        // the exchange is one step for those who look there meanwhile.
+        let vacated =
+            unsafe { rustix::mm::mmap_anonymous(start, self.bytes, ProtFlags::READ, flags) };
+        // Refused: the memory stays until the mapping goes.
+        if vacated.is_ok() {
+            let _ = self.advise(0, self.bytes, Advice::LinuxDontFork);
+        }
+    }
+
     /// Makes the pages of a range present: a page that cannot be had at its first touch is SIGBUS
     /// for the thread that touches it, and an error here. One system call; the contents stay.
     pub(crate) fn populate(&self, offset: u64, bytes: u64) -> Result<(), Errno> {

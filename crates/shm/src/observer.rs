@@ -98,6 +98,13 @@ impl RingObserver {
         Ok(())
     }
 
+    /// The publisher has given a segment back: its memory goes.
+    pub fn give_back(&mut self, index: u32) {
+        if let Some(place) = self.segments.get_mut(index as usize).filter(|_| index > 0) {
+            *place = None;
+        }
+    }
+
     fn ring(&self) -> Ring<'_> {
         Ring { head: &self.head, slots: &self.slots }
     }

@@ -3,6 +3,7 @@
 //! Private memory of the publisher's thread: nothing that a peer can write is read here. Holds come
 //! in as a list of sequence numbers.
 
+use crate::memory::PAGE_BYTES;
 use std::collections::VecDeque;
 
 /// A chunk of one segment.
@@ -68,14 +69,24 @@ pub struct Class {
     free: Vec<u64>,
     /// `fresh` when `free` was last put out of order.
     scattered: u64,
+    /// Bytes that are present of each chunk that was ever used, if only as much is made present as
+    /// messages need; `None`: chunks are present as a whole, up to `present`.
+    parts: Option<Vec<u64>>,
 }
 
 /// All chunks of one publisher.
+///
+/// Loans come from two classes at most: small chunks in the ring's own segment, and the chunks of
+/// the newest further segment. A class that larger chunks have replaced is *left*: its chunks come
+/// back, and when the last one has, its segment can be given back.
 #[derive(Debug)]
 pub struct Pool {
+    /// Those that loans come from.
     classes: Vec<Class>,
-    /// Loans come from this place on; what lies before was left.
-    first: usize,
+    /// Those that were left, and not all of whose chunks have come back.
+    left: Vec<Class>,
+    /// Segments ever used.
+    segments: usize,
     /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0:
     /// none does.
     small_end: u64,
@@ -88,7 +99,9 @@ pub struct Pool {
     held: usize,
     /// Bytes that chunks may use in all.
     limit_bytes: u64,
-    /// Bytes of the chunks that were ever used.
+    /// Does the limit follow the messages?
+    follows_messages: bool,
+    /// Bytes of the chunks that were ever used, but for what was given back.
     used_bytes: u64,
     /// Chunks of loans that are neither published nor dropped.
     loaned: usize,
@@ -110,7 +123,61 @@ impl Class {
     /// `total` chunks of `chunk_bytes` from `first` on.
     pub fn new(segment: u16, chunk_bytes: u64, first: u64, total: u64) -> Self {
         let free = Vec::with_capacity(usize::try_from(total.min(4096)).unwrap_or(0));
-        Class { segment, chunk_bytes, first, total, fresh: 0, present: first, free, scattered: 0 }
+        let (fresh, scattered, parts) = (0, 0, None);
+        Class { segment, chunk_bytes, first, total, fresh, present: first, free, scattered, parts }
+    }
+
+    /// Only as much of a chunk is made present as messages need.
+    #[must_use]
+    pub fn in_parts(self) -> Self {
+        Class { parts: Some(Vec::new()), ..self }
+    }
+
+    /// Offset behind the last chunk.
+    fn end(&self) -> u64 {
+        self.first + self.total * self.chunk_bytes
+    }
+
+    fn contains(&self, chunk: Chunk) -> bool {
+        chunk.segment == self.segment && (self.first..self.end()).contains(&chunk.offset)
+    }
+
+    /// Has every chunk that was ever used come back?
+    fn is_whole(&self) -> bool {
+        self.free.len() as u64 == self.fresh
+    }
+
+    /// Bytes that count as used because of it.
+    fn used_bytes(&self) -> u64 {
+        match &self.parts {
+            Some(parts) => parts.iter().sum(),
+            None => self.fresh * self.chunk_bytes,
+        }
+    }
+
+    /// Bytes that a message of `bytes` bytes needs to be present of a chunk.
+    fn needed(&self, bytes: u64) -> u64 {
+        match self.parts {
+            Some(_) => bytes.max(1).next_multiple_of(PAGE_BYTES as u64).min(self.chunk_bytes),
+            None => self.chunk_bytes,
+        }
+    }
+
+    fn part(&self, offset: u64) -> Option<(usize, u64)> {
+        let index = ((offset - self.first) / self.chunk_bytes) as usize;
+        self.parts.as_ref().map(|parts| (index, parts[index]))
+    }
+
+    /// Bytes that count as used from now on if a message of `bytes` bytes lies in this chunk, which
+    /// was used before.
+    fn lacks(&self, offset: u64, bytes: u64) -> u64 {
+        self.part(offset).map_or(0, |(_, there)| self.needed(bytes).saturating_sub(there))
+    }
+
+    /// A free chunk of which enough is present.
+    fn take_present(&mut self, bytes: u64) -> Option<Chunk> {
+        let place = self.free.iter().rposition(|offset| self.lacks(*offset, bytes) == 0)?;
+        Some(Chunk { segment: self.segment, offset: self.free.swap_remove(place) })
     }
 
     /// The first `bytes` bytes of the chunks are present already.
@@ -129,6 +196,9 @@ impl Class {
         }
         let offset = self.first + self.fresh * self.chunk_bytes;
         self.fresh += 1;
+        if let Some(parts) = &mut self.parts {
+            parts.push(0);
+        }
         Some(Chunk { segment: self.segment, offset })
     }
 
@@ -170,30 +240,110 @@ pub enum Taken {
 impl Pool {
     /// A pool with one class; room for `retained` messages without another allocation.
     pub fn new(class: Class, retained: usize, limit_bytes: u64) -> Self {
-        let small_end = if class.is_large() { 0 } else { class.chunk_bytes + 1 };
-        Pool {
+        let mut pool = Pool {
             classes: vec![class],
-            first: 0,
-            small_end,
+            left: Vec::new(),
+            segments: 1,
+            small_end: 0,
             live: VecDeque::with_capacity(retained + 1),
             retired: Vec::with_capacity(retained.max(SCAN_BATCH) * 2),
             held: 0,
             limit_bytes,
+            follows_messages: false,
             used_bytes: 0,
             loaned: 0,
-        }
+        };
+        pool.note_small();
+        pool
     }
 
-    /// A further class for larger loans; its segment number is its place.
+    fn note_small(&mut self) {
+        let small = self.classes.first().filter(|class| class.segment == 0 && !class.is_large());
+        self.small_end = small.map_or(0, |class| class.chunk_bytes + 1);
+    }
+
+    /// A further class for larger loans, which takes the place of the one before; its segment is
+    /// the next one.
     pub fn add(&mut self, class: Class) {
+        let ring = usize::from(self.classes.first().is_some_and(|class| class.segment == 0));
+        self.left.extend(self.classes.drain(ring..));
         self.classes.push(class);
+        self.segments += 1;
     }
 
     /// Loans come from classes that are added from now on; what is in use stays so until it is
     /// free.
     pub fn leave_classes(&mut self) {
-        self.first = self.classes.len();
+        self.left.append(&mut self.classes);
         self.small_end = 0;
+    }
+
+    /// The chunks in the ring's own segment; `None`: they were left.
+    pub fn ring_class(&self) -> Option<&Class> {
+        self.classes.first().filter(|class| class.segment == 0)
+    }
+
+    /// Was none of the chunks in the ring's own segment ever used?
+    pub fn is_ring_unused(&self) -> bool {
+        self.ring_class().is_some_and(|class| class.fresh == 0)
+    }
+
+    /// What is left of the ring's own segment is cut into chunks of this size from now on, behind
+    /// the chunks that were used. Answers where the first lies and how many there are; `None`, and
+    /// nothing changes, if there is no room for `chunks_min` of them. Allocates.
+    pub fn cut_ring(&mut self, chunk_bytes: u64, chunks_min: u64) -> Option<(u64, u64)> {
+        let old = self.ring_class()?;
+        let align = if chunk_bytes >= PAGE_BYTES as u64 { PAGE_BYTES as u64 } else { 64 };
+        let first = (old.first + old.fresh * old.chunk_bytes).next_multiple_of(align);
+        let total = old.end().saturating_sub(first) / chunk_bytes;
+        if total < chunks_min {
+            return None;
+        }
+        let mut class = Class::new(0, chunk_bytes, first, total);
+        class.present = old.present.max(first);
+        let mut old = std::mem::replace(&mut self.classes[0], class);
+        // What was used of it comes back, and nothing more is cut out of it.
+        old.total = old.fresh;
+        if old.fresh > 0 {
+            self.left.push(old);
+        }
+        self.note_small();
+        Some((first, total))
+    }
+
+    /// Bytes that chunks may use in all, from now on; more while classes that were left cannot
+    /// go, since half of it is for the newest one in any case. Sizes double from class to class, so
+    /// all of them together take at most twice the limit.
+    pub fn follow_messages(&mut self, limit_bytes: u64) {
+        (self.limit_bytes, self.follows_messages) = (limit_bytes, true);
+    }
+
+    /// Bytes that chunks may use in all.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    /// Bytes of the chunks that were ever used, but for what was given back.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes
+    }
+
+    /// Are there classes that were left?
+    #[inline]
+    pub fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// The segment of a class that was left and has all its chunks back, if `can_go` lets it go:
+    /// it counts as used no longer.
+    pub fn forget_left(&mut self, can_go: impl Fn(u16) -> bool) -> Option<u16> {
+        // Memory of the ring's own segment stays; its books are not needed any more.
+        self.left.retain(|class| class.segment != 0 || !class.is_whole());
+        let left = self.left.iter();
+        let place = left.enumerate().find(|(_, it)| it.is_whole() && can_go(it.segment))?.0;
+        let class = self.left.swap_remove(place);
+        self.used_bytes -= class.used_bytes();
+        Some(class.segment)
     }
 
     /// Whether a loan of `bytes` comes from the small chunks of the ring's own segment.
@@ -211,12 +361,8 @@ impl Pool {
     /// Place of the smallest class that a loan of `bytes` fits into.
     #[inline]
     pub fn class_for(&self, bytes: u64) -> Option<usize> {
-        if self.first == 0 && bytes <= self.classes[0].chunk_bytes {
-            return Some(0);
-        }
-        let fits = self.classes.iter().enumerate().skip(self.first);
-        let fits = fits.filter(|(_, class)| bytes <= class.chunk_bytes);
-        fits.min_by_key(|(_, class)| class.chunk_bytes).map(|(place, _)| place)
+        // The ring's own come first, and are the smaller ones.
+        self.classes.iter().position(|class| bytes <= class.chunk_bytes)
     }
 
     /// The class at `place`.
@@ -225,9 +371,14 @@ impl Pool {
         &self.classes[place]
     }
 
-    /// Segments in use.
+    /// Segments ever used.
     pub fn segments(&self) -> usize {
-        self.classes.len()
+        self.segments
+    }
+
+    /// Bytes of the chunks of the newest segment.
+    pub fn newest_chunk_bytes(&self) -> u64 {
+        self.classes.last().map_or(0, |class| class.chunk_bytes)
     }
 
     /// Is early eviction worth it for this class?
@@ -268,56 +419,105 @@ impl Pool {
         class.free.last().map(|offset| Chunk { segment: class.segment, offset: *offset })
     }
 
-    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called. `frugal`: no fresh
-    /// memory beyond half of the limit, since there is something that need not be kept.
+    /// A chunk of the class at `place` for `bytes` bytes. `scanned`: `reclaim` was just called.
+    /// `frugal`: no fresh memory beyond half of the limit, since there is something that need not
+    /// be kept.
     #[inline]
-    pub fn take(&mut self, place: usize, peers: usize, scanned: bool, frugal: bool) -> Taken {
+    pub fn take(
+        &mut self,
+        place: usize,
+        bytes: u64,
+        peers: usize,
+        scanned: bool,
+        frugal: bool,
+    ) -> Taken {
         let retired = self.retired.len();
+        let limit_bytes = if frugal { self.limit_bytes / 2 } else { self.limit_bytes };
+        let mut room = limit_bytes.saturating_sub(self.used_bytes);
         let class = &mut self.classes[place];
-        if let Some(chunk) = class.take_free() {
+        if room < class.needed(bytes) && self.follows_messages {
+            // What was left may be whole but for one message that is held: half of the limit is for
+            // the messages of today in any case.
+            room = room.max((self.limit_bytes / 2).saturating_sub(class.used_bytes()));
+        }
+        if let Some(offset) = class.free.last()
+            && class.lacks(*offset, bytes) <= room
+            && let Some(chunk) = class.take_free()
+        {
             self.loaned += 1;
             return Taken::Chunk(chunk);
         }
-        let batch = if class.is_large() { 1 } else { SCAN_BATCH.max(2 * peers) };
+        if let Some(chunk) = class.take_present(bytes) {
+            self.loaned += 1;
+            return Taken::Chunk(chunk);
+        }
+        let early = class.is_large() || class.parts.is_some();
+        let batch = if early { 1 } else { SCAN_BATCH.max(2 * peers) };
         if !scanned && retired >= self.held + batch {
             return Taken::Scan;
         }
-        let used_bytes = self.used_bytes + class.chunk_bytes;
-        let limit_bytes = if frugal { self.limit_bytes / 2 } else { self.limit_bytes };
-        if used_bytes <= limit_bytes
+        if class.needed(bytes) <= room
             && let Some(chunk) = class.take_fresh()
         {
-            self.used_bytes = used_bytes;
+            // Parts count when they are present.
+            self.used_bytes += if class.parts.is_some() { 0 } else { class.chunk_bytes };
             self.loaned += 1;
             return Taken::Chunk(chunk);
         }
         if scanned || retired == 0 { Taken::Nothing } else { Taken::Scan }
     }
 
-    /// Offset and bytes of what must be made present before a chunk that was just taken is written;
-    /// `None`: all of it is.
+    /// A chunk of the class at `place` that was used before, is free, and has `bytes` bytes
+    /// present.
+    pub fn take_present(&mut self, place: usize, bytes: u64) -> Option<Chunk> {
+        let chunk = self.classes[place].take_present(bytes);
+        self.loaned += usize::from(chunk.is_some());
+        chunk
+    }
+
+    /// Offset and bytes of what must be made present before `bytes` bytes of a chunk that was just
+    /// taken from the class at `place` are written; `None`: all of it is.
     #[inline]
-    pub fn absent(&self, chunk: Chunk) -> Option<(u64, u64)> {
-        let class = &self.classes[usize::from(chunk.segment)];
+    pub fn absent(&self, place: usize, chunk: Chunk, bytes: u64) -> Option<(u64, u64)> {
+        let class = &self.classes[place];
+        if let Some((_, there)) = class.part(chunk.offset) {
+            let lacks = class.lacks(chunk.offset, bytes);
+            return (lacks > 0).then_some((chunk.offset + there, lacks));
+        }
         let end = chunk.offset + class.chunk_bytes;
         (end > class.present).then(|| {
             let ahead = if class.is_large() { 0 } else { AHEAD_BYTES };
-            let last = class.first + class.total * class.chunk_bytes;
-            (class.present, (end + ahead).min(last) - class.present)
+            (class.present, (end + ahead).min(class.end()) - class.present)
         })
     }
 
-    /// Everything of the chunk's class before `end` is present.
-    pub fn note_present(&mut self, chunk: Chunk, end: u64) {
-        self.classes[usize::from(chunk.segment)].present = end;
+    /// Everything of the chunk before `end` is present, or everything of its class.
+    pub fn note_present(&mut self, place: usize, chunk: Chunk, end: u64) {
+        let class = &mut self.classes[place];
+        match (class.part(chunk.offset), &mut class.parts) {
+            (Some((index, there)), Some(parts)) => {
+                parts[index] = end - chunk.offset;
+                self.used_bytes += parts[index] - there;
+            }
+            _ => class.present = end,
+        }
     }
 
-    /// The chunk that was taken last cannot be made present: it is the next fresh one again.
-    pub fn give_back_fresh(&mut self, chunk: Chunk) {
-        let class = &mut self.classes[usize::from(chunk.segment)];
-        class.fresh -= 1;
-        self.used_bytes -= class.chunk_bytes;
+    /// The chunk that was taken last from the class at `place` cannot be made present: it is free,
+    /// or the next fresh one again.
+    pub fn give_back_absent(&mut self, place: usize, chunk: Chunk) {
         self.loaned -= 1;
+        let class = &mut self.classes[place];
+        let is_fresh = class.part(chunk.offset).is_none_or(|(_, there)| there == 0);
+        if !is_fresh {
+            class.free.push(chunk.offset);
+            return;
+        }
+        class.fresh -= 1;
+        match &mut class.parts {
+            Some(parts) => _ = parts.pop(),
+            None => self.used_bytes -= class.chunk_bytes,
+        }
     }
 
     /// A loan was dropped unpublished: its chunk is the next one used.
@@ -361,11 +561,11 @@ impl Pool {
 
     /// Frees every retired message that `is_held` does not name.
     pub fn reclaim(&mut self, is_held: impl Fn(u64) -> bool) {
-        let classes = &mut self.classes;
-        self.retired.retain(|used| {
+        let Pool { classes, left, retired, .. } = self;
+        retired.retain(|used| {
             let held = is_held(used.seq);
             if !held {
-                free_into(classes, used.chunk());
+                free_into(classes, left, used.chunk());
             }
             held
         });
@@ -375,13 +575,17 @@ impl Pool {
 
     #[inline]
     fn free(&mut self, chunk: Chunk) {
-        free_into(&mut self.classes, chunk);
+        free_into(&mut self.classes, &mut self.left, chunk);
     }
 }
 
 #[inline]
-fn free_into(classes: &mut [Class], chunk: Chunk) {
-    classes[usize::from(chunk.segment)].free.push(chunk.offset);
+fn free_into(classes: &mut [Class], left: &mut [Class], chunk: Chunk) {
+    let class = classes.iter_mut().chain(left).find(|class| class.contains(chunk));
+    debug_assert!(class.is_some(), "{chunk:?} is of no class");
+    if let Some(class) = class {
+        class.free.push(chunk.offset);
+    }
 }
 
 #[cfg(test)]
@@ -394,7 +598,7 @@ mod tests {
         let mut offsets = vec![];
         for seq in 1..=400 {
             let chunk = loop {
-                match pool.take(0, 1, false, false) {
+                match pool.take(0, 64, 1, false, false) {
                     Taken::Chunk(chunk) => break chunk,
                     Taken::Scan => pool.reclaim(|_| false),
                     Taken::Nothing => panic!("no chunk for message {seq}"),

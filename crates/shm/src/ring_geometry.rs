@@ -7,8 +7,13 @@ pub(crate) const SLOTS_AT: u64 = 4096;
 /// Slots of a ring: 4 MiB of descriptors.
 pub(crate) const SLOTS_MAX: usize = 1 << 16;
 
-/// Segments of one publisher's memory: the ring's own and further ones for larger messages.
-pub(crate) const SEGMENTS_MAX: usize = 16;
+/// Segments of one publisher's memory: the ring's own and further ones for larger messages. Their
+/// numbers are not used again. Chunks double with each but the first, so that so many are never
+/// needed for messages that fit into `ADDRESS_BYTES_MAX`.
+pub(crate) const SEGMENTS_MAX: usize = 48;
+
+/// Bytes of one segment at most, and so of a message whose size nobody has promised.
+pub(crate) const ADDRESS_BYTES_MAX: u64 = 1 << 36;
 
 /// Alignment of every payload.
 pub(crate) const PAYLOAD_ALIGN: u64 = 64;

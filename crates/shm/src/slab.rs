@@ -263,18 +263,43 @@ impl Slab {
     }
 }
 
+/// A grid, and the one that holds from where that ends.
+#[derive(Debug)]
+struct Grid {
+    grid: ChunkGrid,
+    later: OnceLock<Box<Grid>>,
+}
+
 /// What hangs on a mapping of a publisher's segment.
 #[derive(Debug, Default)]
 pub(crate) struct Slabs {
-    grid: OnceLock<ChunkGrid>,
+    grid: OnceLock<Box<Grid>>,
     /// Filled from the first place on; `None` until there is a slab.
     places: OnceLock<Box<[OnceLock<Arc<Slab>>; SLABS_MAX]>>,
 }
 
 impl Slabs {
-    /// The mapping is a publisher's own, and this is how its chunks lie there.
+    /// The mapping is a publisher's own, and this is how its chunks lie there from now on. The
+    /// publisher's thread.
     pub(crate) fn set_grid(&self, grid: ChunkGrid) {
-        let _ = self.grid.set(grid);
+        let mut place = &self.grid;
+        while let Some(known) = place.get() {
+            place = &known.later;
+        }
+        let _ = place.set(Box::new(Grid { grid, later: OnceLock::new() }));
+    }
+
+    fn newest_grid(&self) -> Option<ChunkGrid> {
+        let mut newest = self.grid.get()?;
+        while let Some(later) = newest.later.get() {
+            newest = later;
+        }
+        Some(newest.grid)
+    }
+
+    /// Does no slab stand for any of it?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().next().is_none()
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<Slab>> {
@@ -287,7 +312,7 @@ impl Region {
     /// How its publisher's chunks lie in it; `None`: its publisher is another process's, or there
     /// is none.
     pub fn grid(&self) -> Option<ChunkGrid> {
-        self.slabs().grid.get().copied()
+        self.slabs().newest_grid()
     }
 
     /// The slab that stands for a range that lies in one chunk. A few loads per slab.

@@ -24,7 +24,7 @@ use crate::received::ReceivedFd;
 pub const FRAME_BYTES_MAX: usize = 32 * 1024;
 
 /// The most file descriptors that travel with one frame.
-pub const FRAME_FDS_MAX: usize = 16;
+pub const FRAME_FDS_MAX: usize = 48;
 
 /// The most supplementary groups of a peer that are looked at (the kernel's own limit is 65 536;
 /// real accounts have a few dozen).

@@ -186,6 +186,16 @@ impl SubscriberControl {
         }
     }
 
+    /// The publisher has given a segment back: nobody holds anything there, and its memory goes.
+    /// A publisher that lies makes samples that lie there read zeros, and no more than that.
+    pub fn give_back(&self, index: u32) {
+        if let Some(home) = self.home.upgrade()
+            && index > 0
+        {
+            home.vacate(index as usize);
+        }
+    }
+
     /// A segment of the publisher; `None`: it is not mapped.
     pub fn segment(&self, index: u32) -> Option<Region> {
         self.home.upgrade()?.segment(index as usize)

@@ -276,6 +276,9 @@ fn live(
         Frame::SegmentMapped { pair, segment } => {
             publishing_side::segment_mapped(state, token, pair, segment)
         }
+        Frame::GiveBack { pair, segment } => {
+            subscribing_side::segment_given_back(state, token, pair, segment)
+        }
         Frame::SlabAnswer { pair, slab, taken } => {
             slab_exchange::answered(state, token, (pair, slab, taken))
         }

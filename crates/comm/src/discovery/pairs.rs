@@ -103,6 +103,8 @@ pub(crate) struct Outgoing {
     pub(super) peer: u32,
     /// Segments that were sent.
     pub(super) segments: u32,
+    /// Segments that it was told to give back, a bit each.
+    pub(super) told: u64,
     /// The subscriber takes no more messages; it may hold some.
     pub(crate) retired: bool,
     /// The subscriber, for people.

@@ -155,8 +155,9 @@ pub(crate) fn ring_parts(
 ) -> std::io::Result<RingParts> {
     let mut fds = vec![control.ring_fd().try_clone_to_owned()?];
     let mut sizes = Vec::new();
-    for segment in control.segments()?.into_iter().take(attached.segments as usize) {
-        sizes.push(segment.bytes);
+    for segment in control.segments()?.into_iter().filter(|it| it.index <= attached.segments) {
+        sizes.resize(segment.index as usize, 0);
+        sizes[segment.index as usize - 1] = segment.bytes;
         fds.push(segment.fd);
     }
     let shape = RingShape { geometry: control.geometry(), attached, held, segments: sizes };
@@ -240,7 +241,8 @@ pub(crate) fn attach(
     let slabs = Progress::new(wants_slabs);
     let ring = Arc::clone(&control);
     let (peer, retired) = (attached.peer, false);
-    let pair = Outgoing { publisher, control, peer, segments, retired, label, slabs };
+    let told = 0;
+    let pair = Outgoing { publisher, control, peer, segments, told, retired, label, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
     if let Some(Wake { bell, input }) = wake_publisher {
@@ -262,6 +264,7 @@ pub(crate) fn send_segments(core: &ParticipantCore, state: &mut ParticipantState
             wanted.push((*key, Arc::clone(&pair.control), segment));
         }
     }
+    tell_given_back(state);
     for ((token, pair), control, segment) in wanted {
         if token == LOCAL {
             share_segments(state, pair, &control, segment);
@@ -281,6 +284,22 @@ pub(crate) fn send_segments(core: &ParticipantCore, state: &mut ParticipantState
                     format!("{label}: no file descriptor is free to pass new memory on ({error})");
                 state.scarce(&text);
             }
+        }
+    }
+}
+
+/// Tells peers of segments that were given back. Inside this process nothing is mapped twice.
+fn tell_given_back(state: &mut ParticipantState) {
+    let ParticipantState { outgoing, peers, .. } = state;
+    for ((token, number), pair) in outgoing.iter_mut().filter(|((token, _), _)| *token != LOCAL) {
+        let given = pair.control.given_back();
+        let mut news = given & !pair.told;
+        pair.told = given;
+        let Some(peer) = peers.get_mut(token) else { continue };
+        while news != 0 {
+            let segment = news.trailing_zeros();
+            peer.link.send(&Frame::GiveBack { pair: *number, segment }, &[]);
+            news &= news - 1;
         }
     }
 }

@@ -43,7 +43,7 @@ use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail
 
 mod parting;
 
-pub(crate) use parting::{hear_of_pairs, released};
+pub(crate) use parting::{hear_of_pairs, released, segment_given_back};
 use parting::{leave, release_for_now, tell_gone};
 
 /// Pairs in which this process subscribes.
@@ -536,8 +536,8 @@ fn open_connection(
         ours.control.share_segments(&control);
     }
     let segments = fds.get(1..).unwrap_or_default();
-    for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
-        let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
+    for (fd, (number, bytes)) in segments.iter().zip(shape.sent()) {
+        let added = control.add_segment(number, bytes, fd.as_fd());
         added.map_err(|error| Failure::of(&error))?;
     }
     let counterpart = Counterpart {

@@ -191,7 +191,7 @@ pub(crate) fn map_ring(
     Ok(ring)
 }
 
-/// Maps the segments of a ring from number `first` on. All of them were sent.
+/// Maps the segments of a ring from number `first` on, and lets go of those that were given back.
 pub(crate) fn add_segments(
     ring: &mut RingObserver,
     label: &str,
@@ -199,9 +199,11 @@ pub(crate) fn add_segments(
     segments: &[ReceivedFd],
     first: u32,
 ) -> Result<(), ObserveError> {
-    for (number, (fd, bytes)) in (1..).zip(segments.iter().zip(&shape.segments)) {
+    let given_back = (1..).zip(&shape.segments).filter(|(_, bytes)| **bytes == 0);
+    given_back.for_each(|(number, _)| ring.give_back(number));
+    for (fd, (number, bytes)) in segments.iter().zip(shape.sent()) {
         if number >= first {
-            ring.add_segment(label, number, *bytes, fd.as_fd(), MAPPED_BYTES_MAX)?;
+            ring.add_segment(label, number, bytes, fd.as_fd(), MAPPED_BYTES_MAX)?;
         }
     }
     Ok(())

@@ -29,7 +29,9 @@ pub struct PublisherOptions<'a> {
     /// What it offers.
     pub qos: Qos,
     /// Largest message in bytes. Memory for the depth and for the samples of eight subscribers is
-    /// planned for it. `None`: 16 KiB, and memory grows for larger ones, up to 256 MiB.
+    /// planned for it. `None`: the first message determines the first chunks, and memory follows
+    /// larger ones: up to 256 MiB, or twice what the depth, the samples of one subscriber and two
+    /// more messages of the largest size need, if that is more.
     pub max_bytes: Option<usize>,
     /// The ports of the same executor, joined inside the thread.
     pub group: Option<&'a PortGroup>,

@@ -11,7 +11,7 @@ use crossdock_shm::status::Entity;
 use crossdock_shm::timeline::Timeline;
 use crossdock_shm::{
     CreateRingError, LocalLink, LocalOptions, MemoryMaker, Meta, ParkedLoan, PublishRefused,
-    RawLoan, Reliability as RingReliability, RingConfig, RingPublisher, Slab,
+    RawLoan, Reliability as RingReliability, RingConfig, RingPublisher, Sizing, Slab,
 };
 use crossdock_trace::PublisherTrace;
 
@@ -42,9 +42,10 @@ const HOLDS_MAX: usize = 15;
 /// Subscribers that the memory of a topic is planned for; more work as long as they do not all
 /// hold all the samples that they may.
 const PLANNED_SUBSCRIBERS: usize = 8;
-/// Largest message when the topic's contract names none; larger ones make memory grow.
+/// Largest message in the ring's own memory when the topic's contract names none; larger ones make
+/// memory grow.
 const DEFAULT_BYTES: usize = 16 * 1024;
-/// Memory of a topic whose contract names no largest message.
+/// Memory of a topic whose contract names no largest message, while its messages are small.
 const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
 /// Memory that a topic may use even if its messages are small: so many chunks that the publisher
 /// seldom has to ask a hundred subscribers which of them they hold.
@@ -145,6 +146,10 @@ fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
         // What all subscribers have taken is written again at once, while it is in the cache.
         history: if plan.qos.is_transient_local() { depth } else { 0 },
         chunk_bytes: bytes,
+        sizing: match plan.max_bytes {
+            Some(_) => Sizing::Contract,
+            None => Sizing::Messages,
+        },
         holds_per_subscriber: holds,
         memory_limit_bytes: limit,
         transient_local: plan.qos.is_transient_local(),

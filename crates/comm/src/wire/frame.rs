@@ -16,7 +16,7 @@ use crate::wire::port_info::PortInfo;
 
 /// The version of the control protocol. It changes whenever a frame changes; processes of different
 /// versions do not talk.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// The longest opaque part: what the data plane of both sides agrees on.
 const GEOMETRY_BYTES_MAX: usize = 4096;
 /// The longest piece of a definition in one frame, in bytes.
@@ -131,6 +131,11 @@ pub(crate) enum Frame {
         pair: u32,
         segment: u32,
     },
+    /// Nobody holds anything in the segment, and the publisher uses it no more.
+    GiveBack {
+        pair: u32,
+        segment: u32,
+    },
     /// Memory of a device that stands for chunks of a publisher's, as two descriptors: the memory
     /// and its index.
     Slab {
@@ -221,6 +226,7 @@ mod kind {
     pub(super) const BYE: u8 = 25;
     pub(super) const BELL: u8 = 26;
     pub(super) const LEVEL: u8 = 27;
+    pub(super) const GIVE_BACK: u8 = 32;
 }
 
 impl Frame {
@@ -264,6 +270,9 @@ impl Frame {
             }
             Frame::SegmentMapped { pair, segment } => {
                 out.u8(kind::SEGMENT_MAPPED).u32(*pair).u32(*segment);
+            }
+            Frame::GiveBack { pair, segment } => {
+                out.u8(kind::GIVE_BACK).u32(*pair).u32(*segment);
             }
             Frame::Slab { pair, slab, shape, device } => {
                 out.u8(kind::SLAB).u32(*pair).u32(*slab).u32(shape.segment).u64(shape.first);
@@ -337,6 +346,9 @@ impl Frame {
             },
             kind::SEGMENT_MAPPED => {
                 Frame::SegmentMapped { pair: input.u32("pair")?, segment: input.u32("segment")? }
+            }
+            kind::GIVE_BACK => {
+                Frame::GiveBack { pair: input.u32("pair")?, segment: input.u32("segment")? }
             }
             kind::SLAB => input.slab()?,
             kind::SLAB_ANSWER => Frame::SlabAnswer {

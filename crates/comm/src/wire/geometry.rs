@@ -77,7 +77,8 @@ pub(crate) struct RingShape {
     pub(crate) attached: Attached,
     /// Does the publisher leave alone what the subscriber holds? Else that has to be copied.
     pub(crate) held: bool,
-    /// Bytes of the further segments that come with it, from segment 1 on.
+    /// Bytes of the further segments that come with it, from segment 1 on; 0: it was given back, and
+    /// no descriptor comes for it.
     pub(crate) segments: Vec<u64>,
 }
 
@@ -97,12 +98,15 @@ impl RingShape {
     /// `fds`: descriptors that came with it, the ring's and one for each segment.
     pub(crate) fn decode(bytes: &[u8], fds: usize) -> Option<RingShape> {
         let (fixed, segments) = bytes.split_at_checked(SHAPE_BYTES)?;
-        if segments.len() != fds.checked_sub(1)? * 8 {
+        if !segments.len().is_multiple_of(8) {
             return None;
         }
         let (geometry, numbers) = fixed.split_first_chunk::<{ RingGeometry::ENCODED_BYTES }>()?;
         let word = |chunk: &[u8]| Some(u64::from_le_bytes(chunk.try_into().ok()?));
         let segments: Vec<u64> = segments.chunks(8).map(word).collect::<Option<_>>()?;
+        if segments.iter().filter(|bytes| **bytes > 0).count() != fds.checked_sub(1)? {
+            return None;
+        }
         Some(RingShape {
             geometry: RingGeometry::from_bytes(geometry),
             attached: Attached {
@@ -115,6 +119,12 @@ impl RingShape {
             held: word(&numbers[16..])? != 0,
             segments,
         })
+    }
+
+    /// Numbers and bytes of the segments that a descriptor comes for, in their order.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (u32, u64)> {
+        let numbered = (1..).zip(self.segments.iter().copied());
+        numbered.filter(|(_, bytes)| *bytes > 0)
     }
 }
 
@@ -140,5 +150,8 @@ mod tests {
         assert_eq!(RingShape::decode(&shape.encode(), 2), None);
         assert_eq!(RingShape::decode(&shape.encode(), 0), None);
         assert_eq!(RingShape::decode(&shape.encode()[1..], 3), None);
+        let given_back = RingShape { segments: vec![0, 8192], ..shape };
+        assert_eq!(RingShape::decode(&given_back.encode(), 2), Some(given_back.clone()));
+        assert_eq!(given_back.sent().collect::<Vec<_>>(), [(2, 8192)]);
     }
 }

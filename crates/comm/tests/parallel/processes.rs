@@ -1,13 +1,14 @@
 //! Ports of several processes: meeting, matching, leaving, killed and started again.
 
 use crate::common;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place, check, drain, open_abstract, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
     BackPressure, DoorbellOptions, Event, Participant, PublisherOptions, Qos, SubscriberOptions,
 };
+use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs;
 
@@ -344,5 +345,67 @@ fn ports_come_and_go_at_any_time_and_nothing_of_them_stays() {
     child.expect("met");
     churn(&participant);
     child.expect("churned");
+    child.finish();
+}
+
+/// Bytes of the messages of the next test, which nobody has promised.
+fn creeping() -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1000), |bytes| Some(bytes + bytes / 5)).take(50)
+}
+
+#[test]
+fn messages_of_sizes_that_nobody_promised_reach_another_process_and_their_old_memory_goes() {
+    let test = "processes::messages_of_sizes_that_nobody_promised_reach_another_process_and_their_old_memory_goes";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "child");
+        let (node, topic, qos) = ("source", "/image", reliable(2));
+        let options = PublisherOptions { node, topic, qos, max_bytes: None, group: None };
+        let output = participant.publisher::<Image>(options).unwrap();
+        assert!(participant.wait_until(LIMIT, || output.peers() == 1));
+        let mut send = |bytes: usize| {
+            let mut loan = output.loan(Extra::none().bytes(bytes)).unwrap();
+            let mut image = loan.message();
+            image.set_height(bytes as u32);
+            image.data_uninit(bytes).unwrap().fill(7);
+            loan.publish().unwrap();
+        };
+        creeping().for_each(&mut send);
+        let last = creeping().last().unwrap();
+        while hear().is_some() {
+            send(last);
+        }
+        return;
+    }
+    let place = Place::new("creeping");
+    let participant = place.open("parent");
+    let mut child = Process::start(test, "publish", place.path());
+    let input = subscriber(&participant, "/image", reliable(2));
+    let take = || {
+        let end = Instant::now() + LIMIT;
+        let sample = loop {
+            if let Some(sample) = input.take().unwrap() {
+                break sample;
+            }
+            assert!(Instant::now() < end, "no message");
+            std::thread::yield_now();
+        };
+        let image = sample.message();
+        let data = image.data().unwrap();
+        assert_eq!(data.len(), image.height() as usize);
+        assert!(data.iter().all(|byte| *byte == 7));
+        image.height() as usize
+    };
+    creeping().for_each(|bytes| assert_eq!(take(), bytes));
+    // Messages of one size now: of the segments of smaller ones nothing stays mapped.
+    let mapped = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        maps.lines().filter(|line| line.contains("crossdock:sourceinprocesschild")).count()
+    };
+    let done = participant.wait_until(LIMIT, || {
+        child.say("next");
+        take();
+        mapped() == 2
+    });
+    assert!(done, "{} memory objects of the publisher are mapped", mapped());
     child.finish();
 }

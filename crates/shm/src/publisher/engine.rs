@@ -5,7 +5,7 @@
 
 use super::doors::Doors;
 use super::loan::LoanRecord;
-use super::peers::{Note, Peer, Segment};
+use super::peers::{Note, Peer};
 use super::room::Room;
 use super::{
     Core, Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig,
@@ -13,22 +13,16 @@ use super::{
 };
 use crate::descriptor::{Marks, Meta};
 use crate::driver::MemoryMaker;
-use crate::futex;
 use crate::local::LinkEnds;
-use crate::memory::{
-    CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Region, Writers, absent_pages,
-};
-use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
+use crate::memory::{Region, absent_pages};
+use crate::pool::{Chunk, Class, Pool, Taken};
 use crate::prefetch;
 use crate::protocol::TIMELINE_WORDS;
-use crate::ring_geometry::SEGMENTS_MAX;
-use crate::slab::ChunkGrid;
-use crate::tables::{Kind, Preamble, lock};
+use crate::tables::lock;
 use crate::timeline::POISON;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// A device is not done with a message of these yet.
 pub(super) const IN_WORK: Marks = Marks::EARLY.or(Marks::UPLOADED);
@@ -52,9 +46,11 @@ pub(super) struct State {
     /// Is the ring written?
     pub(super) open: bool,
     pub(super) pool: Pool,
+    /// Bytes of the largest message that was asked for.
+    pub(super) largest: u64,
     pub(super) mappings: Vec<SegmentMapping>,
     /// Who makes further segments, if it is not the system.
-    maker: Option<Box<dyn MemoryMaker>>,
+    pub(super) maker: Option<Box<dyn MemoryMaker>>,
     pub(super) peers: Vec<Option<Box<Peer>>>,
     /// Places of `peers` in use.
     pub(super) outside: usize,
@@ -91,6 +87,7 @@ impl State {
             depth_max: u64::MAX,
             open: config.transient_local,
             pool: Pool::new(class, config.slots, config.memory_limit_bytes),
+            largest: 0,
             mappings: vec![mapping],
             maker: None,
             peers: Vec::new(),
@@ -250,6 +247,9 @@ impl Core {
                 || under_way.contains(&seq)
                 || held.binary_search(&seq).is_ok()
         });
+        if pool.has_left() {
+            self.give_back_left(state);
+        }
     }
 
     /// A chunk for a loan of `bytes` bytes, in a record of its own.
@@ -327,27 +327,33 @@ impl Core {
     /// Large chunks, growth, scans, fresh memory.
     #[inline(never)]
     fn take_slowly(&self, state: &mut State, bytes: usize) -> Result<Chunk, Box<LoanError>> {
-        let place = match state.pool.class_for(bytes as u64) {
-            Some(place) if place as u32 <= self.control.usable() => place,
-            _ => self.grow(state, bytes as u64)?,
+        let bytes = bytes as u64;
+        if bytes > state.largest {
+            self.note_largest(state, bytes);
+        }
+        let place = match state.pool.class_for(bytes) {
+            Some(place) if self.is_usable(state, place) => place,
+            _ => self.grow(state, bytes)?,
         };
         let large = state.pool.is_large(place);
         if state.outside > 0 && (large || state.deepest > self.config.depth as u64) {
             self.trim(state, if large { self.config.history } else { self.config.depth } as u64);
         }
-        let mut scanned = large && state.pool.retired() > 0;
+        let mut scanned = (large || state.pool.has_left()) && state.pool.retired() > 0;
         if scanned {
             self.scan(state);
+        } else if state.pool.has_left() {
+            self.give_back_left(state);
         }
         let mut can_spare = true;
         // `Scan` is not answered to a scan, and what can be spared is less with each round.
         loop {
             let frugal = can_spare && self.keeps_more(state);
-            match state.pool.take(place, state.outside, scanned, frugal) {
-                Taken::Chunk(chunk) => {
-                    let Some(absent) = state.pool.absent(chunk) else { return Ok(chunk) };
-                    return self.make_present(state, place, chunk, absent);
-                }
+            match state.pool.take(place, bytes, state.outside, scanned, frugal) {
+                Taken::Chunk(chunk) => match state.pool.absent(place, chunk, bytes) {
+                    Some(absent) => return self.make_present(state, (place, chunk), bytes, absent),
+                    None => return Ok(chunk),
+                },
                 Taken::Scan => {
                     self.scan(state);
                     scanned = true;
@@ -369,19 +375,19 @@ impl Core {
     fn make_present(
         &self,
         state: &mut State,
-        place: usize,
-        chunk: Chunk,
-        (offset, bytes): (u64, u64),
+        (place, chunk): (usize, Chunk),
+        bytes: u64,
+        (offset, absent): (u64, u64),
     ) -> Result<Chunk, Box<LoanError>> {
-        let populated = state.mappings[usize::from(chunk.segment)].populate(offset, bytes);
+        let populated = state.mappings[usize::from(chunk.segment)].populate(offset, absent);
         let Err(errno) = populated else {
-            state.pool.note_present(chunk, offset + bytes);
+            state.pool.note_present(place, chunk, offset + absent);
             return Ok(chunk);
         };
-        state.pool.give_back_fresh(chunk);
+        state.pool.give_back_absent(place, chunk);
         self.scan(state);
-        let error = absent_pages(&self.label, bytes, errno);
-        state.pool.take_free(place).ok_or_else(|| Box::new(LoanError::Memory(error)))
+        let error = absent_pages(&self.label, absent, errno);
+        state.pool.take_present(place, bytes).ok_or_else(|| Box::new(LoanError::Memory(error)))
     }
 
     #[cold]
@@ -389,7 +395,7 @@ impl Core {
         Box::new(LoanError::Exhausted {
             label: self.label.to_string(),
             chunk_bytes: state.pool.class(place).chunk_bytes,
-            limit_bytes: self.config.memory_limit_bytes,
+            limit_bytes: state.pool.limit_bytes(),
             in_ring: state.pool.live(),
             loans: state.pool.loaned(),
             holders: state.holders(self.config.holds_per_subscriber),
@@ -399,119 +405,6 @@ impl Core {
     #[cold]
     pub(super) fn forked_loan(&self) -> Box<LoanError> {
         Box::new(LoanError::Forked { label: self.label.to_string() })
-    }
-
-    /// Finds or makes the segment for messages larger than the contract's, and waits until every
-    /// peer has it.
-    #[cold]
-    fn grow(&self, state: &mut State, bytes: u64) -> Result<usize, Box<LoanError>> {
-        let place = match state.pool.class_for(bytes) {
-            Some(place) => place,
-            None => self.add_segment(state, bytes)?,
-        };
-        let started = Instant::now();
-        let segment = place as u32;
-        // Bounded by the contract's growth timeout.
-        loop {
-            let usable = self.control.usable();
-            if usable >= segment {
-                return Ok(place);
-            }
-            let waited = started.elapsed();
-            let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
-                // Nobody waits for best-effort peers for longer than this, nor a second time.
-                self.control.leave_behind(segment);
-                if self.control.usable() >= segment {
-                    return Ok(place);
-                }
-                return Err(Box::new(LoanError::AwaitingPeers {
-                    label: self.label.to_string(),
-                    segment,
-                    waited,
-                    peers: self.control.missing(segment),
-                }));
-            };
-            futex::wait(self.control.usable_word(), usable, Some(left));
-        }
-    }
-
-    fn add_segment(&self, state: &mut State, bytes: u64) -> Result<usize, Box<LoanError>> {
-        let limit_bytes = self.config.memory_limit_bytes;
-        let too_large =
-            || Box::new(LoanError::TooLarge { label: self.label.to_string(), bytes, limit_bytes });
-        // An eighth of slack, so that slowly growing messages do not need a segment each.
-        let wanted = chunk_bytes(bytes.max(PAGE_BYTES as u64)).ok_or_else(too_large)?;
-        let slack = chunk_bytes(wanted.saturating_add(wanted / 8)).ok_or_else(too_large)?;
-        let chunk = if slack <= limit_bytes { slack } else { wanted };
-        if chunk > limit_bytes {
-            return Err(too_large());
-        }
-        let segments = state.pool.segments();
-        if segments >= SEGMENTS_MAX {
-            let label = self.label.to_string();
-            return Err(Box::new(LoanError::TooManySegments { label, bytes, segments }));
-        }
-        self.make_segment(state, chunk).map_err(|error| Box::new(LoanError::Memory(error)))?;
-        Ok(segments)
-    }
-
-    /// A further segment, of chunks of this size.
-    fn make_segment(&self, state: &mut State, chunk: u64) -> Result<(), CreateMemoryError> {
-        let (segment, first, total) = match &state.maker {
-            None => self.shared_segment(chunk),
-            Some(maker) => self.private_segment(&**maker, chunk),
-        }?;
-        let (number, mapping) = (state.pool.segments(), segment.mapping().clone());
-        let grid = ChunkGrid { segment: number as u32, first, chunk_bytes: chunk, total };
-        mapping.slabs().set_grid(grid);
-        for lane in &state.links {
-            lane.add_segment(number, &mapping);
-        }
-        state.pool.add(Class::new(number as u16, chunk, first, total));
-        state.mappings.push(mapping);
-        self.control.add_segment(segment);
-        Ok(())
-    }
-
-    /// A memory object for chunks of this size, where the first lies, and how many there are:
-    /// address space for as many as the limit allows; pages exist only where a message was written.
-    fn shared_segment(&self, chunk: u64) -> Result<(Segment, u64, u64), CreateMemoryError> {
-        let (first, total) = (PAGE_BYTES as u64, self.config.memory_limit_bytes / chunk);
-        let size = first.saturating_add(total.saturating_mul(chunk));
-        let memory = OwnMemory::create(&self.label, size, Writers::Maker)?;
-        Preamble::write(memory.mapping(), Kind::Segment);
-        Ok((Segment::Shared(memory), first, total))
-    }
-
-    /// The same of a driver, which may have every page of it at once: as few as will do, or as it
-    /// likes.
-    fn private_segment(
-        &self,
-        maker: &dyn MemoryMaker,
-        chunk: u64,
-    ) -> Result<(Segment, u64, u64), CreateMemoryError> {
-        let needed = (self.config.depth + self.config.holds_per_subscriber + 1) as u64;
-        let total =
-            needed.max(maker.bytes_max() / chunk).min(self.config.memory_limit_bytes / chunk);
-        let bytes = total.saturating_mul(chunk);
-        let refused = |why| {
-            let label = self.label.to_string();
-            CreateMemoryError::Driver { label, bytes, why }
-        };
-        let memory = maker.make(bytes).map_err(refused)?;
-        if (memory.bytes() as u64) < bytes {
-            return Err(refused(format!("it made {}", memory.bytes())));
-        }
-        Ok((Segment::Private(Arc::new(Mapping::of_driver(memory))), 0, total))
-    }
-
-    /// See [`super::RingPublisher::keep_in`].
-    pub(super) fn keep_in(&self, maker: Box<dyn MemoryMaker>) -> Result<(), CreateMemoryError> {
-        let state = &mut *self.state.borrow_mut();
-        let chunk = state.pool.class(0).chunk_bytes;
-        state.maker = Some(maker);
-        state.pool.leave_classes();
-        self.make_segment(state, chunk)
     }
 
     /// Publishes what a loan has prepared; its record is free again unless this is refused.

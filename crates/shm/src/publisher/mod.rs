@@ -6,6 +6,7 @@
 mod doors;
 mod engine;
 mod errors;
+mod growth;
 mod loan;
 mod peers;
 mod room;
@@ -20,7 +21,7 @@ use crate::local::LocalLink;
 use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
 use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
-use crate::ring_geometry::{HEAD_AT, RingGeometry, SLOTS_AT, SLOTS_MAX};
+use crate::ring_geometry::{ADDRESS_BYTES_MAX, HEAD_AT, RingGeometry, SLOTS_AT, SLOTS_MAX};
 use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble};
 use crate::timeline::{Of, Timeline};
@@ -43,6 +44,17 @@ pub enum Reliability {
     },
 }
 
+/// What the size of messages follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizing {
+    /// The contract names the largest message; a larger one makes memory grow within the limit.
+    Contract,
+    /// Nobody has promised sizes: the first message determines the first chunks, memory grows with
+    /// the messages, and so does its limit: room for twice as many of the largest message as the
+    /// ring and one subscriber hold.
+    Messages,
+}
+
 /// A publisher's contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingConfig {
@@ -56,9 +68,12 @@ pub struct RingConfig {
     pub history: usize,
     /// Largest message of the contract, in bytes; a larger one makes memory grow.
     pub chunk_bytes: usize,
+    /// Whether the contract determines the size of chunks, or the messages.
+    pub sizing: Sizing,
     /// Samples that one subscriber may hold: 1 to 15.
     pub holds_per_subscriber: usize,
-    /// Bytes that payloads may use in all.
+    /// Bytes that payloads may use in all; more, if their sizes determine that
+    /// ([`Sizing::Messages`]).
     pub memory_limit_bytes: u64,
     /// True if the history is also kept while nobody is connected, and given to late joiners.
     pub transient_local: bool,
@@ -166,7 +181,9 @@ impl RingPublisher {
         let memory = OwnMemory::create(label, ring_bytes, Writers::Maker)?;
         let mapping = memory.mapping().clone();
         Preamble::write(&mapping, Kind::Ring);
-        mapping.slabs().set_grid(ChunkGrid { segment: 0, first, chunk_bytes: chunk, total });
+        if config.sizing == Sizing::Contract {
+            mapping.slabs().set_grid(ChunkGrid { segment: 0, first, chunk_bytes: chunk, total });
+        }
         let present = (config.prefault_chunks as u64).min(total) * chunk;
         memory.populate(label, 0, first + present)?;
         let outside = || CreateMemoryError::BadSize { label: label.to_owned(), bytes: ring_bytes };
@@ -176,7 +193,10 @@ impl RingPublisher {
             ring_bytes: mapping.bytes() as u64,
             slots: config.slots as u32,
             holds: config.holds_per_subscriber as u32,
-            memory_limit_bytes: config.memory_limit_bytes,
+            memory_limit_bytes: match config.sizing {
+                Sizing::Contract => config.memory_limit_bytes,
+                Sizing::Messages => config.memory_limit_bytes.max(ADDRESS_BYTES_MAX),
+            },
         };
         let label: Arc<str> = label.into();
         let history = if config.transient_local { config.history as u64 } else { 0 };
@@ -270,6 +290,12 @@ impl RingPublisher {
     #[inline]
     pub fn counters(&self) -> PublisherCounters {
         self.core().state.borrow().counters
+    }
+
+    /// Bytes of payload memory that are present, and those that may be: the limit in force.
+    pub fn memory_bytes(&self) -> (u64, u64) {
+        let state = self.core().state.borrow();
+        (state.pool.used_bytes(), state.pool.limit_bytes())
     }
 
     /// Number of the last published message; 0 before the first.

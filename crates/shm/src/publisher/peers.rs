@@ -7,7 +7,7 @@
 use crate::futex;
 use crate::memory::{MapRef, Mapping, OwnMemory};
 use crate::protocol::{ARMED_WORDS, Conn, GONE, HOLDS_MAX, Inbox, READY_BITS};
-use crate::ring_geometry::{Attached, RingGeometry};
+use crate::ring_geometry::{Attached, RingGeometry, SEGMENTS_MAX};
 use crate::ring_memory::RingMemory;
 use crate::subscriber::SubscriberControl;
 use crate::tables::{
@@ -185,13 +185,15 @@ pub(crate) enum Segment {
     Shared(OwnMemory),
     /// A driver has made it for this process alone.
     Private(Arc<Mapping>),
+    /// Larger ones have taken its place, and nobody holds anything there.
+    GivenBack(Arc<Mapping>),
 }
 
 impl Segment {
     pub(crate) fn mapping(&self) -> &Arc<Mapping> {
         match self {
             Segment::Shared(memory) => memory.mapping(),
-            Segment::Private(mapping) => mapping,
+            Segment::Private(mapping) | Segment::GivenBack(mapping) => mapping,
         }
     }
 }
@@ -289,7 +291,7 @@ impl RingControl {
     }
 
     /// Called (once, before the first peer) with what wakes the control thread: a new segment has
-    /// to be sent to peers. It is called on the publisher's thread and must not block.
+    /// to be sent to peers, or they have to be told of one that was given back. It is called on the publisher's thread and must not block.
     pub fn set_notifier(&self, notifier: impl Fn() + Send + Sync + 'static) {
         let _ = self.notifier.set(Box::new(notifier));
     }
@@ -458,11 +460,21 @@ impl RingControl {
     }
 
     /// The further segments, as a new peer or an observer in another process needs them: those
-    /// before the first that only this process has.
+    /// before the first that only this process has, but for those that were given back.
     pub fn segments(&self) -> std::io::Result<Vec<SegmentFd>> {
         let table = lock(&self.table);
-        let all = (0..table.segments.len()).map(|place| segment_fd(&table, place));
-        all.map_while(Result::transpose).collect()
+        let there = table.segments.iter().enumerate();
+        let there = there.take_while(|(_, it)| !matches!(it, Segment::Private(_)));
+        let there = there.filter(|(_, it)| matches!(it, Segment::Shared(_)));
+        there.filter_map(|(place, _)| segment_fd(&table, place).transpose()).collect()
+    }
+
+    /// Segments that were given back, a bit each: peers need their memory no more. Takes a lock.
+    pub fn given_back(&self) -> u64 {
+        let table = lock(&self.table);
+        let given = table.segments.iter().enumerate();
+        let given = given.filter(|(_, it)| matches!(it, Segment::GivenBack(_)));
+        given.fold(0, |all, (place, _)| all | 1 << (place + 1))
     }
 
     /// Gives a subscriber of this very process all further segments that it does not have: nothing
@@ -470,7 +482,9 @@ impl RingControl {
     pub fn share_segments(&self, subscriber: &SubscriberControl) {
         let table = lock(&self.table);
         for (place, segment) in table.segments.iter().enumerate() {
-            subscriber.share_segment(place + 1, segment.mapping());
+            if !matches!(segment, Segment::GivenBack(_)) {
+                subscriber.share_segment(place + 1, segment.mapping());
+            }
         }
     }
 
@@ -486,8 +500,8 @@ impl RingControl {
         }
     }
 
-    /// One further segment, to be sent to a peer; `None`: there is none, or only this process has
-    /// it.
+    /// One further segment, to be sent to a peer; `None`: there is none, only this process has it,
+    /// or it was given back.
     pub fn segment(&self, index: u32) -> std::io::Result<Option<SegmentFd>> {
         let table = lock(&self.table);
         match (index as usize).checked_sub(1).filter(|place| *place < table.segments.len()) {
@@ -525,6 +539,21 @@ impl RingControl {
         table.segments.push(segment);
         self.update_usable(&table);
         drop(table);
+        if let Some(notifier) = self.notifier.get() {
+            notifier();
+        }
+    }
+
+    /// Publisher: nobody uses this segment any more.
+    pub(crate) fn give_back(&self, index: u32) {
+        let mut table = lock(&self.table);
+        let place = table.segments.get_mut((index as usize).wrapping_sub(1));
+        let Some(segment) = place else { return };
+        let mapping = segment.mapping().clone();
+        let gone = std::mem::replace(segment, Segment::GivenBack(mapping));
+        drop(table);
+        // Closes its descriptor.
+        drop(gone);
         if let Some(notifier) = self.notifier.get() {
             notifier();
         }
@@ -578,3 +607,5 @@ fn segment_fd(table: &ControlTable, place: usize) -> std::io::Result<Option<Segm
 }
 
 const _: () = assert!(HOLDS_MAX == 15);
+// A bit each, see `given_back`.
+const _: () = assert!(SEGMENTS_MAX <= 64);

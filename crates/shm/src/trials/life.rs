@@ -12,7 +12,7 @@ use crate::subscriber::{SubscriberConfig, SubscriberControl};
 use crate::tables::{ConnTable, PeerConns};
 use crate::{
     Marks, Meta, PeerConfig, Reliability, RingConfig, RingControl, RingObserver, RingPublisher,
-    RingSubscriber,
+    RingSubscriber, Sizing,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,6 +24,11 @@ const LOANS_MAX: usize = 4;
 /// Memory of lives in which it grows: more than their messages can need.
 const GROWING_BYTES: u64 = 24 << 20;
 
+/// Memory of lives whose messages creep upwards, before they do.
+const CREEPING_BYTES: u64 = 1 << 20;
+/// Messages that creep upwards end here.
+const CREEP_BYTES: usize = 200_000;
+
 /// What maps segments for the peers of a publisher whose memory grows.
 type Mappers = Arc<Mutex<Vec<(u32, SubscriberControl)>>>;
 
@@ -32,6 +37,8 @@ type Mappers = Arc<Mutex<Vec<(u32, SubscriberControl)>>>;
 struct Mood {
     /// Does memory grow?
     grows: bool,
+    /// Does it follow messages that get larger and larger?
+    creeps: bool,
     /// Do devices write and copy messages?
     devices: bool,
     /// Does the publisher wait until somebody moves or dies, or not at all?
@@ -50,6 +57,8 @@ pub(super) struct Life<'p> {
     table: (ConnTable, PeerConns),
     mappers: Mappers,
     books: Books,
+    /// Bytes of the largest message so far, if they creep upwards.
+    largest: usize,
     /// Numbers of loans, readers and links so far.
     marks: u64,
     numbers: u64,
@@ -65,8 +74,10 @@ fn contract(lot: &mut Lot) -> (RingConfig, Mood) {
     let depth = 1 + lot.index(8);
     let slots = lot.of(&[(depth + 1).next_power_of_two(), 16, 64, 1024]);
     let transient_local = lot.one_in(4);
+    let grows = lot.one_in(5);
     let mood = Mood {
-        grows: lot.one_in(5),
+        grows,
+        creeps: grows && lot.one_in(2),
         devices: lot.one_in(3),
         patient: lot.one_in(2),
         slowness: lot.of(&[1, 3, 20]),
@@ -83,8 +94,13 @@ fn contract(lot: &mut Lot) -> (RingConfig, Mood) {
         depth,
         history: if lot.one_in(3) { lot.index(depth + 1) } else { 0 },
         chunk_bytes: chunk,
+        sizing: if mood.creeps { Sizing::Messages } else { Sizing::Contract },
         holds_per_subscriber,
-        memory_limit_bytes: if mood.grows { GROWING_BYTES } else { pool },
+        memory_limit_bytes: match mood {
+            Mood { creeps: true, .. } => CREEPING_BYTES,
+            Mood { grows: true, .. } => GROWING_BYTES,
+            _ => pool,
+        },
         transient_local,
         reliability: match lot.one_in(2) {
             true => Reliability::Reliable { timeout },
@@ -128,6 +144,7 @@ impl<'p> Life<'p> {
             table: (conns, peer_conns),
             mappers,
             books: Books::default(),
+            largest: 64,
             marks: 0,
             numbers: 0,
             loans: Vec::new(),
@@ -202,11 +219,18 @@ impl<'p> Life<'p> {
         self.readers.retain(|reader| reader.is_there() || !reader.is_over(control));
         self.chains.retain(|chain| chain.link.is_some() || chain.samples.len() > 0);
         assert_eq!(self.publisher.counters().messages, self.books.last());
+        let (used_bytes, limit_bytes) = self.publisher.memory_bytes();
+        let limit_bytes = if self.mood.creeps { 2 * limit_bytes } else { limit_bytes };
+        assert!(used_bytes <= limit_bytes, "{used_bytes} bytes of {limit_bytes} are used");
     }
 
     // ---- loans and messages ----
 
     fn bytes(&mut self) -> usize {
+        if self.mood.creeps && self.lot.one_in(2) {
+            self.largest = (self.largest + self.largest / 20 + 1).min(CREEP_BYTES);
+            return self.largest;
+        }
         match self.mood.grows && self.lot.one_in(8) {
             true => self.lot.of(&[3000, PAGE_BYTES, 5000, 20_000]),
             false => self.lot.of(&[8, 64, self.contract.chunk_bytes]),
@@ -233,7 +257,8 @@ impl<'p> Life<'p> {
 
     /// Is there a reason for which no chunk is free?
     fn is_used_up(&self, error: &LoanError) {
-        assert!(matches!(error, LoanError::Exhausted { .. }) && !self.mood.grows, "{error}");
+        let may_be = !self.mood.grows || self.mood.creeps;
+        assert!(matches!(error, LoanError::Exhausted { .. }) && may_be, "{error}");
         let waited = self.readers.iter().filter(|it| it.reliable && it.is_there());
         let wanted = waited.map(|it| it.claim.next());
         let chains = self.chains.iter().filter_map(|it| it.wanted(&self.books, self.depth()));
@@ -241,7 +266,14 @@ impl<'p> Life<'p> {
         let is_open = self.control.peers() > 0 || self.contract.transient_local;
         let needed = self.books.needed(self.depth(), is_open, &wanted);
         let chunk = chunk_bytes(self.contract.chunk_bytes as u64).expect("a size");
-        let all = self.contract.memory_limit_bytes / chunk;
+        let all = match self.mood.creeps {
+            // Half of the limit is for the messages of today.
+            true => {
+                let largest = self.largest.max(20_000).next_multiple_of(PAGE_BYTES) as u64;
+                self.publisher.memory_bytes().1 / 2 / largest
+            }
+            false => self.contract.memory_limit_bytes / chunk,
+        };
         assert!(needed as u64 >= all, "{error}; {needed} of {all} are in use for a reason");
     }
 
@@ -534,6 +566,9 @@ impl<'p> Life<'p> {
             timeline.advance(self.books.advance(which, u64::from(u32::MAX)));
         }
         self.publisher.settle();
+        if self.mood.creeps {
+            return self.look_at_what_is_left();
+        }
         if self.mood.grows {
             return;
         }
@@ -547,6 +582,27 @@ impl<'p> Life<'p> {
         let all = (self.contract.memory_limit_bytes / chunk) as usize;
         let kept = if self.contract.transient_local { self.contract.depth } else { 0 };
         assert!(loans.len() + kept >= all, "{} of {all} chunks are left", loans.len());
+    }
+}
+
+impl Life<'_> {
+    /// Nobody holds anything: only the newest segment is left when the ring has nothing else.
+    fn look_at_what_is_left(mut self) {
+        self.largest = CREEP_BYTES;
+        let largest = 2 * CREEP_BYTES;
+        for _ in 0..=self.contract.depth {
+            let loan = self.publisher.loan(largest).expect("room for as many");
+            let meta = Meta { len: largest, ..Meta::default() };
+            loan.publish(meta).expect("nobody to wait for");
+        }
+        drop(self.publisher.loan(largest).expect("room for one more"));
+        let segments = self.control.segments().expect("descriptors");
+        assert_eq!(
+            segments.len(),
+            1,
+            "segments that are left, given: {:b}",
+            self.control.given_back()
+        );
     }
 }
 

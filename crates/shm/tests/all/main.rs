@@ -9,4 +9,5 @@ mod allocation;
 mod copies;
 mod depth;
 mod faults;
+mod growth;
 mod ring;

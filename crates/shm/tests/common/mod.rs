@@ -39,6 +39,7 @@ pub fn config() -> RingConfig {
         depth: 8,
         history: 1,
         chunk_bytes: 64,
+        sizing: Sizing::Contract,
         holds_per_subscriber: 4,
         memory_limit_bytes: 1 << 20,
         transient_local: false,

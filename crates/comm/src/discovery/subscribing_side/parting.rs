@@ -113,3 +113,19 @@ pub(super) fn release_for_now(state: &mut ParticipantState, number: u32, reason:
     let pair = Unconnected { peer, publisher, subscriber };
     state.scarce_pair(pair, &format!("`{topic}` is not connected: {reason}"));
 }
+
+/// The publisher has given a segment of its memory back.
+pub(crate) fn segment_given_back(
+    state: &ParticipantState,
+    token: u64,
+    pair: u32,
+    segment: u32,
+) -> Result<(), String> {
+    let Some(known) = state.incoming.get(&pair).filter(|known| known.peer == token) else {
+        return Err(format!("it gave back a segment of pair {pair}, which does not exist"));
+    };
+    if let IncomingStage::Live(control) = &known.stage {
+        control.give_back(segment);
+    }
+    Ok(())
+}

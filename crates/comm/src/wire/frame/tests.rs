@@ -52,6 +52,7 @@ fn all() -> Vec<Frame> {
         Frame::Released { pair: 1 },
         Frame::Segment { pair: 9, segment: 2, bytes: 1 << 40 },
         Frame::SegmentMapped { pair: 9, segment: 2 },
+        Frame::GiveBack { pair: 9, segment: 2 },
         Frame::Bell { bell: 7 },
         Frame::Slab {
             pair: 9,

@@ -1,0 +1,175 @@
+//! Memory that follows messages whose sizes nobody has promised.
+
+use crate::common::*;
+use crossdock_shm::*;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+
+/// A contract without a largest message.
+fn unpromised() -> RingConfig {
+    RingConfig {
+        depth: 2,
+        history: 0,
+        holds_per_subscriber: 2,
+        chunk_bytes: 16 << 10,
+        sizing: Sizing::Messages,
+        ..config()
+    }
+}
+
+/// What a control thread does: maps new memory for a subscriber, and lets go of old.
+fn serve(control: &Arc<RingControl>, subscriber: &RingSubscriber, peer: u32) {
+    let mapper = Mutex::new((subscriber.control(), 0_u64));
+    let publisher = Arc::downgrade(control);
+    control.set_notifier(move || {
+        let Some(control) = publisher.upgrade() else { return };
+        let mut mapper = mapper.lock().unwrap();
+        for index in control.unacknowledged(peer) {
+            if let Some(segment) = control.segment(index).unwrap() {
+                mapper.0.add_segment(index, segment.bytes, segment.fd.as_fd()).unwrap();
+            }
+            control.acknowledge(peer, index);
+        }
+        let news = control.given_back() & !mapper.1;
+        mapper.1 |= news;
+        (1..64).filter(|index| news >> index & 1 == 1).for_each(|index| mapper.0.give_back(index));
+    });
+}
+
+/// Mappings of this publisher's memory objects in this process, and the bytes that are there for
+/// messages, as the kernel counts them.
+fn mapped(label: &str) -> (usize, u64) {
+    let (mut mappings, mut bytes, mut ours) = (0, 0, false);
+    for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
+        let is_head = line.split(' ').next().is_some_and(|word| word.contains('-'));
+        if is_head {
+            let is_of_publisher = line.contains(&format!("memfd:crossdock:{label}"));
+            mappings += usize::from(is_of_publisher);
+            ours = is_of_publisher && line.contains(" rw-s ");
+        } else if ours && let Some(kilobytes) = line.strip_prefix("Rss:") {
+            bytes += 1024 * kilobytes.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+        }
+    }
+    (mappings, bytes)
+}
+
+/// Messages from 1 KiB to `last` bytes, each 5 % larger than the one before.
+fn creep(label: &str, last: usize) {
+    let contract = unpromised();
+    let publisher = RingPublisher::create(label, contract.clone()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut subscriber, number) = connect(&control, &side, &peer, join("viewer"));
+    serve(&control, &subscriber, number);
+    let chunks = contract.depth + contract.holds_per_subscriber + 2;
+    // Slots, and chunks too small to be looked after one by one.
+    let small = 2 << 20;
+    let (mut bytes, mut held) = (1024, std::collections::VecDeque::new());
+    while bytes < last {
+        bytes = (bytes + bytes / 20).min(last);
+        let mut loan = publisher.loan(bytes).unwrap();
+        let seq = publisher.published() + 1;
+        loan.bytes_mut()[..8].copy_from_slice(&seq.to_le_bytes());
+        loan.bytes_mut()[bytes - 8..].copy_from_slice(&seq.to_le_bytes());
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        let sample = subscriber.take().unwrap().unwrap();
+        held.push_back(sample);
+        for sample in &held {
+            let (bytes, seq) = (sample.bytes(), sample.seq().to_le_bytes());
+            assert_eq!((&bytes[..8], &bytes[bytes.len() - 8..]), (&seq[..], &seq[..]));
+        }
+        if held.len() == contract.holds_per_subscriber {
+            held.pop_front();
+        }
+        let (_, present) = mapped(label);
+        let most = (2 * chunks * bytes) as u64 + small;
+        assert!(present <= most, "{present} bytes at messages of {bytes}, {most} are allowed");
+    }
+    drop(held);
+    for _ in 0..=contract.depth {
+        let loan = publisher.loan(last).unwrap();
+        loan.publish(Meta { len: last, ..Meta::default() }).unwrap();
+        drop(subscriber.take().unwrap().unwrap());
+    }
+    drop(publisher.loan(last).unwrap());
+    let (mappings, _) = mapped(label);
+    assert_eq!(mappings, 4, "the ring and one segment, for the publisher and for the subscriber");
+    assert_eq!(control.segments().unwrap().len(), 1);
+    // Who comes now gets what there is.
+    let (mut late, _) = connect(&control, &side, &peer, join("late"));
+    let loan = publisher.loan(last).unwrap();
+    loan.publish(Meta { len: last, ..Meta::default() }).unwrap();
+    assert_eq!(late.take().unwrap().unwrap().bytes().len(), last);
+}
+
+#[test]
+fn messages_that_creep_upwards_never_fail_and_take_no_more_than_twice_what_they_need() {
+    creep("creeps", 64 << 20);
+}
+
+#[test]
+fn the_first_message_sizes_the_first_chunks_and_small_ones_grow_in_place() {
+    let contract = RingConfig {
+        slots: 1024,
+        depth: 1000,
+        history: 1000,
+        transient_local: true,
+        memory_limit_bytes: 256 << 20,
+        ..unpromised()
+    };
+    let publisher = RingPublisher::create("rosout", contract).unwrap();
+    let send = |bytes: usize| {
+        let loan = publisher.loan(bytes).unwrap();
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+    };
+    (0..1000).for_each(|_| send(200));
+    let (used_bytes, _) = publisher.memory_bytes();
+    assert!(used_bytes <= 1100 * 256, "{used_bytes} bytes for 1000 messages of 200");
+    for bytes in [300, 1000, 5000, 200, 16 << 10] {
+        (0..20).for_each(|_| send(bytes));
+    }
+    assert!(publisher.control().segments().unwrap().is_empty(), "nothing that peers would map");
+    (0..1000).for_each(|_| send(3000));
+}
+
+#[test]
+fn many_large_messages_fit_without_a_promise() {
+    let contract = RingConfig { depth: 10, holds_per_subscriber: 11, ..unpromised() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut subscriber, number) = connect(&control, &side, &peer, join("viewer"));
+    serve(&control, &subscriber, number);
+    let bytes = 24_000_000;
+    let mut samples = Vec::new();
+    for _ in 0..21 {
+        // Only as much as is written takes memory: that is not the point here.
+        let loan = publisher.loan(bytes).unwrap();
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        if samples.len() < 11 {
+            samples.push(subscriber.take().unwrap().unwrap());
+        }
+    }
+    let error = publisher.loan(1 << 40).unwrap_err().to_string();
+    assert!(error.contains("can never fit"), "{error}");
+}
+
+#[test]
+fn a_publisher_that_gives_back_what_is_held_makes_it_zeros_and_nothing_worse() {
+    let publisher = RingPublisher::create("liar", unpromised()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut subscriber, number) = connect(&control, &side, &peer, join("victim"));
+    serve(&control, &subscriber, number);
+    let mut loan = publisher.loan(100_000).unwrap();
+    loan.bytes_mut().fill(7);
+    loan.publish(Meta { len: 100_000, ..Meta::default() }).unwrap();
+    let sample = subscriber.take().unwrap().unwrap();
+    assert!(sample.bytes().iter().all(|byte| *byte == 7));
+    subscriber.control().give_back(1);
+    subscriber.control().give_back(2);
+    subscriber.control().give_back(u32::MAX);
+    assert!(sample.bytes().iter().all(|byte| *byte == 0));
+    subscriber.control().give_back(0);
+    assert!(subscriber.take().unwrap().is_none());
+}
