@@ -9,6 +9,7 @@ pub mod between;
 pub mod calls;
 pub mod chain;
 pub mod child;
+pub mod codec;
 pub mod control;
 pub mod coordinator;
 pub mod death;

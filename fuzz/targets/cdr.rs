@@ -1,7 +1,7 @@
 //! Fuzzes the CDR decoder: any bytes as a message of any of several types.
 //!
 //! What is decoded must be a valid flat message whose encoding is a fixed point, and generated and
-//! schema-driven code must agree in everything.
+//! schema-driven code must agree in everything. Also big endian and XCDR2; an error names a field.
 #![no_main]
 
 use crossdock_fuzz::Input;
@@ -83,6 +83,11 @@ fn seeds() -> Vec<Vec<u8>> {
             let mut seed = [&[index as u8], &cdr[..head]].concat();
             let ones = [fill, 0, 0, 0].repeat(64);
             seed.extend_from_slice(if fill == 0 { &[] } else { &ones });
+            for header in [0, 6, 7, 8, 9] {
+                let mut foreign = seed.clone();
+                foreign[2] = header;
+                seeds.push(foreign);
+            }
             seeds.push(seed);
         }
     }
@@ -141,6 +146,7 @@ fn generated<M: Message>(case: &Case, cdr: &[u8]) {
         let mut builder = M::builder(BlockMut::new(flat.as_mut_slice(), &mut used));
         M::decode_cdr(cdr, &mut builder).expect("the schema's code decodes it");
     }
+    assert_eq!(used, wanted);
     assert_eq!(flat.as_slice(), decoded(&case.schema, cdr, wanted).as_slice());
     let block = Block::new(flat.as_slice());
     let mut buffer = CdrBuffer::new();

@@ -6,7 +6,9 @@
 
 use crossdock_fuzz::Input;
 use crossdock_msg::types::{geometry_msgs, nav_msgs, sensor_msgs, std_msgs};
-use crossdock_msg::{Block, BlockMut, CdrBuffer, Extra, FlatBuffer, JsonOptions, Message, Schema};
+use crossdock_msg::{
+    Block, BlockMut, CdrBuffer, Extra, FieldError, FlatBuffer, JsonOptions, Message, Schema,
+};
 use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
 
@@ -36,6 +38,7 @@ fn cases() -> &'static [Case] {
             of::<sensor_msgs::MultiDOFJointState>(),
             of::<nav_msgs::Path>(),
             of::<geometry_msgs::PolygonStamped>(),
+            text("float128 exact\nfloat128[<=3] more\nwchar w\nchar8[] letters\n"),
             text("string text\nwstring wide\nuint16[<=2] few\nwstring<=3[<=2] wides\nbool b\n"),
             // Records in records in records, which damaged references can make large.
             text(
@@ -79,6 +82,14 @@ fn schema_driven(case: &Case, block: Block<'_>) {
             schema.to_json_with(block, JsonOptions { elements_max: 4, ..JsonOptions::default() });
         assert!(json.is_ok(), "{json:?}");
     }
+    // Each field by its path, and elements of it that may not be there.
+    for field in &schema.layout().root().fields {
+        for path in [field.name.clone(), format!("{}[1]", field.name)] {
+            let one = schema.field_json(block, &path, JsonOptions { elements_max: 4, ..options() });
+            let is_damage = matches!(one, Err(FieldError::Flat(_)));
+            assert!(!(valid.is_ok() && is_damage), "{path}: {one:?}");
+        }
+    }
     if encoded.is_err() {
         return;
     }
@@ -93,6 +104,10 @@ fn schema_driven(case: &Case, block: Block<'_>) {
         schema.encode_cdr(Block::new(flat.as_slice()), &mut again).expect("a valid message");
         assert_eq!(again, cdr);
     }
+}
+
+fn options() -> JsonOptions {
+    JsonOptions { exact: true, ..JsonOptions::default() }
 }
 
 fn generated<M: Message>(case: &Case, block: Block<'_>) {

@@ -58,9 +58,9 @@ pub(crate) enum Command {
     Graph(GraphArguments),
     /// Map the topics of a graph from the placement of its nodes in software and hardware
     Map(MapArguments),
-    /// Generate files from a graph and its mapping
-    #[command(subcommand)]
-    Gen(GenCommand),
+    /// Generate message types in a language, or files from a graph and its mapping
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+    Gen(GenArguments),
     /// Look at the topics of running graphs without disturbing them
     #[command(subcommand)]
     Topic(TopicCommand),
@@ -356,6 +356,40 @@ pub(crate) struct MapArguments {
     /// Print choices, crossings and mapping as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<GenCommand>,
+    /// Folders of packages of interfaces; used types of other packages are found as `crossdock
+    /// interface` finds them
+    #[arg(required = true, value_name = "PACKAGE_DIR")]
+    pub(crate) packages: Vec<PathBuf>,
+    /// Language of the types
+    #[arg(long, value_enum, required = true)]
+    pub(crate) lang: Option<Lang>,
+    /// Folder to write to; files of the same names are replaced
+    #[arg(short, long, value_name = "FOLDER", required = true)]
+    pub(crate) output: Option<PathBuf>,
+    /// Folder with packages whose types are used; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<PathBuf>,
+}
+
+/// Languages that message types are generated in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lang {
+    /// A file per package, for `include!` in a crate that uses crossdock-msg
+    Rust,
+    /// A header per package, for C11
+    C,
+    /// The same headers, for C++11
+    Cpp,
+    /// A module per package with views for numpy
+    Python,
+    /// A package of packed structs per package
+    Sv,
 }
 
 #[derive(Debug, Subcommand)]

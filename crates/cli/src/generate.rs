@@ -1,7 +1,7 @@
-//! `crossdock gen`: files that follow from a graph and its mapping.
+//! `crossdock gen`: message types in a language, and files that follow from a graph and its mapping.
 //! It must not know how they are made: that is the generator crates'.
 
-use crate::arguments::{GenCommand, HardwareArguments};
+use crate::arguments::{GenArguments, GenCommand, HardwareArguments, Lang};
 use crate::definitions::definitions;
 use crate::hardware::{FabricFiles, generate_fabric};
 use crate::load::{read_graph, read_mapping};
@@ -11,14 +11,41 @@ use anyhow::{Context, Result, bail};
 use crossdock_graph::Mapping;
 use crossdock_hwgen::Generated;
 use crossdock_msg::Schema;
+use crossdock_msg::generate::{Generator, Language};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Generates what the command names.
-pub(crate) fn generate_files(command: &GenCommand) -> Result<ExitCode> {
-    match command {
-        GenCommand::Hw(arguments) => hardware(arguments),
+pub(crate) fn generate_files(arguments: &GenArguments) -> Result<ExitCode> {
+    match (&arguments.command, arguments.lang, &arguments.output) {
+        (Some(GenCommand::Hw(hardware)), ..) => self::hardware(hardware),
+        (None, Some(lang), Some(folder)) => types(arguments, lang, folder),
+        // The parser asks for both.
+        (None, ..) => bail!("--lang LANGUAGE and -o FOLDER are needed"),
     }
+}
+
+/// Writes the types of packages in a language.
+fn types(arguments: &GenArguments, lang: Lang, folder: &Path) -> Result<ExitCode> {
+    let known = definitions(&arguments.interfaces)?;
+    let mut generator = Generator::with_library(known.library().clone());
+    for package in &arguments.packages {
+        generator.add_folder(package)?;
+    }
+    let language = match lang {
+        Lang::Rust => Language::Rust,
+        Lang::C | Lang::Cpp => Language::C,
+        Lang::Python => Language::Python,
+        Lang::Sv => Language::SystemVerilog,
+    };
+    let files = generator.files(language)?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+    for file in &files {
+        output::write(Some(&folder.join(&file.path)), &file.text)?;
+    }
+    output::print(&format!("{}: {} files\n", folder.display(), files.len()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {

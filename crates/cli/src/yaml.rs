@@ -36,3 +36,26 @@ fn indent(value: &Value, depth: usize, text: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+    use crossdock_graph::yaml_value;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_shown_reads_back_as_the_same_message() {
+        let message = json!({
+            "header": { "stamp": { "sec": -1, "nanosec": 999_999_999 }, "frame_id": "a: \"b\" #c\n\u{1}ä" },
+            "empty": {},
+            "texts": ["", "true", "- 1"],
+            "numbers": [0.1, -0.0, 1e300, 3.0],
+            "largest": u64::MAX,
+            "none": [],
+            "points": [{ "x": 1.5, "more": { "y": [1, 2] } }, { "x": 2.0, "more": { "y": [] } }],
+        });
+        let shown = text(&message);
+        let read = yaml_value("message", &shown).expect("YAML");
+        assert_eq!(read, message, "{shown}");
+    }
+}

@@ -140,3 +140,37 @@ fn types_of_a_sourced_environment_and_of_the_current_folder_are_found() {
     let (named, code) = printed(&["interface", "list", "--interfaces", "under/share/b_msgs"]);
     assert!(named.contains("Broken.msg:1:") && code == Some(1), "{named}");
 }
+
+#[test]
+fn types_are_generated_in_every_language_and_the_same_every_time() {
+    let place = Place::new("languages");
+    place.file("used/a_msgs/msg/Part.msg", "float32[3] v\n");
+    place.file("mine/msg/Whole.msg", "# Of parts.\na_msgs/Part[] parts\nstring name # its name\n");
+    place.file("mine/package.xml", "<name>own_msgs</name>");
+    place.file("mine/action/Go.action", "int32 x\n---\n---\nWhole whole\n");
+    for (lang, wanted) in [
+        ("rust", &["own_msgs.rs", "a_msgs.rs"][..]),
+        ("c", &["crossdock_flat.h", "own_msgs.h", "a_msgs.h"]),
+        ("cpp", &["crossdock_flat.h", "own_msgs.h", "a_msgs.h"]),
+        ("python", &["__init__.py", "crossdock_flat.py", "own_msgs.py", "a_msgs.py"]),
+        ("sv", &["crossdock_flat_pkg.sv", "own_msgs_flat_pkg.sv", "sources.f"]),
+    ] {
+        let mut written = Vec::new();
+        for folder in [format!("{lang}-1"), format!("{lang}-2/below")] {
+            let arguments = ["gen", "--lang", lang, "mine", "-o", &folder, "--interfaces", "used"];
+            let (_, errors, code) = place.run(&arguments, "");
+            assert_eq!(code, Some(0), "{lang}: {errors}");
+            let text = |name| std::fs::read_to_string(place.0.join(&folder).join(name));
+            written.push(wanted.iter().map(|name| text(name).expect(name)).collect::<Vec<_>>());
+        }
+        assert_eq!(written[0], written[1], "{lang}");
+        assert!(written[0].iter().any(|text| text.contains("its name")), "{lang} has comments");
+        assert_eq!(written[0].iter().any(|text| text.contains("Go_Feedback")), lang != "rust");
+    }
+    let (_, errors, code) = place.run(&["gen", "--lang", "c", "mine", "-o", "out"], "");
+    assert!(errors.contains("a_msgs/msg/Part, which is not known"), "{errors}");
+    assert_eq!(code, Some(1));
+    let (_, errors, code) = place.run(&["gen", "mine", "-o", "out"], "");
+    assert!(errors.contains("--lang"), "{errors}");
+    assert_eq!(code, Some(2));
+}

@@ -105,6 +105,7 @@ impl Subject<'_> {
     fn marker(&self, out: &mut Text) {
         let definition = self.resolved.root();
         out.line(format!("/// `{}`. Names the type; has no values.", definition.type_name));
+        documentation(out, &definition.documentation);
         out.line("#[derive(Clone, Copy, Debug, PartialEq, Eq)]");
         out.line(format!("pub enum {} {{}}", self.name()));
         out.line("");
@@ -112,6 +113,7 @@ impl Subject<'_> {
         for constant in &definition.constants {
             let (rust_type, value) = constant_text(constant);
             out.line(format!("/// Constant of the definition: `{}`.", constant.name));
+            documentation(out, &constant.documentation);
             out.line(format!("pub const {}: {rust_type} = {value};", constant.name));
         }
         out.line("/// Name and byte offset of each field in the root struct.");
@@ -529,6 +531,20 @@ fn package_module(package: &str) -> String {
 
 fn doc(out: &mut Text, field: &Field, note: &str) {
     out.line(format!("/// `{} {}`{note}.", type_text(&field.field_type), field.name));
+    documentation(out, &field.documentation);
+}
+
+/// What comments of the definition say, as they are: they know nothing of Markdown.
+fn documentation(out: &mut Text, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    out.line("///");
+    out.line("/// ```text");
+    for line in text.lines() {
+        out.line(format!("/// {}", line.replace("```", "~~~")).trim_end());
+    }
+    out.line("/// ```");
 }
 
 fn conversion(out: &mut Text, from: &str, to: &str, expression: &str) {

@@ -21,10 +21,14 @@
 
 #![forbid(unsafe_code)]
 
+mod c;
 mod codec;
 mod message;
+mod model;
 mod name;
+mod python;
 mod service;
+mod systemverilog;
 mod text;
 
 use crate::cdr::Plan;
@@ -141,6 +145,21 @@ pub struct Generator {
     packages: BTreeMap<String, BTreeSet<String>>,
     /// Names of the services to generate, by package; each package is in `packages`, too.
     services: BTreeMap<String, BTreeSet<String>>,
+    /// All types to generate, actions and types of other namespaces included.
+    types: BTreeSet<TypeName>,
+}
+
+/// A language that types are generated in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Rust, for `include!`.
+    Rust,
+    /// A header for C and C++ per package.
+    C,
+    /// A numpy module per package, in one Python package.
+    Python,
+    /// A package with packed structs per package.
+    SystemVerilog,
 }
 
 /// One generated message.
@@ -173,7 +192,12 @@ impl Generator {
             let service = name.map(|name| parse_service(&name, shipped.type_name, &whole));
             service.and_then(Result::ok).into_iter().for_each(|it| library.add_service(it));
         }
-        Self { library, packages: BTreeMap::new(), services: BTreeMap::new() }
+        Self {
+            library,
+            packages: BTreeMap::new(),
+            services: BTreeMap::new(),
+            types: BTreeSet::new(),
+        }
     }
 
     /// Reads the interface files of the packages below a folder, such as
@@ -192,6 +216,7 @@ impl Generator {
         for file in &files {
             for type_name in find::add(&mut self.library, file)? {
                 let (package, name) = (type_name.package(), type_name.name());
+                self.types.insert(type_name.clone());
                 let set = match type_name.namespace() {
                     "msg" => &mut self.packages,
                     "srv" => {
@@ -224,6 +249,52 @@ impl Generator {
     /// Names of the packages to generate.
     pub fn packages(&self) -> impl Iterator<Item = &str> {
         self.packages.keys().map(String::as_str)
+    }
+
+    /// A generator for a library of definitions, with nothing to generate yet: types that are to be
+    /// generated may use all of these.
+    pub fn with_library(library: Library) -> Self {
+        Self { library, ..Self::new() }
+    }
+
+    /// The files of all types that were added, in a language. Used types of other packages are
+    /// generated, too; in Rust only those that are not shipped with this crate. Deterministic.
+    ///
+    /// # Errors
+    ///
+    /// A type is not known, contains itself, has no layout, or, in Rust, cannot be expressed.
+    pub fn files(&self, language: Language) -> Result<Vec<GeneratedFile>, GenerateError> {
+        if language == Language::Rust {
+            return self.with_used()?.package_files();
+        }
+        let packages = model::packages(self)?;
+        Ok(match language {
+            Language::Rust => Vec::new(),
+            Language::C => c::files(packages.iter()),
+            Language::Python => python::files(packages.iter()),
+            Language::SystemVerilog => systemverilog::files(packages.iter()),
+        })
+    }
+
+    /// The same with all used messages that are not shipped.
+    fn with_used(&self) -> Result<Self, GenerateError> {
+        let mut whole = self.clone();
+        let shipped: BTreeSet<&str> = crate::types::ALL.iter().map(|(name, _)| *name).collect();
+        for name in &self.types {
+            let parts = match self.library.service(name) {
+                Some(_) => vec![name.request(), name.response()],
+                None => vec![name.clone()],
+            };
+            for part in parts.iter().filter(|part| !part.is_of_action()) {
+                let resolved = self.library.resolve(part)?;
+                let used = resolved.definitions[1..].iter().map(|it| &it.type_name);
+                for used in used.filter(|it| !shipped.contains(it.to_string().as_str())) {
+                    let names = whole.packages.entry(used.package().to_owned()).or_default();
+                    names.insert(used.name().to_owned());
+                }
+            }
+        }
+        Ok(whole)
     }
 
     /// One file `<package>.rs` per package, with a module per message: for `include!`.

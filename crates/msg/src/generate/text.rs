@@ -38,6 +38,11 @@ impl Text {
         self.line(line);
     }
 
+    /// Goes one level out without a line, where the language has none that closes.
+    pub(super) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
     /// Appends lines as they are, without indentation.
     pub(super) fn raw(&mut self, text: &str) {
         self.text.push_str(text);

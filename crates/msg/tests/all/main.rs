@@ -16,6 +16,7 @@ mod generated;
 mod golden;
 mod hashes;
 mod idl;
+mod languages;
 mod mutating_publisher;
 mod property;
 mod services;

@@ -13,6 +13,10 @@ mod everything {
     use super::super::block as block_package;
 
     /// `odd_msgs/msg/Everything`. Names the type; has no values.
+    ///
+    /// ```text
+    /// Every kind of field in one message.
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Everything {}
 
@@ -943,6 +947,10 @@ mod option {
     use ::crossdock_msg::cdr;
 
     /// `odd_msgs/msg/Option`. Names the type; has no values.
+    ///
+    /// ```text
+    /// nothing
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Option {}
 

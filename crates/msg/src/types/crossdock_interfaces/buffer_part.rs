@@ -4,6 +4,10 @@ use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
 
 /// `crossdock_interfaces/msg/BufferPart`. Names the type; has no values.
+///
+/// ```text
+/// Elements of a shared buffer: `first`, `first + step`, and so on, `count` of them.
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferPart {}
 
@@ -101,12 +105,20 @@ impl<'a> BufferPartView<'a> {
     }
 
     /// `uint64 step`.
+    ///
+    /// ```text
+    /// Between two elements; 1: they lie side by side.
+    /// ```
     #[inline]
     pub fn step(self) -> u64 {
         self.record.get::<u64, 8>()
     }
 
     /// `uint64 count`.
+    ///
+    /// ```text
+    /// 0: none.
+    /// ```
     #[inline]
     pub fn count(self) -> u64 {
         self.record.get::<u64, 16>()
@@ -134,12 +146,20 @@ impl BufferPartBuilder<'_> {
     }
 
     /// `uint64 step`.
+    ///
+    /// ```text
+    /// Between two elements; 1: they lie side by side.
+    /// ```
     #[inline]
     pub fn set_step(&mut self, value: u64) {
         self.record.set::<u64, 8>(value);
     }
 
     /// `uint64 count`.
+    ///
+    /// ```text
+    /// 0: none.
+    /// ```
     #[inline]
     pub fn set_count(&mut self, value: u64) {
         self.record.set::<u64, 16>(value);

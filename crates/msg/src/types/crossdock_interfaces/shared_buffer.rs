@@ -4,6 +4,10 @@ use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
 
 /// `crossdock_interfaces/msg/SharedBuffer`. Names the type; has no values.
+///
+/// ```text
+/// What its receiver may do with a shared buffer in one turn. The elements stay where they are.
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedBuffer {}
 
@@ -147,6 +151,10 @@ impl<'a> From<SharedBufferView<'a>> for block::Record<'a, SharedBuffer> {
 
 impl<'a> SharedBufferView<'a> {
     /// `uint8[16] owner`.
+    ///
+    /// ```text
+    /// The process that made the buffer, and its number there.
+    /// ```
     #[inline]
     pub fn owner(self) -> [u8; 16] {
         self.record.array::<u8, 0, 16>()
@@ -159,12 +167,20 @@ impl<'a> SharedBufferView<'a> {
     }
 
     /// `uint64 generation`.
+    ///
+    /// ```text
+    /// The owner begins a new one when it takes back what the dead have left: what older tokens say is over.
+    /// ```
     #[inline]
     pub fn generation(self) -> u64 {
         self.record.get::<u64, 24>()
     }
 
     /// `uint8 element`.
+    ///
+    /// ```text
+    /// Type of its elements, one of the above, and how many there are.
+    /// ```
     #[inline]
     pub fn element(self) -> u8 {
         self.record.get::<u8, 32>()
@@ -177,6 +193,10 @@ impl<'a> SharedBufferView<'a> {
     }
 
     /// `crossdock_interfaces/BufferPart writes`.
+    ///
+    /// ```text
+    /// What the receiver shall write, and what it may read besides.
+    /// ```
     #[inline]
     pub fn writes(self) -> super::BufferPartView<'a> {
         self.record.nested::<super::BufferPart, 48>().into()
@@ -189,6 +209,10 @@ impl<'a> SharedBufferView<'a> {
     }
 
     /// `uint64 turn`.
+    ///
+    /// ```text
+    /// Counts on from turn to turn; means what the nodes agree on.
+    /// ```
     #[inline]
     pub fn turn(self) -> u64 {
         self.record.get::<u64, 96>()
@@ -210,12 +234,20 @@ impl<'a> From<block::RecordMut<'a, SharedBuffer>> for SharedBufferBuilder<'a> {
 
 impl SharedBufferBuilder<'_> {
     /// `uint8[16] owner`.
+    ///
+    /// ```text
+    /// The process that made the buffer, and its number there.
+    /// ```
     #[inline]
     pub fn set_owner(&mut self, values: &[u8; 16]) {
         *self.record.array_mut::<u8, 0, 16>() = *values;
     }
 
     /// `uint8[16] owner`, in place.
+    ///
+    /// ```text
+    /// The process that made the buffer, and its number there.
+    /// ```
     #[inline]
     pub fn owner_mut(&mut self) -> &mut [u8; 16] {
         self.record.array_mut::<u8, 0, 16>()
@@ -228,12 +260,20 @@ impl SharedBufferBuilder<'_> {
     }
 
     /// `uint64 generation`.
+    ///
+    /// ```text
+    /// The owner begins a new one when it takes back what the dead have left: what older tokens say is over.
+    /// ```
     #[inline]
     pub fn set_generation(&mut self, value: u64) {
         self.record.set::<u64, 24>(value);
     }
 
     /// `uint8 element`.
+    ///
+    /// ```text
+    /// Type of its elements, one of the above, and how many there are.
+    /// ```
     #[inline]
     pub fn set_element(&mut self, value: u8) {
         self.record.set::<u8, 32>(value);
@@ -246,6 +286,10 @@ impl SharedBufferBuilder<'_> {
     }
 
     /// `crossdock_interfaces/BufferPart writes`.
+    ///
+    /// ```text
+    /// What the receiver shall write, and what it may read besides.
+    /// ```
     #[inline]
     pub fn writes(&mut self) -> super::BufferPartBuilder<'_> {
         self.record.nested::<super::BufferPart, 48>().into()
@@ -258,6 +302,10 @@ impl SharedBufferBuilder<'_> {
     }
 
     /// `uint64 turn`.
+    ///
+    /// ```text
+    /// Counts on from turn to turn; means what the nodes agree on.
+    /// ```
     #[inline]
     pub fn set_turn(&mut self, value: u64) {
         self.record.set::<u64, 96>(value);

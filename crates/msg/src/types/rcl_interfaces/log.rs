@@ -5,6 +5,10 @@ use ::crossdock_msg::cdr;
 use super::super::builtin_interfaces;
 
 /// `rcl_interfaces/msg/Log`. Names the type; has no values.
+///
+/// ```text
+/// Levels of severity, as Python's logging has them.
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {}
 
@@ -162,48 +166,80 @@ impl<'a> From<LogView<'a>> for block::Record<'a, Log> {
 
 impl<'a> LogView<'a> {
     /// `builtin_interfaces/Time stamp`.
+    ///
+    /// ```text
+    /// When the node logged the line.
+    /// ```
     #[inline]
     pub fn stamp(self) -> builtin_interfaces::TimeView<'a> {
         self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// `uint8 level`.
+    ///
+    /// ```text
+    /// One of the levels above.
+    /// ```
     #[inline]
     pub fn level(self) -> u8 {
         self.record.get::<u8, 8>()
     }
 
     /// `string name`.
+    ///
+    /// ```text
+    /// The logger, which is named after its node.
+    /// ```
     #[inline]
     pub fn name(self) -> Result<block::Text<'a>, block::FlatError> {
         self.record.text::<16>()
     }
 
     /// `string name`, as a checked copy.
+    ///
+    /// ```text
+    /// The logger, which is named after its node.
+    /// ```
     #[inline]
     pub fn name_string(self) -> Result<::std::string::String, block::FlatError> {
         self.name()?.string()
     }
 
     /// `string msg`.
+    ///
+    /// ```text
+    /// The line.
+    /// ```
     #[inline]
     pub fn msg(self) -> Result<block::Text<'a>, block::FlatError> {
         self.record.text::<32>()
     }
 
     /// `string msg`, as a checked copy.
+    ///
+    /// ```text
+    /// The line.
+    /// ```
     #[inline]
     pub fn msg_string(self) -> Result<::std::string::String, block::FlatError> {
         self.msg()?.string()
     }
 
     /// `string file`.
+    ///
+    /// ```text
+    /// Where it was logged.
+    /// ```
     #[inline]
     pub fn file(self) -> Result<block::Text<'a>, block::FlatError> {
         self.record.text::<48>()
     }
 
     /// `string file`, as a checked copy.
+    ///
+    /// ```text
+    /// Where it was logged.
+    /// ```
     #[inline]
     pub fn file_string(self) -> Result<::std::string::String, block::FlatError> {
         self.file()?.string()
@@ -243,48 +279,80 @@ impl<'a> From<block::RecordMut<'a, Log>> for LogBuilder<'a> {
 
 impl LogBuilder<'_> {
     /// `builtin_interfaces/Time stamp`.
+    ///
+    /// ```text
+    /// When the node logged the line.
+    /// ```
     #[inline]
     pub fn stamp(&mut self) -> builtin_interfaces::TimeBuilder<'_> {
         self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// `uint8 level`.
+    ///
+    /// ```text
+    /// One of the levels above.
+    /// ```
     #[inline]
     pub fn set_level(&mut self, value: u8) {
         self.record.set::<u8, 8>(value);
     }
 
     /// `string name`.
+    ///
+    /// ```text
+    /// The logger, which is named after its node.
+    /// ```
     #[inline]
     pub fn set_name(&mut self, text: &str) -> Result<(), block::BuildError> {
         self.set_name_text(text.into())
     }
 
     /// `string name`, of another message.
+    ///
+    /// ```text
+    /// The logger, which is named after its node.
+    /// ```
     #[inline]
     pub fn set_name_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<16>(text)
     }
 
     /// `string msg`.
+    ///
+    /// ```text
+    /// The line.
+    /// ```
     #[inline]
     pub fn set_msg(&mut self, text: &str) -> Result<(), block::BuildError> {
         self.set_msg_text(text.into())
     }
 
     /// `string msg`, of another message.
+    ///
+    /// ```text
+    /// The line.
+    /// ```
     #[inline]
     pub fn set_msg_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<32>(text)
     }
 
     /// `string file`.
+    ///
+    /// ```text
+    /// Where it was logged.
+    /// ```
     #[inline]
     pub fn set_file(&mut self, text: &str) -> Result<(), block::BuildError> {
         self.set_file_text(text.into())
     }
 
     /// `string file`, of another message.
+    ///
+    /// ```text
+    /// Where it was logged.
+    /// ```
     #[inline]
     pub fn set_file_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<48>(text)

@@ -21,6 +21,10 @@ impl ::crossdock_msg::Service for WriteBuffer {
 }
 
 /// `crossdock_interfaces/srv/WriteBuffer_Request`. Names the type; has no values.
+///
+/// ```text
+/// Has a node write its part of a shared buffer, and answers when it is written.
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBufferRequest {}
 
