@@ -1,8 +1,7 @@
 //! Small recordings written by the product, for the targets that read some.
 
 use crossdock_record::{
-    BagWriter, Compression, Durability, History, OfferedQos, Reliability, TopicDescription,
-    WriterOptions,
+    BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
 };
 use std::io::IoSlice;
 use std::path::Path;
@@ -34,12 +33,7 @@ pub fn recording(compression: Compression, messages: u64) -> Vec<u8> {
     let _ = std::fs::remove_file(&path);
     let options = WriterOptions { chunk_bytes: 150, ..WriterOptions::new(compression) };
     let mut writer = BagWriter::create(&path, options).expect("a new file");
-    let qos = OfferedQos {
-        history: History::KeepLast,
-        depth: 4,
-        reliability: Reliability::Reliable,
-        durability: Durability::Volatile,
-    };
+    let qos = OfferedQos { depth: 4, ..OfferedQos::DEFAULT };
     let topics = ["/a", "/b"].map(|name| {
         let schema = crossdock_msg::Schema::shipped("std_msgs/msg/String").expect("shipped");
         let topic = TopicDescription {

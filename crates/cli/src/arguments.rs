@@ -10,6 +10,7 @@ pub(crate) use watching::{
     NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,
 };
 
+use crate::bag::arguments::BagCommand;
 use crate::bench::arguments::BenchCommand;
 use crate::trace::arguments::TraceCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -69,6 +70,9 @@ pub(crate) enum Command {
     Node(NodeCommand),
     /// Show processes, nodes and topics of running graphs in a live table
     Top(TopArguments),
+    /// Look at bags, play, record, convert, cut, check and mend them
+    #[command(subcommand)]
+    Bag(BagCommand),
     /// Trace running graphs, and look at traces
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -147,7 +151,7 @@ pub(crate) struct GraphFiles {
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) files: GraphFiles,
-    /// Recording to play: an .mcap file or a rosbag2 folder; its topics become external
+    /// Recording to play: an .mcap or .db3 file or a rosbag2 folder; its topics become external
     #[arg(long, value_name = "BAG")]
     pub(crate) input: Option<PathBuf>,
     /// Topics of the recording to play, separated by commas; default: all that the graph subscribes
@@ -210,8 +214,8 @@ pub(crate) struct ReplayArguments {
     /// Graph file (YAML)
     #[arg(requires = "bag")]
     pub(crate) graph: Option<PathBuf>,
-    /// Recording with the inputs of the graph: an .mcap file or a rosbag2 folder. Topics in it that
-    /// the graph publishes are not played
+    /// Recording with the inputs of the graph: an .mcap or .db3 file or a rosbag2 folder. Topics in
+    /// it that the graph publishes are not played
     pub(crate) bag: Option<PathBuf>,
     /// Without a value: run twice and compare. With one value: run, and compare the topics that the
     /// graph publishes with this recording. With two values, and without GRAPH and BAG: compare two
@@ -516,7 +520,7 @@ fn kind_condition(text: &str) -> Result<(String, ImportJoin), String> {
 }
 
 /// A topic, absolute: some recordings leave the first `/` out.
-fn topic_name(text: &str) -> Result<String, std::convert::Infallible> {
+pub(crate) fn topic_name(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
 }
 
@@ -543,7 +547,7 @@ fn log_level(text: &str) -> Result<(Option<String>, LogLevel), String> {
 }
 
 /// A domain id. As in ROS 2, a variable that is set and empty means the default.
-fn domain_id(text: &str) -> Result<u32, String> {
+pub(crate) fn domain_id(text: &str) -> Result<u32, String> {
     match text {
         "" => Ok(0),
         text => text.parse().map_err(|error: std::num::ParseIntError| error.to_string()),

@@ -7,6 +7,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod bag;
 mod bench;
 mod check;
 mod definitions;
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         Command::Topic(command) => topic::topic(command),
         Command::Node(command) => node::node(command),
         Command::Top(arguments) => top::top(arguments),
+        Command::Bag(command) => bag::bag(command),
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
         Command::Interface(command) => interface::interface(command),
@@ -185,7 +187,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
         Command::New(_) | Command::Completions { .. } | Command::Host => false,
-        Command::Interface(_) | Command::Msg(_) => false,
+        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) => false,
     }
 }
 

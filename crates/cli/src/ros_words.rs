@@ -3,19 +3,36 @@
 //! Must not know what Crossdock's own commands do.
 
 /// Words after `ros2`, and where the same is done here.
-const WORDS: [(&[&str], &str); 11] = [
+const WORDS: [(&[&str], &str); 13] = [
     (
         &["launch"],
         "a graph file and a mapping file take the place of a launch file: \
       `crossdock run GRAPH --mapping FILE`",
     ),
-    (&["bag", "record"], "a run records with `crossdock run GRAPH --record OUT`"),
-    (&["bag", "play"], "a run plays a recording with `crossdock run GRAPH --input BAG`"),
-    (&["bag"], "`crossdock run` plays and records; `ros2 bag` reads what it has recorded"),
+    (
+        &["bag", "burst"],
+        "`crossdock bag play BAG --start-paused` plays single messages with the right arrow key",
+    ),
+    (&["bag", "list"], "bags are read in MCAP and SQLite files, and written in MCAP files"),
+    (
+        &["bag", "convert"],
+        "`crossdock bag convert BAG... -o OUT` takes options where `ros2 bag convert` takes a file \
+      with options",
+    ),
+    (
+        &["bag", "record"],
+        "bags are written in MCAP with compressed chunks: `--compression zstd|lz4|none` stands for \
+      --compression-mode, --compression-format and --storage-preset-profile",
+    ),
+    (
+        &["bag", "play"],
+        "`crossdock bag play BAG` reads ahead by itself and takes a bag of any storage: \
+      --read-ahead-queue-size and --storage are not needed",
+    ),
     (
         &["topic", "pub"],
         "no command publishes messages: write a node (`crossdock new`), or play a \
-      recording with `crossdock run GRAPH --input BAG`",
+      recording with `crossdock bag play BAG`",
     ),
     (
         &["param"],
@@ -53,8 +70,8 @@ mod tests {
     #[test]
     fn the_longest_words_of_ros_2_are_answered_first() {
         let of = |line: &str| sentence(line.split(' ').map(str::to_owned));
-        assert!(of("bag record -a").unwrap().contains("--record"));
-        assert!(of("bag info x").unwrap().contains("ros2 bag"));
+        assert!(of("bag burst x").unwrap().contains("--start-paused"));
+        assert_eq!(of("bag info x"), None);
         assert!(of("topic pub /x").unwrap().contains("crossdock new"));
         assert_eq!(of("topic"), None);
         assert_eq!(of("topic list"), None);

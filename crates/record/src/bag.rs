@@ -6,6 +6,7 @@ use crate::damage::{Damage, DamageKind, Damages};
 use crate::file_index::{ChannelRecord, FileIndex, SchemaRecord};
 use crate::folder::{self, BagFiles, Storage};
 use crate::messages::Messages;
+use crate::metadata::FileSummary;
 use crate::qos::{OfferedQos, parse_profiles};
 use crate::source::{self, Source};
 use crate::sqlite::{self, Pages, RowIndex, SqliteBag};
@@ -350,7 +351,15 @@ impl BagReader {
         path: impl AsRef<Path>,
         options: ReaderOptions,
     ) -> Result<BagReader, OpenBagError> {
-        let BagFiles { paths, topics: metadata_topics, mut remarks } = folder::find(path.as_ref())?;
+        Self::open_files(folder::find(path.as_ref())?, options)
+    }
+
+    /// Opens these files as one bag.
+    pub(crate) fn open_files(
+        files: BagFiles,
+        options: ReaderOptions,
+    ) -> Result<BagReader, OpenBagError> {
+        let BagFiles { paths, topics: metadata_topics, mut remarks } = files;
         let mut bag =
             Bag { files: Vec::new(), topics: Vec::new(), damages: Damages::default(), options };
         let mut missing = Vec::new();
@@ -437,6 +446,16 @@ impl BagReader {
         self.bag.files.iter().map(|file| file.index.path.as_path())
     }
 
+    /// What each file says that it holds.
+    pub(crate) fn summaries(&self) -> Vec<FileSummary> {
+        let files = self.bag.files.iter().map(|file| FileSummary {
+            name: file.index.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            span_ns: file.index.span_ns,
+            messages: file.index.message_count,
+        });
+        files.collect()
+    }
+
     /// How the bag is stored: `mcap`, `sqlite3`, or both if its files differ.
     pub fn storage(&self) -> &'static str {
         let rows = self.bag.files.iter().filter(|file| file.rows.is_some()).count();
@@ -452,7 +471,13 @@ impl BagReader {
     /// Allocates; may be called again, each reading is independent. Blocks only later, when
     /// messages are asked for.
     pub fn messages(&self) -> Messages {
-        Messages::new(Arc::clone(&self.bag))
+        self.messages_from(0)
+    }
+
+    /// As [`BagReader::messages`], without the messages of before this log time, in ns. Those are
+    /// not numbered. Chunks that the index says to be over by then are not read.
+    pub fn messages_from(&self, start_ns: u64) -> Messages {
+        Messages::new(Arc::clone(&self.bag), start_ns)
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) struct Segment {
     /// Where it ends.
     pub(crate) end: u64,
     pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,6 +242,7 @@ impl<'f> Builder<'f> {
                 offset: chunk.offset,
                 end,
                 start_ns: chunk.start_ns,
+                end_ns: chunk.end_ns,
             });
             at = end.checked_add(chunk.message_index_bytes)?;
         }
@@ -346,24 +348,25 @@ impl<'f> Builder<'f> {
         if head.plain_bytes() > limit_bytes && limit_bytes < self.limit_bytes {
             return Err(DamageKind::Expands { ratio: self.expansion_max });
         }
-        if let Some(start_ns) = result? {
+        if let Some((start_ns, end_ns)) = result? {
             let kind = if cut { SegmentKind::CutChunk } else { SegmentKind::Chunk };
-            self.index.segments.push(Segment { kind, offset: at, end, start_ns });
+            self.index.segments.push(Segment { kind, offset: at, end, start_ns, end_ns });
         }
         Ok(())
     }
 
-    /// Goes through the records of a chunk; gives the first log time when it holds messages.
-    fn visit_plain(&mut self, plain: &[u8], cut: bool) -> Result<Option<u64>, DamageKind> {
+    /// Goes through the records of a chunk; gives first and last log time if it holds messages.
+    fn visit_plain(&mut self, plain: &[u8], cut: bool) -> Result<Option<(u64, u64)>, DamageKind> {
         let mut rest = plain;
-        let mut start_ns: Option<u64> = None;
+        let mut span_ns: Option<(u64, u64)> = None;
         while let Some((opcode, body, tail)) = split_record(rest) {
             match opcode {
                 op::SCHEMA | op::CHANNEL => self.define(opcode, body)?,
                 op::MESSAGE => {
                     let head = MessageHead::parse(body)
                         .ok_or(DamageKind::Malformed("the fields of a message are cut"))?;
-                    start_ns = Some(start_ns.map_or(head.log_ns, |ns| ns.min(head.log_ns)));
+                    let span = span_ns.get_or_insert((head.log_ns, head.log_ns));
+                    *span = (span.0.min(head.log_ns), span.1.max(head.log_ns));
                     self.index.count(Some(head.channel), head.log_ns);
                 }
                 _ => {}
@@ -373,7 +376,7 @@ impl<'f> Builder<'f> {
         if !rest.is_empty() && !cut {
             return Err(DamageKind::Malformed("the last record of a chunk is cut"));
         }
-        Ok(start_ns)
+        Ok(span_ns)
     }
 
     /// Adds a message outside any chunk to the run before it, or starts a new run.
@@ -393,10 +396,12 @@ impl<'f> Builder<'f> {
         if let Some(run) = last.filter(grows) {
             run.end = end;
             run.start_ns = run.start_ns.min(head.log_ns);
+            run.end_ns = run.end_ns.max(head.log_ns);
             return Ok(());
         }
         let kind = SegmentKind::Run;
-        self.index.segments.push(Segment { kind, offset: at, end, start_ns: head.log_ns });
+        let (start_ns, end_ns) = (head.log_ns, head.log_ns);
+        self.index.segments.push(Segment { kind, offset: at, end, start_ns, end_ns });
         Ok(())
     }
 
@@ -473,6 +478,7 @@ impl MessageHead {
 #[derive(Debug)]
 struct ChunkEntry {
     start_ns: u64,
+    end_ns: u64,
     offset: u64,
     bytes: u64,
     message_index_bytes: u64,
@@ -481,10 +487,10 @@ struct ChunkEntry {
 impl ChunkEntry {
     fn parse(body: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(body);
-        let (start_ns, _end_ns) = (fields.u64()?, fields.u64()?);
+        let (start_ns, end_ns) = (fields.u64()?, fields.u64()?);
         let (offset, bytes) = (fields.u64()?, fields.u64()?);
         let _offsets_of_indexes = fields.prefixed()?;
-        Some(ChunkEntry { start_ns, offset, bytes, message_index_bytes: fields.u64()? })
+        Some(ChunkEntry { start_ns, end_ns, offset, bytes, message_index_bytes: fields.u64()? })
     }
 }
 

@@ -81,6 +81,17 @@ fn find_in_folder(folder: &Path) -> Result<BagFiles, OpenBagError> {
     }
 }
 
+/// The files of a folder, whatever metadata.yaml names, with what it says of topics.
+pub(crate) fn find_all(folder: &Path) -> Result<BagFiles, OpenBagError> {
+    let named = match folder.join(METADATA_NAME).is_file() {
+        // What is wrong with it is the reason to make it anew.
+        true => find_in_folder(folder).unwrap_or_default(),
+        false => BagFiles::default(),
+    };
+    let BagFiles { paths, .. } = list_folder(folder, String::new())?;
+    Ok(BagFiles { paths, topics: named.topics, remarks: Vec::new() })
+}
+
 fn unusable(path: &Path, why: &str) -> String {
     format!(
         "{} cannot be used ({why}); the files of the folder are read in the order of their names",

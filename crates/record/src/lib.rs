@@ -27,6 +27,7 @@ mod player_thread;
 mod qos;
 mod recorder;
 mod recorder_thread;
+mod reindex;
 mod reserve;
 mod run_clock;
 mod source;
@@ -46,11 +47,15 @@ pub use player::{
     PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player, PlayerOptions,
     StartPlayerError, TopicToPlay, Unplayable,
 };
-pub use qos::{Durability, History, OfferedQos, Reliability};
+pub use qos::{
+    Durability, History, Liveliness, OfferedQos, QosLimits, QosOverridesError, Reliability,
+    port_qos, qos_overrides,
+};
 pub use recorder::{
     LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
     StartRecorderError, TopicToRecord,
 };
+pub use reindex::{ReindexError, Reindexed, reindex};
 pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
 pub use writer::{
     BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,

@@ -15,6 +15,9 @@ use std::io::{self, IoSlice, Write};
 /// fewer costs less than a chunk of their own.
 pub(crate) const DIRECT_BYTES_MIN: u64 = 64 << 10;
 
+/// Key of a channel's metadata: the hash of its type.
+pub(crate) const TYPE_HASH_KEY: &str = "topic_type_hash";
+
 /// What stands in front of a message's payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MessageFields {
@@ -119,6 +122,8 @@ impl McapFile {
     ) -> Option<u16> {
         let channel = u16::try_from(self.counts.len()).ok()?;
         let key = (type_name.to_owned(), definition.to_owned());
+        let hashed = metadata.iter().any(|(key, hash)| *key == TYPE_HASH_KEY && !hash.is_empty());
+        let known = hashed || !definition.is_empty();
         let schema = match self.schema_ids.get(&key) {
             Some(schema) => *schema,
             None => {
@@ -128,7 +133,8 @@ impl McapFile {
                 record(&mut self.schemas, op::SCHEMA, |body| {
                     body.extend(schema.to_le_bytes());
                     put_text(body, type_name);
-                    put_text(body, "ros2msg");
+                    // Of a type that nothing is known of. Definitions of known types may be empty.
+                    put_text(body, if known { "ros2msg" } else { "" });
                     put_text(body, definition);
                 });
                 self.open.plain.extend_from_slice(&self.schemas[start..]);

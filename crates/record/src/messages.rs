@@ -83,6 +83,8 @@ pub struct Messages {
     loaded: Vec<Loaded>,
     /// Buffers to use again.
     spare: Vec<Loaded>,
+    /// Messages of before this log time are passed over, in ns.
+    start_ns: u64,
     /// Messages delivered, by topic.
     numbers: Vec<u64>,
     damages: Damages,
@@ -90,7 +92,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    pub(crate) fn new(bag: Arc<Bag>) -> Self {
+    pub(crate) fn new(bag: Arc<Bag>, start_ns: u64) -> Self {
         let numbers = vec![0; bag.topics.len()];
         let damages = bag.damages.clone();
         Messages {
@@ -101,6 +103,7 @@ impl Messages {
             next_segment: 0,
             loaded: Vec::new(),
             spare: Vec::new(),
+            start_ns,
             numbers,
             damages,
             reported: false,
@@ -118,16 +121,42 @@ impl Messages {
             self.load_due();
             if let Some(place) = self.earliest() {
                 let entry = self.take(place);
+                if entry.log_ns < self.start_ns {
+                    continue;
+                }
                 if self.unpack(place, entry) {
                     return Some(Ok(self.deliver(place, entry)));
                 }
                 continue;
             }
-            self.file += 1;
-            self.handle = None;
-            self.next_segment = 0;
+            self.next_file();
         }
         self.report().map(Err)
+    }
+
+    /// The log time of the message that comes next, in ns; `None` after the last one. Blocks on the
+    /// file system. That message may turn out damaged, and then a later one comes.
+    pub fn next_time_ns(&mut self) -> Option<u64> {
+        while self.file < self.bag.files.len() {
+            self.load_due();
+            match self.earliest() {
+                Some(place) => {
+                    let time_ns = self.loaded[place].next_ns()?;
+                    if time_ns >= self.start_ns {
+                        return Some(time_ns);
+                    }
+                    self.take(place);
+                }
+                None => self.next_file(),
+            }
+        }
+        None
+    }
+
+    fn next_file(&mut self) {
+        self.file += 1;
+        self.handle = None;
+        self.next_segment = 0;
     }
 
     /// The final error, once, when there was damage.
@@ -168,6 +197,9 @@ impl Messages {
                 return;
             }
             self.next_segment += 1;
+            if segment.end_ns < self.start_ns {
+                continue;
+            }
             let mut loaded = self.spare.pop().unwrap_or_default();
             match self.load(&bag, file, segment, &mut loaded) {
                 Ok(()) => self.loaded.push(loaded),

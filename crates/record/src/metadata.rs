@@ -34,6 +34,8 @@ pub(crate) struct FileSummary {
 pub(crate) struct BagSummary<'a> {
     /// `mcap` or `sqlite3`.
     pub(crate) storage: &'a str,
+    /// Whether each file is compressed as a whole.
+    pub(crate) compressed: bool,
     pub(crate) files: &'a [FileSummary],
     pub(crate) topics: Vec<TopicCount<'a>>,
 }
@@ -82,8 +84,9 @@ impl BagSummary<'_> {
             writeln!(out, "        type_description_hash: {}", Quoted(topic.type_hash))?;
             writeln!(out, "      message_count: {}", topic.messages)?;
         }
-        writeln!(out, "  compression_format: \"\"")?;
-        writeln!(out, "  compression_mode: \"\"")?;
+        let (format, mode) = if self.compressed { ("zstd", "FILE") } else { ("", "") };
+        writeln!(out, "  compression_format: {}", Quoted(format))?;
+        writeln!(out, "  compression_mode: {}", Quoted(mode))?;
         writeln!(out, "  relative_file_paths:")?;
         for file in self.files {
             writeln!(out, "    - {}", Quoted(&file.name))?;
@@ -127,7 +130,8 @@ mod tests {
 
     #[test]
     fn an_empty_bag_has_well_formed_metadata() {
-        let summary = BagSummary { storage: "mcap", files: &[], topics: Vec::new() };
+        let summary =
+            BagSummary { storage: "mcap", compressed: false, files: &[], topics: Vec::new() };
         let root = Yaml::parse(&summary.to_yaml().unwrap()).unwrap();
         let information = root.field("rosbag2_bagfile_information").unwrap();
         assert_eq!(information.field("version").unwrap().number(), Some(9));

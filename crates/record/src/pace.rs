@@ -72,6 +72,25 @@ impl Pace {
         Self { factor, last: None }
     }
 
+    /// The time-line begins anew with the next message.
+    pub(crate) fn restart(&mut self) {
+        self.last = None;
+    }
+
+    /// Moves what is due by a pause.
+    pub(crate) fn delay(&mut self, pause: Duration) {
+        if let Some((_, due)) = &mut self.last {
+            *due += pause;
+        }
+    }
+
+    /// Changes the rate from the next message on, if it is a number above zero.
+    pub(crate) fn set_factor(&mut self, factor: f64) {
+        if factor > 0.0 && factor.is_finite() {
+            self.factor = factor;
+        }
+    }
+
     /// When a message of this time is due, if it is the next one; `now` begins the time-line.
     ///
     /// Each due time follows from the one before, so that waiting does not add up errors; being

@@ -7,8 +7,7 @@ use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError, absolute};
 use crate::ending::Ending;
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
-use crate::qos::{Durability, History, OfferedQos, Reliability};
-use crossdock_comm::qos::DEPTH_MAX;
+use crate::qos::port_qos;
 use crossdock_comm::step::StepError;
 use crossdock_comm::{ObserveError, Participant, PortError, Qos};
 use std::io;
@@ -21,12 +20,21 @@ use std::time::Duration;
 /// A topic that is to be played.
 #[derive(Debug, Clone)]
 pub struct TopicToPlay {
-    /// Its name in the bag, which is its name in the graph.
+    /// Its name in the bag.
     pub name: String,
+    /// Its name in the graph, if that is another one.
+    pub renamed: Option<String>,
     /// What is offered; `None`: what was recorded, or reliable with a depth of 10.
     pub qos: Option<Qos>,
     /// Largest message in bytes, for planning memory; `None` lets memory grow.
     pub max_bytes: Option<usize>,
+}
+
+impl TopicToPlay {
+    /// A topic that is played as it was recorded.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), renamed: None, qos: None, max_bytes: None }
+    }
 }
 
 /// Which topics of a bag are played.
@@ -47,11 +55,33 @@ pub struct PlayerOptions {
     pub topics: PlayTopics,
     /// How fast.
     pub rate: Rate,
-    /// Recorded time to play, from the first message on; `None`: all of it.
+    /// Recorded time that is left out at the start.
+    pub start_offset: Duration,
+    /// Recorded time to play, from the first message on that is played; `None`: all of it.
     pub duration: Option<Duration>,
+    /// Play again from the start when the end is reached, until it is stopped.
+    pub repeat: bool,
+    /// Begin in the state after [`Player::pause`].
+    pub paused: bool,
     /// Publish `/clock` for simulated time: at each message, and between messages at this distance
     /// in recorded time. `None`: no clock; a `/clock` in the bag is played like other topics.
     pub clock: Option<Duration>,
+}
+
+impl PlayerOptions {
+    /// Plays these topics once and whole, without a clock.
+    pub fn new(node: impl Into<String>, topics: PlayTopics, rate: Rate) -> Self {
+        Self {
+            node: node.into(),
+            topics,
+            rate,
+            start_offset: Duration::ZERO,
+            duration: None,
+            repeat: false,
+            paused: false,
+            clock: None,
+        }
+    }
 }
 
 /// Why playing could not be started.
@@ -334,6 +364,29 @@ impl Player {
         let _ = self.commands.send(Command::Play);
     }
 
+    /// Lets no message go out until [`Player::resume`]; the recorded distances stay as they are.
+    /// Does not block.
+    pub fn pause(&self) {
+        let _ = self.commands.send(Command::Pause);
+    }
+
+    /// Goes on after a pause. Does not block.
+    pub fn resume(&self) {
+        let _ = self.commands.send(Command::Resume);
+    }
+
+    /// In a pause, lets the next message go out at once. Does not block.
+    pub fn step(&self) {
+        let _ = self.commands.send(Command::Step);
+    }
+
+    /// From the next message on, plays this many times as fast as recorded. A rate that is not a
+    /// number above zero, and other players than those of [`Rate::Factor`], change nothing. Does
+    /// not block.
+    pub fn set_rate(&self, factor: f64) {
+        let _ = self.commands.send(Command::SetRate(factor));
+    }
+
     /// Stops after the current message. Does not block.
     pub fn stop(&self) {
         let _ = self.commands.send(Command::Stop);
@@ -396,7 +449,9 @@ fn prepare(
 ) -> Result<(Vec<Prepared>, Vec<Unplayable>), StartPlayerError> {
     match &options.topics {
         PlayTopics::Only(topics) => {
-            let is_clock = |topic: &TopicToPlay| absolute(&topic.name) == CLOCK_TOPIC;
+            let is_clock = |topic: &TopicToPlay| {
+                absolute(topic.renamed.as_ref().unwrap_or(&topic.name)) == CLOCK_TOPIC
+            };
             if options.clock.is_some() && topics.iter().any(is_clock) {
                 return Err(StartPlayerError::TwoClocks);
             }
@@ -433,8 +488,8 @@ fn prepare_one(reader: &BagReader, wanted: &TopicToPlay) -> Result<Prepared, Sta
     })?;
     Ok(Prepared {
         index,
-        name: absolute(&wanted.name),
-        qos: wanted.qos.unwrap_or_else(|| offered_qos(topic)),
+        name: absolute(wanted.renamed.as_ref().unwrap_or(&wanted.name)),
+        qos: wanted.qos.unwrap_or_else(|| port_qos(&topic.qos)),
         max_bytes: wanted.max_bytes,
         schema: Arc::new(topic.schema()?),
     })
@@ -450,62 +505,6 @@ fn prepare_any(
         return Err(format!("topic {name} of the bag gives way to the clock of the player"));
     }
     let schema = topic.schema().map_err(|error| error.to_string())?;
-    let qos = offered_qos(topic);
+    let qos = port_qos(&topic.qos);
     Ok(Prepared { index, name, qos, max_bytes: None, schema: Arc::new(schema) })
-}
-
-/// How long publishing waits for a slow reliable subscriber when nothing else is asked for.
-const RELIABLE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Depth if none was recorded: the default of ROS 2.
-const DEFAULT_DEPTH: usize = 10;
-
-/// What is offered in place of the recorded publishers: as much as any of them did.
-pub(crate) fn offered_qos(topic: &BagTopic) -> Qos {
-    let depths = topic.qos.iter().filter(|qos| qos.history == History::KeepLast);
-    let depth = depths.filter_map(|qos| usize::try_from(qos.depth).ok()).max().unwrap_or(0);
-    let depth = if depth == 0 { DEFAULT_DEPTH } else { depth.min(DEPTH_MAX) };
-    let is_best_effort = |qos: &OfferedQos| qos.reliability == Reliability::BestEffort;
-    let qos = if !topic.qos.is_empty() && topic.qos.iter().all(is_best_effort) {
-        Qos::best_effort(depth)
-    } else {
-        Qos::reliable(depth, RELIABLE_TIMEOUT)
-    };
-    let latched = topic.qos.iter().any(|qos| qos.durability == Durability::TransientLocal);
-    if latched { qos.transient_local() } else { qos }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn topic(qos: Vec<OfferedQos>) -> BagTopic {
-        BagTopic {
-            name: "chatter".to_owned(),
-            type_name: "std_msgs/msg/String".to_owned(),
-            definition: None,
-            type_hash: None,
-            qos,
-            problems: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn what_was_recorded_is_offered_again() {
-        let lossy = OfferedQos {
-            history: History::KeepLast,
-            depth: 3,
-            reliability: Reliability::BestEffort,
-            durability: Durability::Volatile,
-        };
-        let latched = OfferedQos {
-            depth: 1 << 40,
-            reliability: Reliability::Reliable,
-            durability: Durability::TransientLocal,
-            ..lossy
-        };
-        assert_eq!(offered_qos(&topic(vec![])), Qos::reliable(10, RELIABLE_TIMEOUT));
-        assert_eq!(offered_qos(&topic(vec![lossy])), Qos::best_effort(3));
-        let both = Qos::reliable(DEPTH_MAX, RELIABLE_TIMEOUT).transient_local();
-        assert_eq!(offered_qos(&topic(vec![lossy, latched])), both);
-    }
 }

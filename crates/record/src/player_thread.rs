@@ -23,10 +23,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the handle tells the thread.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
     Play,
     Stop,
+    Pause,
+    Resume,
+    /// The next message may go out in a pause.
+    Step,
+    SetRate(f64),
     /// The publishers are not needed any longer once the end is reached.
     Release,
 }
@@ -92,6 +97,12 @@ struct Playing {
     only_time: bool,
     /// Nobody looks at the publishers' counters after the end.
     released: bool,
+    /// Since when it is paused, or since the last step in the pause.
+    paused: Option<Instant>,
+    /// Messages that may go out in the pause.
+    steps: u64,
+    repeat: bool,
+    start_offset: Duration,
     /// Recorded time to play, and the recorded time at which that is over.
     duration: Option<Duration>,
     end_ns: Option<u64>,
@@ -114,17 +125,16 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
             return Ok(PlayReport { topics: Vec::new(), damage: None, completed: false });
         }
     };
-    let mut messages = reader.messages();
-    if ready.send(Ok(())).is_err() || !matches!(playing.inbox.recv(), Ok(Command::Play)) {
+    if ready.send(Ok(())).is_err() || !playing.is_begun() {
         return Ok(playing.report(None, Flow::Stop));
     }
-    let report = playing.play(&mut messages);
+    let report = playing.play(&reader);
     drop(guard);
     // A thread that stops a player does not wait until it is read. Bounded by the commands sent.
     while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {
         match playing.inbox.recv() {
-            Ok(Command::Play) => {}
             Ok(Command::Stop | Command::Release) | Err(_) => break,
+            Ok(_) => {}
         }
     }
     report
@@ -178,11 +188,32 @@ impl Playing {
             duration,
             end_ns: None,
             released: false,
+            paused: options.paused.then(Instant::now),
+            steps: 0,
+            repeat: options.repeat,
+            start_offset: options.start_offset,
             progress,
         })
     }
 
-    fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
+    /// Waits for the beginning; false: it is stopped before.
+    fn is_begun(&mut self) -> bool {
+        // Bounded by the commands that were sent.
+        loop {
+            match self.inbox.recv() {
+                Ok(Command::Play) => return true,
+                Ok(command) if self.obey(command) == Flow::GoOn => {}
+                _ => return false,
+            }
+        }
+    }
+
+    fn play(&mut self, reader: &BagReader) -> Result<PlayReport, PlayError> {
+        let offset_ns = u64::try_from(self.start_offset.as_nanos()).unwrap_or(u64::MAX);
+        let start_ns = match offset_ns {
+            0 => 0,
+            _ => reader.start_ns().saturating_add(offset_ns),
+        };
         let mut damage = None;
         if let Timing::Stepped(stepper) = &self.timing {
             stepper.connect()?;
@@ -191,11 +222,37 @@ impl Playing {
             // The graph's processes have come since the player was started.
             drain.refresh().map_err(|source| PlayError::Observe { source })?;
         }
+        // Ends after the first time, or with a command, or if there is nothing to play.
+        loop {
+            let before = self.progress.messages.load(Ordering::Relaxed);
+            let flow = self.play_once(&mut reader.messages_from(start_ns), &mut damage)?;
+            let nothing = self.progress.messages.load(Ordering::Relaxed) == before;
+            if !self.repeat || nothing || flow != Flow::GoOn {
+                let stopped = flow == Flow::Stop;
+                let damage = damage.filter(|_| !stopped);
+                return Ok(self.report(damage, if stopped { Flow::Stop } else { Flow::GoOn }));
+            }
+            self.end_ns = None;
+            if let Timing::Recorded(pace) = &mut self.timing {
+                pace.restart();
+            }
+            if let Some(clock) = &mut self.clock {
+                clock.last_ns = None;
+            }
+        }
+    }
+
+    /// Plays the messages once.
+    fn play_once(
+        &mut self,
+        messages: &mut Messages,
+        damage: &mut Option<ReadError>,
+    ) -> Result<Flow, PlayError> {
         while let Some(message) = messages.next_message() {
             let message = match message {
                 Ok(message) => message,
                 Err(error) => {
-                    damage = Some(error);
+                    *damage = Some(error);
                     break;
                 }
             };
@@ -204,14 +261,14 @@ impl Playing {
             }
             match self.play_one(&message)? {
                 Flow::GoOn => {}
-                Flow::Stop => return Ok(self.report(None, Flow::Stop)),
+                Flow::Stop => return Ok(Flow::Stop),
                 Flow::Asked => {
                     self.progress.asked.store(true, Ordering::Relaxed);
-                    break;
+                    return Ok(Flow::Asked);
                 }
             }
         }
-        Ok(self.report(damage, Flow::GoOn))
+        Ok(Flow::GoOn)
     }
 
     /// Whether the time to play has passed before a message of this recorded time.
@@ -240,6 +297,7 @@ impl Playing {
         }
         let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
         topic.publish(message, wall_ns());
+        self.steps = self.steps.saturating_sub(1);
         self.drain(place)
     }
 
@@ -253,6 +311,7 @@ impl Playing {
         let target_ns = stepper.reach(place.time_ns);
         let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
         topic.publish(message, target_ns);
+        self.steps = self.steps.saturating_sub(1);
         let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
         let phases = stepper.phases_of(&topic.played.name);
         self.step(place, target_ns, &phases)
@@ -321,41 +380,80 @@ impl Playing {
 
     /// Sleeps until a message of this time is due, or a command comes.
     fn wait_due(&mut self, time_ns: u64) -> Flow {
-        let now = Instant::now();
-        let due = match &mut self.timing {
-            Timing::Recorded(pace) => pace.due(time_ns, now),
-            Timing::Drained(_) => now,
-            Timing::Stepped(stepper) => stepper.due(time_ns, now),
-        };
         // Bounded by the commands that were sent.
         loop {
-            match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Command::Play) => {}
-                Ok(Command::Release) => self.released = true,
+            let now = Instant::now();
+            let due = match &mut self.timing {
+                Timing::Recorded(pace) => pace.due(time_ns, now),
+                Timing::Drained(_) => now,
+                Timing::Stepped(stepper) => stepper.due(time_ns, now),
+            };
+            let command = match self.paused {
+                Some(since) if self.steps > 0 => {
+                    // What follows is as far behind this message as it was recorded.
+                    if let Timing::Recorded(pace) = &mut self.timing {
+                        pace.restart();
+                        pace.due(time_ns, since.max(now));
+                    }
+                    self.paused = Some(now);
+                    return Flow::GoOn;
+                }
+                Some(_) => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                None => self.inbox.recv_timeout(due.saturating_duration_since(now)),
+            };
+            match command {
                 Err(RecvTimeoutError::Timeout) => return Flow::GoOn,
-                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
+                Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
+                Ok(command) if self.obey(command) == Flow::Stop => return Flow::Stop,
+                Ok(_) => {}
             }
         }
+    }
+
+    fn obey(&mut self, command: Command) -> Flow {
+        match command {
+            Command::Play => {}
+            Command::Release => self.released = true,
+            Command::Stop => return Flow::Stop,
+            Command::Pause => {
+                self.paused.get_or_insert_with(Instant::now);
+            }
+            Command::Resume => {
+                let pause = self.paused.take().map_or(Duration::ZERO, |since| since.elapsed());
+                self.steps = 0;
+                if let Timing::Recorded(pace) = &mut self.timing {
+                    pace.delay(pause);
+                }
+            }
+            Command::Step => self.steps += u64::from(self.paused.is_some()),
+            Command::SetRate(factor) => {
+                if let Timing::Recorded(pace) = &mut self.timing {
+                    pace.set_factor(factor);
+                }
+            }
+        }
+        Flow::GoOn
     }
 
     /// At maximum rate: waits until the graph has worked off what was published.
     fn drain(&mut self, place: Place) -> Result<Flow, PlayError> {
         let Some(drain) = self.timing.drain() else { return Ok(Flow::GoOn) };
-        let deadline = Instant::now() + drain.timeout;
+        let (timeout, deadline) = (drain.timeout, Instant::now() + drain.timeout);
         // Each turn waits for a slice of the time-out, which bounds their number.
-        while !drain.wait_slice() {
+        while self.timing.drain().is_some_and(|drain| !drain.wait_slice()) {
             match self.inbox.try_recv() {
-                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Flow::Stop),
-                Ok(Command::Release) => self.released = true,
-                Ok(Command::Play) | Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return Ok(Flow::Stop),
+                Ok(command) if self.obey(command) == Flow::Stop => return Ok(Flow::Stop),
+                Ok(_) | Err(TryRecvError::Empty) => {}
             }
+            let Some(drain) = self.timing.drain() else { return Ok(Flow::GoOn) };
             if Instant::now() >= deadline {
                 let topic = self.topics[place.topic].as_ref();
                 return Err(PlayError::NotDrained {
                     topic: topic.map_or(String::new(), |topic| topic.played.name.clone()),
                     number: place.number,
                     time_ns: place.time_ns,
-                    timeout: drain.timeout,
+                    timeout,
                     waiting: drain.who_waits(),
                 });
             }

@@ -4,14 +4,15 @@
 //! thread's handle, its options and its reports.
 
 use crate::ending::Ending;
+use crate::qos::OfferedQos;
 use crate::recorder_thread::{self, Begin};
 use crate::writer::{BagWriter, Saved, WriteError};
 use crossdock_comm::{DoorbellControl, Participant, PortError, Qos};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// A topic that is to be recorded.
@@ -19,9 +20,18 @@ use std::thread::JoinHandle;
 pub struct TopicToRecord {
     /// The topic, absolute.
     pub name: String,
-    /// What is requested, and written into the bag as offered. Reliable loses nothing but lets a
-    /// slow disk hold up the publishers; with best effort the losses are counted.
+    /// What is requested. Reliable loses nothing but lets a slow disk hold up the publishers; with
+    /// best effort the losses are counted.
     pub qos: Qos,
+    /// What the publishers offer, which is written into the bag; empty: what is requested.
+    pub offered: Vec<OfferedQos>,
+}
+
+impl TopicToRecord {
+    /// A topic whose publishers offer what is requested.
+    pub fn new(name: impl Into<String>, qos: Qos) -> Self {
+        Self { name: name.into(), qos, offered: Vec::new() }
+    }
 }
 
 /// Which time a message gets in the bag, as its log time and as its publish time: its own in each
@@ -141,6 +151,8 @@ pub(crate) struct RecorderState {
     /// Statistics: Relaxed.
     pub(crate) messages: AtomicU64,
     pub(crate) bytes: AtomicU64,
+    /// Topics that the thread shall record, too. It is woken when some are put here.
+    pub(crate) added: Mutex<Vec<TopicToRecord>>,
 }
 
 /// Records topics on a thread of its own, which sleeps while no message comes.
@@ -201,6 +213,14 @@ impl Recorder {
             // Only a panic ends the thread without a word; its hook has reported it.
             Err(gone) => Err(StartRecorderError::Thread { source: io::Error::other(gone) }),
         }
+    }
+
+    /// Also records this topic from now on. If it cannot be subscribed to, the report says so.
+    ///
+    /// Allocates. Does not wait until it is subscribed to.
+    pub fn add(&self, topic: TopicToRecord) {
+        self.shared.added.lock().unwrap_or_else(PoisonError::into_inner).push(topic);
+        self.bell.wake();
     }
 
     /// How far recording is. Does not block.

@@ -11,12 +11,13 @@ use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic
 use crossdock_comm::step::{STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{
     AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, Participant, PortError,
-    Qos, SubscriberHandle, SubscriberOptions,
+    SubscriberHandle, SubscriberOptions,
 };
+use crossdock_msg::{CdrBuffer, CdrSlices};
 use std::io::IoSlice;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What the thread starts with.
@@ -37,16 +38,15 @@ const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// comes, which is said.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
-/// Copies of the payload of a message: its encoding, and the open chunk of the bag.
-const COPIES: u64 = 2;
-/// Of one that waits for the end of its step: once more.
-const COPIES_HELD: u64 = 3;
+/// Pieces of a message that are written together; what has more is joined before.
+const PIECES_MAX: usize = 24;
 
 /// A topic that is recorded.
 struct Recording {
     subscriber: AnySubscriber,
     handle: SubscriberHandle,
-    qos: Qos,
+    /// What the publishers offer, as it is written.
+    offered: Vec<OfferedQos>,
     /// Known with the first message.
     written: Option<WrittenTopic>,
     counts: RecordedTopic,
@@ -94,10 +94,13 @@ struct RecordingThread {
     doorbell: Doorbell,
     writer: BagWriter,
     topics: Vec<Recording>,
+    /// Added topics that cannot be subscribed to.
+    refused: Vec<RecordedTopic>,
     clock: LogClock,
+    node: String,
     shared: Arc<RecorderState>,
-    /// The message in CDR, used again for each one.
-    cdr: Vec<u8>,
+    /// The parts of a message that are encoded, used again for each one.
+    head: CdrBuffer,
 }
 
 /// The main function of the thread.
@@ -117,9 +120,18 @@ pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
     if ready.send(Ok(doorbell.control())).is_err() {
         shared.stop.store(true, Ordering::Relaxed);
     }
-    let cdr = Vec::new();
-    let mut recorder =
-        RecordingThread { participant, doorbell, writer, topics, clock, shared, cdr };
+    let (node, head) = (options.node, CdrBuffer::default());
+    let mut recorder = RecordingThread {
+        participant,
+        doorbell,
+        writer,
+        topics,
+        refused: Vec::new(),
+        clock,
+        node,
+        shared,
+        head,
+    };
     let ended = recorder.record();
     recorder.complete(ended)
 }
@@ -130,6 +142,7 @@ impl RecordingThread {
         let mut stopped_at: Option<Instant> = None;
         // Ends with the stop; each turn that finds nothing sleeps.
         loop {
+            self.add_topics();
             // Looked at before the messages: what is there at the stop is recorded.
             let stop = self.shared.stop.load(Ordering::Acquire);
             let taken = self.take_turn()?;
@@ -146,6 +159,25 @@ impl RecordingThread {
             }
             if taken == 0 && !stop {
                 self.sleep();
+            }
+        }
+    }
+
+    /// Subscribes to the topics that were added since the last call.
+    fn add_topics(&mut self) {
+        let mut added = self.shared.added.lock().unwrap_or_else(PoisonError::into_inner);
+        if added.is_empty() {
+            return;
+        }
+        let added = std::mem::take(&mut *added);
+        for topic in added {
+            let name = topic.name.clone();
+            match Recording::open(&self.participant, &self.node, &self.doorbell, topic) {
+                Ok(topic) => self.topics.push(topic),
+                Err(error) => self.refused.push(RecordedTopic {
+                    first_error: Some(format!("topic {name} cannot be recorded: {error}")),
+                    ..RecordedTopic::none(name)
+                }),
             }
         }
     }
@@ -187,9 +219,11 @@ impl RecordingThread {
         Ok(taken)
     }
 
+    /// Writes a message from where it lies: only what is not plain is encoded.
     fn write(&mut self, place: usize, sample: &AnySample) -> Result<(), WriteError> {
         let topic = &mut self.topics[place];
-        if let Err(error) = sample.schema().encode_cdr(sample.block(), &mut self.cdr) {
+        let mut slices = CdrSlices::new(&mut self.head);
+        if let Err(error) = sample.schema().encode_cdr_slices(sample.block(), &mut slices) {
             topic.counts.damaged += 1;
             let (name, seq) = (&topic.counts.name, sample.seq());
             let sentence = format!("message {seq} of topic {name} is not recorded: {error}");
@@ -200,10 +234,19 @@ impl RecordingThread {
             Some(written) => written,
             None => *topic.written.insert(self.writer.add_topic(describe(topic, sample))?),
         };
-        let mut copies = COPIES;
+        let bytes = slices.total_bytes();
+        let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
+        let mut count = 0;
+        for (place, piece) in pieces.iter_mut().zip(slices.pieces()) {
+            *place = IoSlice::new(piece);
+            count += 1;
+        }
+        let pieces = &pieces[..count];
+        // A message without a long array is encoded as a whole, which copies it.
+        let mut copies = u64::from(count == 1);
         match &mut self.clock {
             LogClock::Stepped(held) if topic.subscriber.matched() > 1 => {
-                let full = held.bytes + self.cdr.len() > HELD_BYTES_MAX;
+                let full = held.bytes + bytes > HELD_BYTES_MAX;
                 if full {
                     topic.counts.note(format!(
                         "topic {}: one step has more than {HELD_BYTES_MAX} bytes of messages of \
@@ -214,24 +257,25 @@ impl RecordingThread {
                 if held.has_new_step() || full {
                     release(held, &mut self.writer)?;
                 }
-                copies = COPIES_HELD;
-                held.bytes += self.cdr.len();
+                // Here, and later into the open chunk.
+                copies += 2;
+                held.bytes += bytes;
                 held.messages.push(HeldMessage {
                     key: (place, sample.publisher(), sample.seq()),
                     topic: written,
                     stamp_ns: sample.stamp_ns(),
-                    cdr: self.cdr.clone(),
+                    cdr: pieces.iter().flat_map(|piece| piece.iter().copied()).collect(),
                 });
             }
             clock => {
-                let time_ns = clock.time_ns(sample, &self.cdr);
-                self.writer.write(written, time_ns, time_ns, &[IoSlice::new(&self.cdr)])?;
+                let time_ns = clock.time_ns(sample, pieces.first().map_or(&[], |piece| piece));
+                copies += self.writer.write(written, time_ns, time_ns, pieces)?;
             }
         }
         topic.handle.count_copies(copies);
         topic.counts.recorded += 1;
         self.shared.messages.fetch_add(1, Ordering::Relaxed);
-        self.shared.bytes.fetch_add(self.cdr.len() as u64, Ordering::Relaxed);
+        self.shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -245,7 +289,7 @@ impl RecordingThread {
             .topics
             .iter()
             .map(|topic| RecordedTopic { lost: topic.subscriber.lost(), ..topic.counts.clone() });
-        let topics: Vec<_> = counts.collect();
+        let topics: Vec<_> = counts.chain(self.refused).collect();
         // Without subscribers nobody waits for a recorder that has stopped.
         drop((self.topics, self.clock));
         let before = self.writer.saved();
@@ -272,24 +316,10 @@ fn open_ports(
     let bell = participant.doorbell(DoorbellOptions::default());
     let doorbell = bell.map_err(error(&options.topics[0].name))?;
     let mut topics = Vec::new();
-    for TopicToRecord { name, qos } in &options.topics {
-        let port = SubscriberOptions {
-            node: &options.node,
-            topic: name,
-            qos: *qos,
-            doorbell: Some(&doorbell),
-            group: None,
-        };
-        let subscriber = participant.any_subscriber(port).map_err(error(name))?;
-        let handle = subscriber.handle();
-        let counts = RecordedTopic {
-            name: name.clone(),
-            recorded: 0,
-            lost: 0,
-            damaged: 0,
-            first_error: None,
-        };
-        topics.push(Recording { subscriber, handle, qos: *qos, written: None, counts });
+    for topic in &options.topics {
+        let name = &topic.name;
+        let opened = Recording::open(participant, &options.node, &doorbell, topic.clone());
+        topics.push(opened.map_err(error(name))?);
     }
     let clock = match options.log_time {
         LogTime::Wall => LogClock::Wall,
@@ -310,6 +340,26 @@ fn open_ports(
     Ok((doorbell, topics, clock))
 }
 
+impl Recording {
+    fn open(
+        participant: &Participant,
+        node: &str,
+        doorbell: &Doorbell,
+        topic: TopicToRecord,
+    ) -> Result<Recording, PortError> {
+        let TopicToRecord { name, qos, mut offered } = topic;
+        let port =
+            SubscriberOptions { node, topic: &name, qos, doorbell: Some(doorbell), group: None };
+        let subscriber = participant.any_subscriber(port)?;
+        let handle = subscriber.handle();
+        if offered.is_empty() {
+            offered.push(OfferedQos::from(qos));
+        }
+        let counts = RecordedTopic::none(name);
+        Ok(Recording { subscriber, handle, offered, written: None, counts })
+    }
+}
+
 fn describe(topic: &Recording, sample: &AnySample) -> TopicDescription {
     let schema = sample.schema();
     TopicDescription {
@@ -317,7 +367,7 @@ fn describe(topic: &Recording, sample: &AnySample) -> TopicDescription {
         type_name: schema.type_name().to_owned(),
         definition: schema.definition().to_owned(),
         type_hash: schema.type_hash().to_string(),
-        qos: vec![OfferedQos::from(topic.qos)],
+        qos: topic.offered.clone(),
     }
 }
 
@@ -332,13 +382,17 @@ fn release(held: &mut Held, writer: &mut BagWriter) -> Result<(), WriteError> {
 }
 
 impl RecordedTopic {
+    fn none(name: String) -> Self {
+        Self { name, recorded: 0, lost: 0, damaged: 0, first_error: None }
+    }
+
     fn note(&mut self, error: String) {
         self.first_error.get_or_insert(error);
     }
 }
 
 impl LogClock {
-    /// The own time of a message that has just been taken; `cdr` is its payload.
+    /// The own time of a message that has just been taken; `cdr` is the start of its payload.
     fn time_ns(&mut self, sample: &AnySample, cdr: &[u8]) -> u64 {
         match self {
             // In steps, stamps are simulated time.

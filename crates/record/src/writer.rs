@@ -6,7 +6,7 @@
 //! included, before it accepts the message. So a full disk refuses the next message and leaves a bag
 //! that can be finished.
 
-use crate::mcap_file::{McapFile, MessageFields};
+use crate::mcap_file::{McapFile, MessageFields, TYPE_HASH_KEY};
 use crate::metadata::{BagSummary, FileSummary, TopicCount};
 use crate::qos::{OfferedQos, write_profiles};
 use crate::reserve::Reserve;
@@ -339,7 +339,7 @@ impl BagWriter {
             &self.topics[place].description;
         let profiles = write_profiles(qos, "");
         let metadata =
-            [("offered_qos_profiles", profiles.as_str()), ("topic_type_hash", type_hash)];
+            [("offered_qos_profiles", profiles.as_str()), (TYPE_HASH_KEY, type_hash.as_str())];
         let Some(mcap) = &mut self.mcap else { return Err(self.closed()) };
         let Some(channel) = mcap.add_channel(name, (type_name, definition), &metadata) else {
             return Err(self.topic_error(place, "a file holds at most 65535 topics"));
@@ -547,7 +547,12 @@ impl BagWriter {
             qos: &topic.description.qos,
             messages: topic.saved,
         });
-        let summary = BagSummary { storage: "mcap", files: &self.done, topics: topics.collect() };
+        let summary = BagSummary {
+            storage: "mcap",
+            compressed: false,
+            files: &self.done,
+            topics: topics.collect(),
+        };
         summary.store(folder).map_err(|source| WriteError::Metadata {
             path: folder.join(crate::folder::METADATA_NAME),
             source,

@@ -87,7 +87,7 @@ fn record_until_full(scratch: &Scratch, out: &Path) {
     let port = PublisherOptions { node: "n", topic: "/a", qos, max_bytes: None, group: None };
     let publisher = participant.any_publisher(schema, port).unwrap();
     let writer = BagWriter::create(out, options(Compression::None, 100_000)).unwrap();
-    let topics = vec![TopicToRecord { name: "/a".to_owned(), qos }];
+    let topics = vec![TopicToRecord::new("/a", qos)];
     let record = RecorderOptions { node: "r".to_owned(), topics, log_time: LogTime::Wall };
     let recorder = Recorder::start(&participant, writer, record).unwrap();
     assert!(participant.wait_until(Duration::from_secs(60), || publisher.matched() == 1));

@@ -45,18 +45,12 @@ fn an_idle_recorder_and_a_waiting_player_never_wake_up() {
     let player = Player::start(
         &participant,
         BagReader::open(&bag).unwrap(),
-        PlayerOptions {
-            node: "player".to_owned(),
-            topics: PlayTopics::All,
-            rate: Rate::Factor(1.0),
-            duration: None,
-            clock: None,
-        },
+        PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1.0)),
     )
     .unwrap();
     let qos = Qos::reliable(10, Duration::from_secs(60));
     let writer = BagWriter::create(scratch.path("o"), WriterOptions::new(Compression::None));
-    let topics = vec![TopicToRecord { name: "/a".to_owned(), qos }];
+    let topics = vec![TopicToRecord::new("/a", qos)];
     let record = RecorderOptions { node: "recorder".to_owned(), topics, log_time: LogTime::Wall };
     let recorder = Recorder::start(&participant, writer.unwrap(), record).unwrap();
     let connected = || participant.topic_connections("/a").incoming == 1;

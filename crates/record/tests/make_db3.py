@@ -11,7 +11,11 @@ import sys
 kind, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 page_bytes = int(sys.argv[4]) if len(sys.argv) > 4 else 4096
 HASH = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"
-QOS = "- history: 1\n  depth: 4\n  reliability: 1\n  durability: 2\n"
+FOREVER = "\n    sec: 9223372036\n    nsec: 854775807\n"
+QOS = (
+    "- history: 1\n  depth: 4\n  reliability: 1\n  durability: 2\n  liveliness: 1\n"
+    f"  deadline:{FOREVER}  lifespan:{FOREVER}  liveliness_lease_duration:{FOREVER}"
+)
 TEXT = "std_msgs/msg/String"
 database = sqlite3.connect(path, isolation_level=None)
 run = database.execute

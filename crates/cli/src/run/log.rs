@@ -59,7 +59,7 @@ fn is_named(node: &NodePlan, name: &str) -> bool {
 /// time, which differs from run to run.
 pub(super) fn to_record(plan: &Plan, chosen: &[String]) -> Option<TopicToRecord> {
     let is_wanted = plan.steps.is_none() && chosen.is_empty();
-    is_wanted.then(|| TopicToRecord { name: TOPIC.to_owned(), qos: Qos::best_effort(DEPTH) })
+    is_wanted.then(|| TopicToRecord::new(TOPIC, Qos::best_effort(DEPTH)))
 }
 
 /// Prints the lines of a run's nodes on standard error.

@@ -50,8 +50,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tracing::Tracing;
 use usage::Usage;
-use wake::Woken;
-pub(crate) use wake::{Suspension, Wake};
+pub(crate) use wake::{Suspension, Wake, Woken};
 
 /// Name of the launcher's nodes and process.
 const LAUNCHER: &str = "crossdock_run";
@@ -565,9 +564,8 @@ fn refuse_suspension() {
 /// is recorded whole and a best-effort one is never held up.
 fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
-    let topics = recorded
-        .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) })
-        .chain(log::to_record(plan, chosen));
+    let topics =
+        recorded.map(|topic| to_record(plan, &topic.name)).chain(log::to_record(plan, chosen));
     let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     RecorderOptions {
         node: "recorder".to_owned(),
@@ -580,6 +578,24 @@ fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> 
             (None, false, _) => LogTime::Wall,
         },
     }
+}
+
+/// How many messages of a live topic may wait for the recorder. Beyond it they are lost, and counted.
+const LIVE_DEPTH: usize = 256;
+
+/// A topic as it is recorded. In simulated time, publishers wait for the recorder as they wait for
+/// nodes. In real time they never do: a slow disk costs messages of the recording, not of the graph.
+fn to_record(plan: &Plan, topic: &str) -> TopicToRecord {
+    let offered = offered(plan, topic);
+    let live = plan.all_processes().all(|process| process.time == Time::Wall);
+    let qos = match live {
+        true => Qos {
+            durability: offered.durability,
+            ..Qos::best_effort(offered.depth.max(LIVE_DEPTH))
+        },
+        false => offered,
+    };
+    TopicToRecord { offered: vec![offered.into()], ..TopicToRecord::new(topic, qos) }
 }
 
 /// The weakest quality of service that any publisher of the topic in the graph offers. Publishers
@@ -625,9 +641,8 @@ fn comm_qos(output: &OutputPlan) -> Qos {
 fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
     let played = plan.topics.iter().filter(|topic| topic.played);
     let topics = played.map(|topic| TopicToPlay {
-        name: topic.name.clone(),
-        qos: None,
         max_bytes: topic.max_bytes.map(|bytes| bytes as usize),
+        ..TopicToPlay::new(topic.name.as_str())
     });
     let observer = observer_options(arguments.domain_id, LAUNCHER);
     let rate = match arguments.rate {
@@ -640,13 +655,11 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
     };
     let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     PlayerOptions {
-        node: "player".to_owned(),
-        topics: PlayTopics::Only(topics.collect()),
-        rate,
         duration: arguments
             .duration
             .filter(|_| simulated)
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         clock: simulated.then_some(CLOCK_TICK),
+        ..PlayerOptions::new("player", PlayTopics::Only(topics.collect()), rate)
     }
 }

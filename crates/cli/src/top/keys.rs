@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// A wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Quit,
     /// What Ctrl-Z does.
     Suspend,
@@ -32,7 +32,7 @@ pub(super) enum Key {
 }
 
 /// Keys and signals.
-pub(super) struct Keyboard {
+pub(crate) struct Keyboard {
     /// Standard input where that is a terminal, else the terminal that is written to.
     keys: Option<OwnedFd>,
     /// Bytes of keys that were read and not heard yet: an arrow that is held down comes several
@@ -44,7 +44,7 @@ pub(super) struct Keyboard {
 
 impl Keyboard {
     /// Takes over SIGINT, SIGTERM and SIGHUP, which ask for the end.
-    pub(super) fn open() -> Result<Self> {
+    pub(crate) fn open() -> Result<Self> {
         let pipe = |wanted: &[i32]| -> Result<UnixStream> {
             let (signals, sender) = UnixStream::pair()?;
             signals.set_nonblocking(true)?;
@@ -63,7 +63,7 @@ impl Keyboard {
     }
 
     /// The next wish, `None` when there is none until `deadline`.
-    pub(super) fn wait(&mut self, deadline: Instant) -> Result<Option<Key>> {
+    pub(crate) fn wait(&mut self, deadline: Instant) -> Result<Option<Key>> {
         if let Some(key) = next_key(&mut self.unheard) {
             return Ok(Some(key));
         }
@@ -118,7 +118,7 @@ impl Keyboard {
     }
 
     /// Stops the process until it is told to go on.
-    pub(super) fn suspend(&self) -> Result<()> {
+    pub(crate) fn suspend(&self) -> Result<()> {
         Ok(kill_process(getpid(), Signal::TSTP)?)
     }
 }

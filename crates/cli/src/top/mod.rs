@@ -3,7 +3,7 @@
 //! On a terminal it takes the whole screen and listens to keys; elsewhere it prints text or JSON.
 //! It must not know where figures come from (`sight`).
 
-mod keys;
+pub(crate) mod keys;
 mod screen;
 mod view;
 

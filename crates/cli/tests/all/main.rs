@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program: one is built and linked faster than many.
 #![allow(missing_docs)]
 
+mod bag;
 mod hostile;
 mod interfaces;
 mod packages;

@@ -160,7 +160,7 @@ fn read_topics(
 struct Growing {
     first: usize,
     bytes: u64,
-    start_ns: Option<u64>,
+    span_ns: Option<(u64, u64)>,
 }
 
 impl RowIndex {
@@ -175,7 +175,7 @@ impl RowIndex {
         // Payloads do not share pages in a sound file: what claims more than there is, is damaged.
         let mut bytes_left = pages.total_bytes();
         let mut damages = Vec::new();
-        let mut growing = Growing { first: 0, bytes: 0, start_ns: None };
+        let mut growing = Growing { first: 0, bytes: 0, span_ns: None };
         let (columns, mut scratch) = (self.columns, (Vec::new(), Vec::new()));
         let visit = |number: u32, page: &[u8]| {
             let (count, bytes) = (index.message_count, growing.bytes);
@@ -196,8 +196,8 @@ impl RowIndex {
                     Ok((row, bytes)) => {
                         index.count(self.channels.get(&row.topic).copied(), row.log_ns);
                         growing.bytes += bytes;
-                        let first = growing.start_ns.unwrap_or(u64::MAX);
-                        growing.start_ns = Some(first.min(row.log_ns));
+                        let span = growing.span_ns.get_or_insert((row.log_ns, row.log_ns));
+                        *span = (span.0.min(row.log_ns), span.1.max(row.log_ns));
                     }
                     Err(kind) => error = error.take().or(Some(kind)),
                 }
@@ -280,8 +280,8 @@ impl Growing {
     fn close(&mut self, end: usize, bytes: &mut BTreeMap<u64, u64>) -> Option<Segment> {
         let first = std::mem::replace(&mut self.first, end);
         bytes.insert(first as u64, std::mem::take(&mut self.bytes));
-        let start_ns = self.start_ns.take()?;
-        let kind = SegmentKind::Rows;
-        Some(Segment { kind, offset: first as u64, end: end as u64, start_ns })
+        let (start_ns, end_ns) = self.span_ns.take()?;
+        let (kind, offset, end) = (SegmentKind::Rows, first as u64, end as u64);
+        Some(Segment { kind, offset, end, start_ns, end_ns })
     }
 }

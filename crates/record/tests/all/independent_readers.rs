@@ -76,6 +76,36 @@ fn independent_readers_decode_what_is_written() {
 }
 
 #[test]
+fn independent_readers_see_split_bags_and_long_messages_that_were_not_copied() {
+    let Some(python) = python() else { return };
+    let scratch = Scratch::new("independent-split");
+    let path = scratch.path("bag");
+    let options = WriterOptions { split_bytes: Some(500_000), ..options(Compression::None, 5000) };
+    let mut writer = BagWriter::create(&path, options).unwrap();
+    let topic = writer.add_topic(common::string_topic("/a")).unwrap();
+    let text = |number: u64| "y".repeat(if number % 3 == 0 { 100_000 } else { 10 });
+    let count = 40;
+    for number in 0..count {
+        let cdr = string_cdr(&text(number));
+        // In pieces, as a recorder writes them.
+        let (head, tail) = cdr.split_at(8);
+        let slices = [IoSlice::new(head), IoSlice::new(tail)];
+        let copies = writer.write(topic, number, number, &slices).unwrap();
+        assert_eq!(copies, u64::from(number % 3 != 0));
+    }
+    writer.finish().unwrap();
+    assert!(path.join("bag_2.mcap").exists());
+    let lines = read(&python, &path);
+    let found: Vec<_> = lines.iter().filter(|line| line[0] == "rosbags").collect();
+    assert_eq!(found.len() as u64, count);
+    for (number, line) in (0..).zip(found) {
+        assert_eq!((&line[3], &line[5]), (&number.to_string(), &text(number)));
+    }
+    // The first file by itself.
+    assert!(lines.iter().filter(|line| line[0] == "mcap").count() > 5);
+}
+
+#[test]
 fn independent_readers_see_copies_of_real_recordings_unchanged() {
     let (Some(data), Some(python)) = (crossdock_test_support::data(), python()) else { return };
     let scratch = Scratch::new("copies");

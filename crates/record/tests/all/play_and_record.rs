@@ -14,16 +14,16 @@ use std::io::IoSlice;
 use std::path::Path;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const RELIABLE: Qos = Qos::reliable(10, PATIENCE);
 
 /// A domain of its own for one test.
-struct Domain {
-    scratch: Scratch,
+pub(crate) struct Domain {
+    pub(crate) scratch: Scratch,
 }
 
 impl Domain {
-    fn new(test: &str) -> Self {
+    pub(crate) fn new(test: &str) -> Self {
         Self { scratch: Scratch::new(test) }
     }
 
@@ -41,7 +41,7 @@ impl Domain {
         Rate::Max { observer: self.observer(), drain_timeout }
     }
 
-    fn participant(&self, name: &str) -> Participant {
+    pub(crate) fn participant(&self, name: &str) -> Participant {
         Participant::open(ParticipantOptions {
             rendezvous: Rendezvous::Folder(self.scratch.path("meet")),
             ..ParticipantOptions::new(0, name)
@@ -51,7 +51,7 @@ impl Domain {
 }
 
 fn player_options(topics: PlayTopics, rate: Rate) -> PlayerOptions {
-    PlayerOptions { node: "player".to_owned(), topics, rate, duration: None, clock: None }
+    PlayerOptions::new("player", topics, rate)
 }
 
 fn record(
@@ -61,20 +61,20 @@ fn record(
     log_time: LogTime,
 ) -> Result<Recorder, StartRecorderError> {
     let writer = BagWriter::create(path, WriterOptions::new(Compression::Lz4)).unwrap();
-    let topic = |name: &&str| TopicToRecord { name: (*name).to_owned(), qos: RELIABLE };
+    let topic = |name: &&str| TopicToRecord::new(*name, RELIABLE);
     let topics = topics.iter().map(topic).collect();
     let node = "recorder".to_owned();
     Recorder::start(participant, writer, RecorderOptions { node, topics, log_time })
 }
 
 /// Blocks until each topic is published to `participant`.
-fn wait_connected(participant: &Participant, topics: &[&str]) {
+pub(crate) fn wait_connected(participant: &Participant, topics: &[&str]) {
     let connected = |topic: &&str| participant.topic_connections(topic).incoming > 0;
     assert!(participant.wait_until(PATIENCE, || topics.iter().all(connected)));
 }
 
 /// Plays `bag` into a recorder in another participant; gives both reports.
-fn play_into(
+pub(crate) fn play_into(
     domain: &Domain,
     bag: &Path,
     out: &Path,
@@ -226,7 +226,7 @@ fn what_cannot_be_played_is_refused_with_what_there_is() {
         let reader = BagReader::open(&bag).unwrap();
         Player::start(&participant, reader, player_options(topics, rate)).unwrap_err()
     };
-    let wanted = |name: &str| TopicToPlay { name: name.to_owned(), qos: None, max_bytes: None };
+    let wanted = |name: &str| TopicToPlay::new(name);
     let unknown = start(PlayTopics::Only(vec![wanted("/none")]), Rate::Factor(1.0));
     assert!(matches!(unknown, StartPlayerError::UnknownTopic { .. }));
     assert!(unknown.to_string().contains("/a, /b"), "{unknown}");
@@ -280,7 +280,7 @@ fn a_recorder_that_cannot_start_leaves_no_bag_behind() {
 fn record_lossy(participant: &Participant, path: &Path) -> Recorder {
     let writer = BagWriter::create(path, WriterOptions::new(Compression::None)).unwrap();
     let qos = Qos::best_effort(1);
-    let topics = ["/a", "/b"].map(|name| TopicToRecord { name: name.to_owned(), qos }).to_vec();
+    let topics = ["/a", "/b"].map(|name| TopicToRecord::new(name, qos)).to_vec();
     let node = "lossy".to_owned();
     let options = RecorderOptions { node, topics, log_time: LogTime::Wall };
     Recorder::start(participant, writer, options).unwrap()
@@ -294,9 +294,9 @@ fn at_maximum_rate_nothing_is_lost_even_with_best_effort_and_depth_one() {
     write_strings(&bag, options(Compression::Lz4, 4000), count);
     let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
     let lossy = |name: &str| TopicToPlay {
-        name: name.to_owned(),
         qos: Some(Qos::best_effort(1)),
         max_bytes: Some(4096),
+        ..TopicToPlay::new(name)
     };
     let topics = PlayTopics::Only(vec![lossy("/a"), lossy("/b")]);
     let mut options = player_options(topics, domain.max(PATIENCE));

@@ -53,11 +53,8 @@ fn record_again(scratch: &Scratch, bag: &Path, name: &str, rate: Rate) -> PathBu
     };
     let (playing, recording) = (participant("playing").unwrap(), participant("recording").unwrap());
     let options = PlayerOptions {
-        node: "player".to_owned(),
-        topics: PlayTopics::All,
-        rate,
-        duration: None,
         clock: Some(Duration::from_micros(100)),
+        ..PlayerOptions::new("player", PlayTopics::All, rate)
     };
     let reader = BagReader::open(bag).unwrap();
     let log_time = LogTime::Simulated { start_ns: reader.start_ns() };
@@ -65,7 +62,7 @@ fn record_again(scratch: &Scratch, bag: &Path, name: &str, rate: Rate) -> PathBu
     let out = scratch.path(name);
     let writer = BagWriter::create(&out, WriterOptions::new(Compression::Zstd)).unwrap();
     let qos = Qos::reliable(10, PATIENCE);
-    let topic = |name: &str| TopicToRecord { name: name.to_owned(), qos };
+    let topic = |name: &str| TopicToRecord::new(name, qos);
     let topics = vec![topic("/a"), topic("/b")];
     let options = RecorderOptions { node: "recorder".to_owned(), topics, log_time };
     let recorder = Recorder::start(&recording, writer, options).unwrap();

@@ -6,7 +6,7 @@ use common::{
     write_strings,
 };
 use crossdock_record::{
-    BagReader, BagWriter, Compression, CreateBagError, Durability, History, OfferedQos,
+    BagReader, BagWriter, Compression, CreateBagError, Durability, History, OfferedQos, QosLimits,
     Reliability, TopicDescription, WriterOptions,
 };
 use std::fs;
@@ -87,6 +87,7 @@ fn qos_and_strange_names_survive_in_channels_and_metadata() {
         depth: 0,
         reliability: Reliability::BestEffort,
         durability: Durability::TransientLocal,
+        limits: QosLimits::NONE,
     };
     let mut writer = BagWriter::create(&path, WriterOptions::new(Compression::None)).unwrap();
     let names = ["/odd \"name\": - #\u{e9}", "/none"];
@@ -175,7 +176,9 @@ const CHILD: &str = "CROSSDOCK_RECORD_TEST_CHILD";
 fn a_writer_that_is_going_to_be_killed() {
     let Some(path) = std::env::var_os(CHILD) else { return };
     let compression = COMPRESSIONS[path.len() % 3];
-    let mut writer = BagWriter::create(Path::new(&path), options(compression, 20_000)).unwrap();
+    // A folder has several files.
+    let options = WriterOptions { split_bytes: Some(300_000), ..options(compression, 20_000) };
+    let mut writer = BagWriter::create(Path::new(&path), options).unwrap();
     let topics = ["/a", "/b"].map(|name| writer.add_topic(string_topic(name)).unwrap());
     let mut reported = 0;
     let mut out = std::io::stderr();

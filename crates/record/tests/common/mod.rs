@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
 
 use crossdock_record::{
-    BagReader, BagWriter, Compression, Durability, History, OfferedQos, ReadError, Reliability,
-    TopicDescription, WriterOptions,
+    BagReader, BagWriter, Compression, Durability, History, OfferedQos, QosLimits, ReadError,
+    Reliability, TopicDescription, WriterOptions,
 };
 use std::fs;
 use std::io::IoSlice;
@@ -55,6 +55,7 @@ pub(crate) const RELIABLE: OfferedQos = OfferedQos {
     depth: 4,
     reliability: Reliability::Reliable,
     durability: Durability::Volatile,
+    limits: QosLimits::NONE,
 };
 
 pub(crate) const STRING_HASH: &str =

@@ -261,7 +261,7 @@ fn replay(
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
     // As deep as the inputs in steps are, so that publishers wait for it.
     let qos = Qos::reliable(512, PATIENCE);
-    let recording = recorded.map(|topic| TopicToRecord { name: topic.name.clone(), qos });
+    let recording = recorded.map(|topic| TopicToRecord::new(topic.name.as_str(), qos));
     let options = RecorderOptions {
         node: "recorder".to_owned(),
         topics: recording.collect(),
@@ -285,17 +285,10 @@ fn replay(
         recorders: 1,
     }));
     let played = plan.topics.iter().filter(|topic| topic.played);
-    let topics = played.map(|topic| crossdock_record::TopicToPlay {
-        name: topic.name.clone(),
-        qos: None,
-        max_bytes: None,
-    });
+    let topics = played.map(|topic| crossdock_record::TopicToPlay::new(topic.name.as_str()));
     let options = PlayerOptions {
-        node: "player".to_owned(),
-        topics: PlayTopics::Only(topics.collect()),
-        rate,
-        duration: None,
         clock: Some(Duration::from_millis(10)),
+        ..PlayerOptions::new("player", PlayTopics::Only(topics.collect()), rate)
     };
     let reader = BagReader::open(bag).expect("the bag");
     let player = Player::start(&launcher, reader, options).expect("a player");

@@ -1,0 +1,308 @@
+//! What `crossdock bag` takes, in the words and flags of `ros2 bag`.
+//! It must not know what the commands do.
+
+use crate::arguments::{Rate, domain_id, positive, seconds, topic_name};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BagCommand {
+    /// Show what a bag holds
+    Info(InfoArguments),
+    /// Publish the messages of a bag
+    Play(PlayArguments),
+    /// Record topics until Ctrl-C
+    Record(RecordArguments),
+    /// Write bags into a new one: of any storage into MCAP, several into one, or a choice of topics
+    Convert(ConvertArguments),
+    /// Write a part of a bag in time into a new one
+    Cut(CutArguments),
+    /// Read everything in a bag, and say what of it cannot be read or understood
+    Check(CheckArguments),
+    /// Write metadata.yaml into a folder with the files of a bag
+    Reindex(ReindexArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InfoArguments {
+    /// Bag: an .mcap or .db3 file, or a rosbag2 folder
+    #[arg(value_name = "BAG")]
+    pub(crate) bag: PathBuf,
+    /// Print only the names of the topics
+    #[arg(short = 't', long)]
+    pub(crate) topic_name: bool,
+    /// Also print quality of service, definitions and hashes
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "topic_name")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// Bag: an .mcap or .db3 file, or a rosbag2 folder
+    #[arg(value_name = "BAG")]
+    pub(crate) bag: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReindexArguments {
+    /// Folder with the files
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// Storage of the files, as in `ros2 bag reindex`; they say it themselves
+    #[arg(value_name = "STORAGE", hide = true)]
+    pub(crate) storage: Option<String>,
+}
+
+/// Which topics.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TopicFilter {
+    /// Only these topics; separated by spaces or commas
+    #[arg(long, value_name = "TOPIC", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name)]
+    pub(crate) topics: Vec<String>,
+    /// Not these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name)]
+    pub(crate) exclude_topics: Vec<String>,
+    /// Only topics whose name has a part that fits, beside those of --topics
+    #[arg(short = 'e', long, value_name = "REGEX", value_parser = pattern)]
+    pub(crate) regex: Option<regex_lite::Regex>,
+    /// Not topics whose name has a part that fits
+    #[arg(short = 'x', long, value_name = "REGEX", value_parser = pattern)]
+    pub(crate) exclude_regex: Option<regex_lite::Regex>,
+}
+
+fn pattern(text: &str) -> Result<regex_lite::Regex, String> {
+    regex_lite::Regex::new(text).map_err(|error| error.to_string())
+}
+
+impl TopicFilter {
+    /// Whether a topic is chosen by name or pattern, and not excluded.
+    pub(crate) fn chooses(&self, topic: &str) -> bool {
+        let all = self.topics.is_empty() && self.regex.is_none();
+        let chosen = all
+            || self.topics.iter().any(|it| it == topic)
+            || self.regex.as_ref().is_some_and(|regex| regex.is_match(topic));
+        let excluded = self.exclude_topics.iter().any(|it| it == topic)
+            || self.exclude_regex.as_ref().is_some_and(|regex| regex.is_match(topic));
+        chosen && !excluded
+    }
+}
+
+/// How chunks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChunkCompression {
+    None,
+    Lz4,
+    Zstd,
+}
+
+/// What is written.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArguments {
+    /// New bag: a name ending in .mcap gives one file, any other a rosbag2 folder
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) form: FormArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FormArguments {
+    /// Compression of the chunks of the bag
+    #[arg(long, value_enum, default_value_t = ChunkCompression::Zstd)]
+    pub(crate) compression: ChunkCompression,
+    /// Bytes after which a folder gets its next file; default: never
+    #[arg(short = 'b', long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_bag_size: Option<u64>,
+    /// Seconds of recorded time after which a folder gets its next file; default: never
+    #[arg(short = 'd', long, value_name = "SECONDS", value_parser = seconds,
+          allow_negative_numbers = true)]
+    pub(crate) max_bag_duration: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArguments {
+    /// Bags to read; several become one, in the order of their times
+    #[arg(value_name = "BAG", required_unless_present = "input")]
+    pub(crate) bags: Vec<PathBuf>,
+    /// Bag to read, as in `ros2 bag convert`; may be repeated
+    #[arg(short, long, value_name = "BAG")]
+    pub(crate) input: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) filter: TopicFilter,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CutArguments {
+    /// Bag to read
+    #[arg(value_name = "BAG")]
+    pub(crate) bag: PathBuf,
+    /// Seconds from the start of the bag to the first message that is kept
+    #[arg(long, value_name = "SECONDS", value_parser = offset, default_value_t = 0.0,
+          visible_alias = "start-offset", allow_negative_numbers = true)]
+    pub(crate) start: f64,
+    /// Seconds from the start of the bag to the last message that is kept; default: the end
+    #[arg(long, value_name = "SECONDS", value_parser = offset, allow_negative_numbers = true)]
+    pub(crate) end: Option<f64>,
+    /// Seconds to keep, instead of --end
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "end",
+          allow_negative_numbers = true)]
+    pub(crate) duration: Option<f64>,
+    #[command(flatten)]
+    pub(crate) filter: TopicFilter,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// A time that may be 0.
+fn offset(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(0.0) => Ok(0.0),
+        _ => seconds(text).map_err(|error| error.replace("above 0", "of 0 or more")),
+    }
+}
+
+/// A new name of a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remap {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+fn remap(text: &str) -> Result<Remap, String> {
+    let topic = |text: &str| match topic_name(text) {
+        Ok(name) => name,
+        Err(never) => match never {},
+    };
+    match text.split_once(":=") {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+            Ok(Remap { from: topic(from), to: topic(to) })
+        }
+        _ => Err("it must be two topics, like `/old:=/new`".to_owned()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlayArguments {
+    /// Bag to play
+    #[arg(value_name = "BAG")]
+    pub(crate) bag: PathBuf,
+    /// Recorded seconds per second, or `max`: the next message when all subscribers are done with
+    /// the last
+    #[arg(short, long, value_name = "R|max", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) rate: Rate,
+    #[command(flatten)]
+    pub(crate) filter: TopicFilter,
+    /// New names of topics, as `/old:=/new`
+    #[arg(short = 'm', long, value_name = "OLD:=NEW", num_args = 1.., value_parser = remap)]
+    pub(crate) remap: Vec<Remap>,
+    /// Publish /clock, this many times in a second of recorded time and at each message
+    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "40",
+          value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) clock: Option<f64>,
+    /// Start again when the end is reached, until Ctrl-C
+    #[arg(short = 'l', long = "loop")]
+    pub(crate) repeat: bool,
+    /// Seconds to wait before the first message
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 0.0, value_parser = offset,
+          allow_negative_numbers = true)]
+    pub(crate) delay: f64,
+    /// Seconds of recorded time to leave out at the start
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = offset,
+          allow_negative_numbers = true)]
+    pub(crate) start_offset: f64,
+    /// Seconds of recorded time to play
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, visible_alias = "duration",
+          allow_negative_numbers = true)]
+    pub(crate) playback_duration: Option<f64>,
+    /// Start in a pause; the space bar ends it
+    #[arg(short = 'p', long)]
+    pub(crate) start_paused: bool,
+    /// Do not listen to keys (space: pause, right: next message, up and down: rate, q: end)
+    #[arg(long)]
+    pub(crate) disable_keyboard_controls: bool,
+    /// File (YAML) with the quality of service of topics, instead of the recorded one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qos_profile_overrides_path: Option<PathBuf>,
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
+    pub(crate) domain_id: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArguments {
+    /// Topics to record
+    #[arg(value_name = "TOPIC", value_parser = topic_name)]
+    pub(crate) names: Vec<String>,
+    /// Record all topics
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Also record hidden topics: with a part of the name that starts with `_`
+    #[arg(long)]
+    pub(crate) include_hidden_topics: bool,
+    #[command(flatten)]
+    pub(crate) filter: TopicFilter,
+    /// New bag: a name ending in .mcap gives one file, any other a rosbag2 folder; default: a folder
+    /// named by the time
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) form: FormArguments,
+    /// File (YAML) with the quality of service of topics to request, instead of best effort. With
+    /// `reliability: reliable`, publishers wait for the recorder, and no message is lost
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qos_profile_overrides_path: Option<PathBuf>,
+    /// Record the time of /clock as the time of messages
+    #[arg(long)]
+    pub(crate) use_sim_time: bool,
+    /// Record only topics that are there at the start
+    #[arg(long)]
+    pub(crate) no_discovery: bool,
+    /// Milliseconds between two looks for new topics
+    #[arg(short = 'p', long, value_name = "MS", default_value_t = 100,
+          value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub(crate) polling_interval: u64,
+    /// End after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) duration: Option<f64>,
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
+    pub(crate) domain_id: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_chooses_by_name_and_pattern_and_excludes_the_same_way() {
+        let mut filter = TopicFilter::default();
+        assert!(filter.chooses("/a"));
+        filter.topics = vec!["/a".to_owned()];
+        filter.regex = Some(pattern("^/cam/").unwrap());
+        assert!(filter.chooses("/a") && filter.chooses("/cam/left") && !filter.chooses("/b"));
+        filter.exclude_regex = Some(pattern("left$").unwrap());
+        filter.exclude_topics = vec!["/a".to_owned()];
+        assert!(!filter.chooses("/a") && !filter.chooses("/cam/left"));
+        assert!(filter.chooses("/cam/right"));
+        assert!(pattern("(").is_err());
+    }
+
+    #[test]
+    fn remaps_name_two_topics() {
+        let expected = Remap { from: "/a".to_owned(), to: "/b".to_owned() };
+        assert_eq!(remap("a:=/b"), Ok(expected));
+        assert!(remap("a").is_err() && remap(":=b").is_err());
+    }
+}

@@ -1,0 +1,166 @@
+//! `crossdock bag convert` and `cut`: messages of bags into a new bag, bit by bit as they are.
+
+use super::arguments::{
+    ChunkCompression, ConvertArguments, CutArguments, FormArguments, OutputArguments, TopicFilter,
+};
+use super::bar::Bar;
+use super::open;
+use crate::output::{self, clean, say};
+use anyhow::{Context, Result, bail};
+use crossdock_record::{
+    BagReader, BagTopic, BagWriter, Compression, Messages, TopicDescription, WriterOptions,
+    WrittenTopic,
+};
+use std::io::IoSlice;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitCode> {
+    let paths = arguments.bags.iter().chain(&arguments.input);
+    let readers = paths.map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    copy(&readers, &arguments.filter, (0, u64::MAX), &arguments.output)
+}
+
+pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
+    let reader = open(&arguments.bag)?;
+    let start_ns = reader.start_ns().saturating_add(ns(arguments.start));
+    let end = arguments.end.or(arguments.duration.map(|duration| arguments.start + duration));
+    let end_ns = end.map_or(u64::MAX, |end| reader.start_ns().saturating_add(ns(end)));
+    if end_ns < start_ns {
+        bail!("--end lies before --start: nothing would be left");
+    }
+    copy(&[reader], &arguments.filter, (start_ns, end_ns), &arguments.output)
+}
+
+fn ns(seconds: f64) -> u64 {
+    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How the new bag is written.
+pub(super) fn writer_options(form: &FormArguments, output: &Path) -> Result<WriterOptions> {
+    let splits = form.max_bag_size.is_some() || form.max_bag_duration.is_some();
+    if splits && output.extension().is_some_and(|ending| ending == "mcap") {
+        bail!(
+            "{} is one file, which --max-bag-size and --max-bag-duration cannot split; give a name \
+             without .mcap for a folder",
+            clean(&output.display().to_string())
+        );
+    }
+    let compression = match form.compression {
+        ChunkCompression::None => Compression::None,
+        ChunkCompression::Lz4 => Compression::Lz4,
+        ChunkCompression::Zstd => Compression::Zstd,
+    };
+    Ok(WriterOptions {
+        split_bytes: form.max_bag_size,
+        split_duration: form.max_bag_duration.map(|seconds| Duration::from_nanos(ns(seconds))),
+        ..WriterOptions::new(compression)
+    })
+}
+
+/// A bag that is read, and where its topics go.
+struct Source {
+    messages: Messages,
+    /// `None`: not wanted, or not delivered.
+    topics: Vec<Option<WrittenTopic>>,
+}
+
+/// Copies the chosen messages of these times.
+fn copy(
+    readers: &[BagReader],
+    filter: &TopicFilter,
+    (start_ns, end_ns): (u64, u64),
+    output: &OutputArguments,
+) -> Result<ExitCode> {
+    must_have(readers, filter)?;
+    let path = &output.output;
+    let mut writer = BagWriter::create(path, writer_options(&output.form, path)?)?;
+    let mut sources = Vec::new();
+    for reader in readers {
+        let topics = reader.topics().iter().map(|topic| add(&mut writer, topic, filter));
+        let topics = topics.collect::<Result<Vec<_>>>()?;
+        sources.push(Source { messages: reader.messages_from(start_ns), topics });
+    }
+    let total = readers.iter().map(BagReader::message_count).sum();
+    let (mut bar, mut damaged) = (Bar::begin(), false);
+    loop {
+        // Bags are few: the next message is looked for among all of them.
+        let times = sources
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(place, source)| Some((source.messages.next_time_ns()?, place)));
+        let Some((time_ns, place)) = times.min() else { break };
+        if time_ns > end_ns {
+            break;
+        }
+        let source = &mut sources[place];
+        let Some(Ok(message)) = source.messages.next_message() else { continue };
+        bar.step(total);
+        if let Some(topic) = source.topics[message.topic].filter(|_| message.log_time_ns <= end_ns)
+        {
+            let slices = [IoSlice::new(message.data)];
+            writer.write(topic, message.log_time_ns, message.publish_time_ns, &slices)?;
+        }
+    }
+    bar.end();
+    for source in &mut sources {
+        // Only the final error is left where all was read.
+        if source.messages.next_time_ns().is_none()
+            && let Some(Err(error)) = source.messages.next_message()
+        {
+            damaged = true;
+            say!("warning: {}", clean(&error.to_string()));
+        }
+    }
+    let saved = writer.finish()?;
+    let line = format!("{}: {} messages\n", path.display(), saved.messages);
+    output::print(&clean_line(&line))?;
+    Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn clean_line(line: &str) -> String {
+    clean(line.trim_end()) + "\n"
+}
+
+/// Fails when a topic that is named is in none of the bags.
+pub(super) fn must_have(readers: &[BagReader], filter: &TopicFilter) -> Result<()> {
+    let topics = || readers.iter().flat_map(BagReader::topics);
+    for named in &filter.topics {
+        if !topics().any(|topic| topic.name == *named) {
+            let known: Vec<&str> = topics().map(|topic| topic.name.as_str()).collect();
+            bail!("the bag has no topic {}; it has: {}", clean(named), clean(&known.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// Adds a topic to the new bag, if it is chosen and its messages are delivered.
+fn add(
+    writer: &mut BagWriter,
+    topic: &BagTopic,
+    filter: &TopicFilter,
+) -> Result<Option<WrittenTopic>> {
+    if !filter.chooses(&topic.name) {
+        return Ok(None);
+    }
+    if !topic.is_delivered() {
+        let problem = topic.problems.first().map(ToString::to_string).unwrap_or_default();
+        output::warn(&[format!("topic {} is left out: {problem}", topic.name)]);
+        return Ok(None);
+    }
+    // The definition of a type that is shipped stands in for one that was not recorded.
+    let schema = topic.schema().ok();
+    let definition =
+        topic.definition.clone().or_else(|| Some(schema.as_ref()?.definition().to_owned()));
+    let hash = topic.type_hash.clone().or_else(|| Some(schema.as_ref()?.type_hash().to_string()));
+    let description = TopicDescription {
+        name: topic.name.clone(),
+        type_name: topic.type_name.clone(),
+        definition: definition.unwrap_or_default(),
+        type_hash: hash.unwrap_or_default(),
+        qos: topic.qos.clone(),
+    };
+    writer.add_topic(description).map(Some).with_context(|| format!("topic {}", clean(&topic.name)))
+}

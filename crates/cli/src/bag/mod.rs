@@ -1,0 +1,56 @@
+//! `crossdock bag`: looks at bags, plays, records, converts, cuts, checks and mends them.
+
+pub(crate) mod arguments;
+mod bar;
+mod check;
+mod copy;
+mod date;
+mod info;
+mod play;
+mod record;
+
+use crate::output;
+use crate::output::clean;
+use anyhow::{Context, Result};
+use arguments::{BagCommand, ReindexArguments};
+use crossdock_record::{BagReader, OfferedQos, qos_overrides};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs one of the bag commands.
+pub(crate) fn bag(command: &BagCommand) -> Result<ExitCode> {
+    match command {
+        BagCommand::Info(arguments) => info::info(arguments),
+        BagCommand::Play(arguments) => play::play(arguments),
+        BagCommand::Record(arguments) => record::record(arguments),
+        BagCommand::Convert(arguments) => copy::convert(arguments),
+        BagCommand::Cut(arguments) => copy::cut(arguments),
+        BagCommand::Check(arguments) => check::check(arguments),
+        BagCommand::Reindex(arguments) => reindex(arguments),
+    }
+}
+
+fn reindex(arguments: &ReindexArguments) -> Result<ExitCode> {
+    let done = crossdock_record::reindex(&arguments.folder)?;
+    output::warn(&done.damage);
+    let (path, files) = (done.metadata.display(), done.files);
+    let plural = if files == 1 { "" } else { "s" };
+    output::print(&format!("{path}: {files} file{plural}, {} messages\n", done.messages))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Opens a bag, with a warning for what is odd about it.
+fn open(path: &Path) -> Result<BagReader> {
+    let reader = BagReader::open(path)?;
+    output::warn(reader.remarks());
+    Ok(reader)
+}
+
+/// Reads a file with the quality of service of topics.
+fn overrides(path: Option<&Path>) -> Result<BTreeMap<String, OfferedQos>> {
+    let Some(path) = path else { return Ok(BTreeMap::new()) };
+    let bytes = crate::files::read_bounded(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    qos_overrides(&text).with_context(|| clean(&path.display().to_string()))
+}

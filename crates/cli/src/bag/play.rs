@@ -1,0 +1,238 @@
+//! `crossdock bag play`: publishes the messages of a bag in the domain.
+
+use super::arguments::PlayArguments;
+use super::bar::Bar;
+use super::copy::must_have;
+use super::{open, overrides};
+use crate::arguments::Rate;
+use crate::output::{self, clean, say};
+use crate::run::{Suspension, Wake, Woken, observer_options};
+use crate::top::keys::{Key, Keyboard};
+use anyhow::{Context, Result, bail};
+use crossdock_comm::{Observer, Participant, ParticipantOptions};
+use crossdock_record::{
+    BagReader, PlayReport, PlayTopics, Player, PlayerOptions, Rate as PlayRate, TopicToPlay,
+    port_qos,
+};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Name of the process in the domain.
+const NAME: &str = "crossdock_bag_play";
+/// How long is waited for subscribers that are there already.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the subscribers may take for one message at maximum rate.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time between two looks at player and terminal.
+const TICK: Duration = Duration::from_millis(100);
+/// By how much a key changes the rate.
+const RATE_STEP: f64 = 1.1;
+
+pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
+    let reader = open(&arguments.bag)?;
+    let topics = topics(&reader, arguments)?;
+    let participant = Participant::open(ParticipantOptions::new(arguments.domain_id, NAME))?;
+    let observer = observer_options(arguments.domain_id, NAME);
+    let rate = match arguments.rate {
+        Rate::Factor(factor) => PlayRate::Factor(factor),
+        Rate::Max => PlayRate::Max { observer, drain_timeout: DRAIN_TIMEOUT },
+    };
+    let names: Vec<String> =
+        topics.iter().map(|it| it.renamed.clone().unwrap_or_else(|| it.name.clone())).collect();
+    let options = PlayerOptions {
+        start_offset: Duration::try_from_secs_f64(arguments.start_offset)?,
+        duration: arguments.playback_duration.map(Duration::try_from_secs_f64).transpose()?,
+        repeat: arguments.repeat,
+        paused: arguments.start_paused,
+        clock: arguments.clock.map(|hz| Duration::try_from_secs_f64(1.0 / hz)).transpose()?,
+        ..PlayerOptions::new("player", PlayTopics::Only(topics), rate)
+    };
+    let player = Player::start(&participant, reader, options)?;
+    wait_connected(&participant, &names)?;
+    std::thread::sleep(Duration::try_from_secs_f64(arguments.delay)?);
+    player.play();
+    let keys = std::io::stdin().is_terminal() && !arguments.disable_keyboard_controls;
+    match keys {
+        true => with_keys(&player, arguments)?,
+        false => until_end(&player)?,
+    }
+    player.stop();
+    report(&player.wait()?)
+}
+
+/// The topics that are chosen and can be played, with their new names and quality of service.
+fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPlay>> {
+    let filter = &arguments.filter;
+    must_have(std::slice::from_ref(reader), filter)?;
+    let overrides = overrides(arguments.qos_profile_overrides_path.as_deref())?;
+    let mut topics = Vec::new();
+    for topic in reader.topics().iter().filter(|topic| filter.chooses(&topic.name)) {
+        let own_clock = arguments.clock.is_some() && topic.name == "/clock";
+        let problem = match topic.schema() {
+            Err(error) => Some(error.to_string()),
+            Ok(_) if own_clock => Some("topic /clock gives way to --clock".to_owned()),
+            Ok(_) => None,
+        };
+        // Another entry of the same name may be usable.
+        let is_named = filter.topics.contains(&topic.name) && topic.is_delivered();
+        match problem {
+            Some(problem) if is_named => bail!("{}", clean(&problem)),
+            Some(problem) => output::warn(&[format!("{problem}; it is not played")]),
+            None => topics.push(TopicToPlay {
+                renamed: renamed(&topic.name, arguments),
+                qos: overrides.get(&topic.name).map(|qos| port_qos(&[*qos])),
+                ..TopicToPlay::new(topic.name.as_str())
+            }),
+        }
+    }
+    if topics.is_empty() {
+        bail!("no topic of the bag is played; `crossdock bag info` shows which it has");
+    }
+    Ok(topics)
+}
+
+fn renamed(topic: &str, arguments: &PlayArguments) -> Option<String> {
+    let remap = arguments.remap.iter().find(|remap| remap.from == topic)?;
+    Some(remap.to.clone())
+}
+
+/// Waits until the subscribers that are in the domain already are connected.
+fn wait_connected(participant: &Participant, topics: &[String]) -> Result<()> {
+    let mut observer = Observer::open(observer_options(participant.domain_id(), NAME))?;
+    let snapshot = observer.snapshot()?;
+    let ports = || snapshot.processes.iter().flat_map(|process| &process.subscribers);
+    let expected: Vec<(&String, usize)> = topics
+        .iter()
+        .map(|topic| (topic, ports().filter(|port| port.topic == *topic).count()))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    let stands = || {
+        let outgoing = |topic: &str| participant.topic_connections(topic).outgoing;
+        expected.iter().all(|(topic, count)| outgoing(topic) >= *count)
+    };
+    // Who does not fit, by type or quality of service, never comes.
+    if !participant.wait_until(CONNECT_TIMEOUT, stands) {
+        for (topic, count) in &expected {
+            let found = participant.topic_connections(topic).outgoing;
+            if found < *count {
+                say!("warning: {found} of {count} subscribers of {} are connected", clean(topic));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits for the end, or for a signal.
+fn until_end(player: &Player) -> Result<()> {
+    let wake = Wake::new(Suspension::Allowed)?;
+    player.when_finished(wake.caller());
+    let mut bar = Bar::begin();
+    while !player.is_finished() {
+        let deadline = std::io::stderr().is_terminal().then(|| Instant::now() + TICK);
+        if wake.wait(std::iter::empty(), deadline)? == Woken::Signal {
+            break;
+        }
+        show(player, &mut bar);
+    }
+    Ok(())
+}
+
+fn show(player: &Player, bar: &mut Bar) {
+    let progress = player.progress();
+    bar.at(progress.messages, progress.total, "messages");
+}
+
+/// Listens to keys until the end.
+fn with_keys(player: &Player, arguments: &PlayArguments) -> Result<()> {
+    let _settings = KeysAtOnce::set()?;
+    let mut keyboard = Keyboard::open()?;
+    let (mut bar, mut paused) = (Bar::begin(), arguments.start_paused);
+    let mut rate = match arguments.rate {
+        Rate::Factor(factor) => Some(factor),
+        Rate::Max => None,
+    };
+    say!("space: pause; right: next message; up, down: rate; q: end");
+    while !player.is_finished() {
+        let change = match keyboard.wait(Instant::now() + TICK)? {
+            Some(Key::Quit) => break,
+            Some(Key::Suspend) => {
+                keyboard.suspend()?;
+                continue;
+            }
+            Some(Key::Letter(' ')) => {
+                paused = !paused;
+                if paused {
+                    player.pause()
+                } else {
+                    player.resume()
+                }
+                bar.end();
+                say!("{}", if paused { "paused" } else { "playing" });
+                continue;
+            }
+            Some(Key::Right) => {
+                player.step();
+                continue;
+            }
+            Some(Key::Up) => RATE_STEP,
+            Some(Key::Down) => 1.0 / RATE_STEP,
+            _ => {
+                show(player, &mut bar);
+                continue;
+            }
+        };
+        if let Some(rate) = &mut rate {
+            *rate *= change;
+            player.set_rate(*rate);
+            bar.end();
+            say!("rate {rate:.2}");
+        }
+    }
+    Ok(())
+}
+
+/// The terminal of standard input hands out each key at once and does not show it. Dropping sets it
+/// back.
+struct KeysAtOnce(Termios);
+
+impl KeysAtOnce {
+    fn set() -> Result<Self> {
+        let before =
+            tcgetattr(std::io::stdin()).context("the terminal does not say how it is set")?;
+        let mut own = before.clone();
+        own.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &own)
+            .context("the terminal cannot be set")?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for KeysAtOnce {
+    fn drop(&mut self) {
+        // A terminal that has gone needs no settings.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+/// Says what was not played.
+fn report(report: &PlayReport) -> Result<ExitCode> {
+    let (mut published, mut fine) = (0, report.damage.is_none());
+    for topic in &report.topics {
+        published += topic.published;
+        if let Some(error) = &topic.first_error {
+            fine = false;
+            let missing = topic.mismatched + topic.refused;
+            output::warn(&[format!(
+                "{missing} messages of {} were not played: {error}",
+                topic.name
+            )]);
+        }
+    }
+    if let Some(damage) = &report.damage {
+        output::warn(&[damage.to_string()]);
+    }
+    output::print_result(&format!("{published} messages of {} topics\n", report.topics.len()))?;
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,290 @@
+//! `crossdock bag` as a user types it.
+
+use crossdock_record::{
+    BagReader, BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
+};
+use std::io::{IoSlice, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A folder of the test's own, in which all processes meet.
+struct Place(PathBuf);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("xd-bag-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command.env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
+        command
+    }
+
+    fn crossdock(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("crossdock starts")
+    }
+
+    /// The standard output of a command that must succeed.
+    fn said(&self, arguments: &[&str]) -> String {
+        let output = self.crossdock(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// What a command says that must fail.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.crossdock(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        let both = [output.stdout, output.stderr].concat();
+        String::from_utf8(both).expect("text")
+    }
+
+    /// A bag with `count` texts on `/a` and `/b`, turn by turn, one in 10 ms from 1 s on.
+    fn bag(&self, name: &str, count: u64) -> PathBuf {
+        let path = self.path(name);
+        let options = WriterOptions { chunk_bytes: 500, ..WriterOptions::new(Compression::Lz4) };
+        let mut writer = BagWriter::create(&path, options).expect("a bag");
+        let schema = crossdock_msg::Schema::shipped("std_msgs/msg/String").expect("shipped");
+        let topics = ["/a", "/b"].map(|name| {
+            let topic = TopicDescription {
+                name: name.to_owned(),
+                type_name: schema.type_name().to_owned(),
+                definition: schema.definition().to_owned(),
+                type_hash: schema.type_hash().to_string(),
+                qos: vec![OfferedQos { depth: 7, ..OfferedQos::DEFAULT }],
+            };
+            writer.add_topic(topic).expect("a topic")
+        });
+        for number in 0..count {
+            let text = format!("text {number:04}");
+            let length = (text.len() as u32 + 1).to_le_bytes();
+            let cdr = [&[0, 1, 0, 0], &length[..], text.as_bytes(), &[0]].concat();
+            let time_ns = 1_000_000_000 + number * 10_000_000;
+            let topic = topics[(number % 2) as usize];
+            writer.write(topic, time_ns, time_ns, &[IoSlice::new(&cdr)]).expect("room");
+        }
+        writer.finish().expect("a bag");
+        path
+    }
+}
+
+/// Topic, time and payload of each message.
+fn messages(path: &Path) -> Vec<(String, u64, Vec<u8>)> {
+    let reader = BagReader::open(path).expect("a bag");
+    let mut messages = reader.messages();
+    let mut found = Vec::new();
+    while let Some(message) = messages.next_message() {
+        let message = message.expect("sound");
+        let topic = reader.topics()[message.topic].name.clone();
+        found.push((topic, message.log_time_ns, message.data.to_vec()));
+    }
+    found
+}
+
+#[test]
+fn a_bag_is_described_checked_and_cut() {
+    let place = Place::new("look");
+    let bag = place.bag("drive", 100);
+    let info = place.said(&["bag", "info", "drive"]);
+    for part in [
+        "Files:             drive_0.mcap",
+        "Storage id:        mcap",
+        "Duration:          0.990000000s",
+        "Start:             Jan 1 1970 00:00:01.000000000 UTC (1.000000000)",
+        "Messages:          100",
+        "Topic information: Topic: /a | Type: std_msgs/msg/String | Count: 50 | Serialization Format: \
+         cdr",
+    ] {
+        assert!(info.contains(part), "{part} in {info}");
+    }
+    assert_eq!(place.said(&["bag", "info", "drive", "-t"]), "/a\n/b\n");
+    assert!(place.said(&["bag", "info", "drive", "-v"]).contains("| string data"));
+    let json: serde_json::Value =
+        serde_json::from_str(&place.said(&["bag", "info", "drive", "--json"])).expect("JSON");
+    assert_eq!((&json["messages"], &json["topics"][1]["count"]), (&100.into(), &50.into()));
+    assert!(place.said(&["bag", "check", "drive"]).contains("everything can be read"));
+
+    place.said(&["bag", "cut", "drive", "--start", "0.2", "--duration", "0.3", "-o", "part.mcap"]);
+    let whole = messages(&bag);
+    assert_eq!(messages(&place.path("part.mcap")), whole[20..=50]);
+    place.said(&["bag", "cut", "drive", "--end", "0.1", "--topics", "/b", "-o", "b.mcap"]);
+    assert_eq!(messages(&place.path("b.mcap")).len(), 5);
+    let error = place.refused(&["bag", "cut", "drive", "--topics", "/none", "-o", "c.mcap"]);
+    assert!(error.contains("no topic /none; it has: /a, /b"), "{error}");
+    assert!(!place.path("c.mcap").exists());
+
+    // A damaged bag: what is wrong is said, and the rest is read.
+    let file = bag.join("drive_0.mcap");
+    let mut bytes = std::fs::read(&file).expect("the file");
+    let place_of_chunk = bytes.len() / 4;
+    bytes[place_of_chunk..place_of_chunk + 400].fill(0xff);
+    std::fs::write(&file, bytes).expect("the file");
+    let found = place.refused(&["bag", "check", "drive"]);
+    assert!(found.contains("damaged: ") && found.contains("not everything"), "{found}");
+    let said = place.refused(&["bag", "convert", "drive", "-o", "rest"]);
+    assert!(said.contains("warning: "), "{said}");
+    assert!((50..100).contains(&messages(&place.path("rest")).len()));
+}
+
+#[test]
+fn bags_are_converted_merged_split_and_reindexed() {
+    let place = Place::new("convert");
+    let bag = place.bag("drive.mcap", 60);
+    let again = place.bag("again.mcap", 60);
+    let whole = messages(&bag);
+    place.said(&[
+        "bag",
+        "convert",
+        "drive.mcap",
+        "-o",
+        "split",
+        "--max-bag-duration",
+        "0.2",
+        "--compression",
+        "none",
+    ]);
+    assert!(place.path("split/split_2.mcap").exists());
+    assert_eq!(messages(&place.path("split")), whole);
+    let metadata = place.path("split/metadata.yaml");
+    let written = std::fs::read_to_string(&metadata).expect("metadata");
+    std::fs::remove_file(&metadata).expect("metadata");
+    assert!(place.said(&["bag", "reindex", "split"]).contains("3 files, 60 messages"));
+    assert_eq!(std::fs::read_to_string(&metadata).expect("metadata"), written);
+    place.said(&[
+        "bag",
+        "convert",
+        "-i",
+        "drive.mcap",
+        "-i",
+        "again.mcap",
+        "-o",
+        "both",
+        "-x",
+        "b$",
+    ]);
+    let both = messages(&place.path("both"));
+    assert_eq!((both.len(), both[0] == both[1]), (60, true));
+    drop(again);
+    let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "x.mcap", "-b", "1000"]);
+    assert!(error.contains("without .mcap"), "{error}");
+    let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "both"]);
+    assert!(error.contains("not overwritten"), "{error}");
+}
+
+#[test]
+fn sqlite_bags_become_mcap_bags_with_every_message_stamp_and_quality_of_service() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let place = Place::new("sqlite");
+    for name in [
+        "bags/husky_imu_odom_gps_db3",
+        "bags/ros2_native/talker_db3",
+        "bags/ros2_native/convert_a_db3",
+        "bags/ros2_native/convert_b_db3",
+        "bags/ros2_native/cdr_test_db3",
+        "bags/ros2_native/ait_images_db3",
+    ] {
+        let from = data.join(name);
+        let out = name.rsplit('/').next().expect("a name");
+        place.said(&["bag", "convert", from.to_str().expect("text"), "-o", out]);
+        let (mut before, mut after) = (messages(&from), messages(&place.path(out)));
+        // Of messages of one time, chunks keep the order in which they were written.
+        before.sort();
+        after.sort();
+        assert!(before == after, "{name}");
+        let topics = |path: &Path| {
+            let reader = BagReader::open(path).expect("a bag");
+            let topics = reader.topics().iter();
+            topics
+                .map(|it| (it.name.clone(), it.type_name.clone(), it.qos.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(topics(&from), topics(&place.path(out)), "{name}");
+    }
+}
+
+/// Waits until a program says this on standard error.
+fn wait_for(child: &mut Child, words: &str) {
+    let mut errors = child.stderr.take().expect("its errors are read");
+    let (mut text, mut byte) = (String::new(), [0]);
+    while !text.contains(words) {
+        assert_eq!(errors.read(&mut byte).expect("it runs"), 1, "it ended: {text}");
+        text.push(char::from(byte[0]));
+    }
+    child.stderr = Some(errors);
+}
+
+#[test]
+fn what_is_played_is_recorded_by_others_under_the_chosen_names() {
+    let place = Place::new("play");
+    place.bag("drive.mcap", 40);
+    let mut recorder = place
+        .command(&["bag", "record", "--all", "-o", "out", "-p", "20"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a recorder");
+    wait_for(&mut recorder, "Ctrl-C ends");
+    // The recorder finds the topics during the delay.
+    let said = place.said(&[
+        "bag",
+        "play",
+        "drive.mcap",
+        "--remap",
+        "/b:=/c",
+        "--delay",
+        "2",
+        "--start-offset",
+        "0.1",
+        "--rate",
+        "2",
+    ]);
+    assert_eq!(said, "30 messages of 2 topics\n");
+    let pid = rustix::process::Pid::from_child(&recorder);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let output = recorder.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said, "30 messages of 2 topics, 0 lost\n");
+    let found = messages(&place.path("out"));
+    assert_eq!(found.len(), 30);
+    assert!(found.iter().all(|(topic, ..)| topic == "/a" || topic == "/c"));
+    let reader = BagReader::open(place.path("out")).expect("a bag");
+    // What the player offered: what was recorded before.
+    assert_eq!(reader.topics()[0].qos[0].depth, 7);
+}
+
+#[test]
+fn commands_that_cannot_begin_say_what_to_do() {
+    let place = Place::new("refused");
+    place.bag("drive.mcap", 4);
+    let error = place.refused(&["bag", "record", "-o", "out"]);
+    assert!(error.contains("--all"), "{error}");
+    let error = place.refused(&["bag", "record", "-a", "--duration", "0.05", "-o", "out"]);
+    assert!(error.contains("nobody published"), "{error}");
+    let error = place.refused(&["bag", "play", "drive.mcap", "-x", "."]);
+    assert!(error.contains("bag info"), "{error}");
+    let error = place.refused(&["bag", "play", "drive.mcap", "--remap", "a"]);
+    assert!(error.contains("/old:=/new"), "{error}");
+    std::fs::write(place.path("qos.yaml"), "/a: {reliability: maybe}").expect("a file");
+    let error =
+        place.refused(&["bag", "play", "drive.mcap", "--qos-profile-overrides-path", "qos.yaml"]);
+    assert!(error.contains("qos.yaml") && error.contains("best_effort"), "{error}");
+    let error = place.refused(&["bag", "info", "none"]);
+    assert!(error.contains("does not exist"), "{error}");
+}

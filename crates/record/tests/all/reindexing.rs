@@ -1,0 +1,61 @@
+//! metadata.yaml is made anew from the files of a folder.
+
+use crate::common::{Scratch, contents, options, write_strings};
+use crossdock_record::{BagReader, Compression, ReindexError, WriterOptions, reindex};
+use std::fs;
+
+#[test]
+fn what_reindex_writes_is_what_the_writer_wrote() {
+    let scratch = Scratch::new("reindex");
+    let bag = scratch.path("bag");
+    let options = WriterOptions { split_bytes: Some(8000), ..options(Compression::Lz4, 1000) };
+    write_strings(&bag, options, 300);
+    let metadata = bag.join("metadata.yaml");
+    let written = fs::read_to_string(&metadata).unwrap();
+    fs::remove_file(&metadata).unwrap();
+    assert!(!BagReader::open(&bag).unwrap().remarks().is_empty());
+    let done = reindex(&bag).unwrap();
+    assert_eq!((done.messages, done.damage), (300, None));
+    assert_eq!(fs::read_to_string(&metadata).unwrap(), written);
+    assert!(BagReader::open(&bag).unwrap().remarks().is_empty());
+    // A broken one is replaced.
+    fs::write(&metadata, "{ broken").unwrap();
+    reindex(&bag).unwrap();
+    assert_eq!(fs::read_to_string(&metadata).unwrap(), written);
+}
+
+#[test]
+fn a_bag_whose_recorder_was_killed_gets_metadata_for_what_it_has() {
+    let scratch = Scratch::new("reindex-killed");
+    let bag = scratch.path("bag");
+    write_strings(&bag, options(Compression::None, 1000), 100);
+    fs::remove_file(bag.join("metadata.yaml")).unwrap();
+    let file = bag.join("bag_0.mcap");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let done = reindex(&bag).unwrap();
+    assert!(done.messages > 10 && done.messages < 90, "{}", done.messages);
+    assert!(done.damage.is_some());
+    let found = contents(&BagReader::open(&bag).unwrap());
+    assert_eq!(found.messages.len() as u64, done.messages);
+}
+
+#[test]
+fn sqlite_bags_are_reindexed_and_mixed_folders_are_not() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let scratch = Scratch::new("reindex-sqlite");
+    let bag = scratch.path("bag");
+    fs::create_dir(&bag).unwrap();
+    let native = data.join("bags/ros2_native");
+    fs::copy(native.join("cdr_test_db3/cdr_test_0.db3"), bag.join("bag_0.db3")).unwrap();
+    assert_eq!(reindex(&bag).unwrap().messages, 7);
+    let reader = BagReader::open(&bag).unwrap();
+    assert!(reader.remarks().is_empty(), "{:?}", reader.remarks());
+    assert_eq!(contents(&reader).messages.len(), 7);
+    fs::copy(native.join("cdr_test_mcap/cdr_test_0.mcap"), bag.join("bag_1.mcap")).unwrap();
+    assert!(matches!(reindex(&bag), Err(ReindexError::TwoStorages { .. })));
+    let empty = scratch.path("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(matches!(reindex(&empty), Err(ReindexError::Open(_))));
+    assert!(matches!(reindex(&empty.join("none")), Err(ReindexError::NoFolder { .. })));
+}

@@ -1,0 +1,94 @@
+//! Bags of several files, and long messages that are written from where they lie.
+
+use crate::common;
+use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};
+use crossdock_record::{BagReader, BagWriter, Compression, WriterOptions};
+use std::fs;
+use std::io::IoSlice;
+use std::path::Path;
+use std::time::Duration;
+
+/// Writes 600 strings, one per millisecond; gives the names of the files.
+fn split(path: &Path, options: WriterOptions) -> Vec<String> {
+    common::write_strings(path, options, 600);
+    let files = BagReader::open(path).unwrap();
+    files.files().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_folder_is_split_by_bytes_or_time_and_read_as_one_bag() {
+    let scratch = Scratch::new("split");
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let plain = options(compression, 2000);
+        let name = |what: &str| scratch.path(&format!("{what}-{compression:?}"));
+        let by_bytes = WriterOptions { split_bytes: Some(8000), ..plain };
+        let by_time = WriterOptions { split_duration: Some(Duration::from_millis(100)), ..plain };
+        let path = name("time");
+        assert_eq!(split(&path, by_time).len(), 6);
+        let metadata = fs::read_to_string(path.join("metadata.yaml")).unwrap();
+        assert_eq!(metadata.matches("message_count: 100").count(), 6, "{metadata}");
+        assert_eq!(metadata.matches("      message_count: 300").count(), 2, "{metadata}");
+        let path = name("bytes");
+        let files = split(&path, by_bytes);
+        assert!(files.len() > 2, "{files:?}");
+        for path in [name("time"), path] {
+            for missing in [false, true] {
+                if missing {
+                    fs::remove_file(path.join("metadata.yaml")).unwrap();
+                }
+                let reader = BagReader::open(&path).unwrap();
+                let found = contents(&reader);
+                assert!(found.error.is_none(), "{:?}", found.error);
+                assert_eq!((check_strings(&found), reader.message_count()), (600, 600));
+            }
+            // Each file is sound by itself.
+            for file in fs::read_dir(&path).unwrap() {
+                let found = contents(&BagReader::open(file.unwrap().path()).unwrap());
+                assert!(found.error.is_none() && check_strings(&found) > 0);
+            }
+        }
+    }
+    // One file stays one.
+    let one = scratch.path("one.mcap");
+    let options = WriterOptions { split_bytes: Some(100), ..options(Compression::None, 100) };
+    assert_eq!(split(&one, options), ["one.mcap"]);
+}
+
+#[test]
+fn long_messages_go_to_the_file_as_they_are_in_the_order_of_writing() {
+    let scratch = Scratch::new("direct");
+    let long = |number: u64| number % 5 == 0;
+    let payload = |number: u64| match long(number) {
+        true => string_cdr(&"z".repeat(70_000 + number as usize)),
+        false => string_cdr(&text(number)),
+    };
+    for compression in [Compression::None, Compression::Zstd] {
+        let path = scratch.path(&format!("{compression:?}.mcap"));
+        let mut writer = BagWriter::create(&path, WriterOptions::new(compression)).unwrap();
+        let topic = writer.add_topic(string_topic("/a")).unwrap();
+        for number in 0..50 {
+            let cdr = payload(number);
+            let (head, rest) = cdr.split_at(8);
+            let (middle, tail) = rest.split_at(1);
+            let slices = [head, middle, tail].map(IoSlice::new);
+            let copies = writer.write(topic, number, number, &slices).unwrap();
+            let direct = compression == Compression::None && long(number);
+            assert_eq!(copies, u64::from(!direct));
+            // It is in the file, and so is what came before.
+            assert!(!direct || writer.saved().messages == number + 1);
+        }
+        writer.finish().unwrap();
+        let reader = BagReader::open(&path).unwrap();
+        let found = contents(&reader);
+        assert!(found.error.is_none(), "{:?}", found.error);
+        assert_eq!((reader.message_count(), reader.topic_counts()), (50, vec![50]));
+        for (number, (_, time, data)) in (0..).zip(found.messages) {
+            assert_eq!((time, data), (number, payload(number)));
+        }
+        // From the middle on, by the index.
+        let mut messages = reader.messages_from(20);
+        assert_eq!(messages.next_time_ns(), Some(20));
+        let first = messages.next_message().unwrap().unwrap();
+        assert_eq!((first.log_time_ns, first.number), (20, 1));
+    }
+}
