@@ -88,6 +88,13 @@ impl Library {
         self.definitions.insert(definition.type_name.clone(), definition);
     }
 
+    /// The same with one more definition.
+    #[must_use]
+    pub fn with(mut self, definition: MessageDefinition) -> Self {
+        self.add(definition);
+        self
+    }
+
     /// Adds a service and its two messages, in the place of an earlier one of the same name.
     pub fn add_service(&mut self, service: ServiceDefinition) {
         self.add(service.request.clone());

@@ -13,6 +13,7 @@ mod flipped_texts;
 mod frame;
 mod generated;
 mod golden;
+mod members;
 mod mutating_publisher;
 mod property;
 mod services;
