@@ -108,10 +108,11 @@ impl<O: Owner> AnyClient<O> {
     ///
     /// # Errors
     /// As [`super::Client::take`].
-    pub fn take(&self) -> Result<Option<(CallId, Result<AnyResponse, CallError>)>, TakeError> {
+    pub fn take(&self) -> Result<Option<AnyOutcome>, TakeError> {
         let Some(Ended { call, result }) = self.core.take()? else { return Ok(None) };
         let schema = Arc::clone(&self.schema);
-        Ok(Some((call, result.map(|raw| AnyResponse { raw, schema }))))
+        let result = result.map(|raw| AnyResponse { raw, schema });
+        Ok(Some(AnyOutcome { call, result }))
     }
 
     /// As [`super::Client::arm`].
@@ -138,6 +139,15 @@ impl<O: Owner> AnyClient<O> {
         let raw = self.core.wait(bell, call)?;
         Ok(AnyResponse { raw, schema: Arc::clone(&self.schema) })
     }
+}
+
+/// What became of a call: as [`super::Outcome`].
+#[derive(Debug)]
+pub struct AnyOutcome {
+    /// Which call.
+    pub call: CallId,
+    /// The response, held until it is dropped; or why there is none.
+    pub result: Result<AnyResponse, CallError>,
 }
 
 /// A response and its type; as [`crate::AnySample`].

@@ -61,13 +61,13 @@ use crate::port::message_type::MessageType;
 use crate::wire::names::{INNER_PREFIXES, NameError, NameKind, check_name};
 
 pub use crate::wire::names::SERVICE_BYTES_MAX;
-pub use any_client::{AnyClient, AnyResponse, CallCdrError};
+pub use any_client::{AnyClient, AnyOutcome, AnyResponse, CallCdrError};
 pub use any_server::{AnyRequest, AnyServer};
 pub use client::{Client, ClientOptions, FreeClientOptions, Outcome, RequestLoan, SendRefused};
 pub use client_core::CallClock;
 pub use error::{AnswerError, CallError, SendError};
 pub use handle::{ClientHandle, ServerHandle};
-pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions};
+pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions, Ticketed};
 pub use server_core::Ticket;
 
 /// Calls that a client has under way at most, unless its options say otherwise.

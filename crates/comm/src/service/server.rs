@@ -50,6 +50,9 @@ impl Default for ServerOptions<'_> {
     }
 }
 
+/// A request's message, and the ticket for its answer.
+pub type Ticketed<T> = (Sample<T>, Ticket);
+
 /// Answers the requests of a service of type `S`.
 ///
 /// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
@@ -136,7 +139,7 @@ impl<S: Service, O: Owner> Server<S, O> {
     ///
     /// # Errors
     /// As [`Server::take`].
-    pub fn take_message(&self) -> Result<Option<(Sample<S::Request>, Ticket)>, TakeError> {
+    pub fn take_message(&self) -> Result<Option<Ticketed<S::Request>>, TakeError> {
         let found = self.core.take_found()?;
         Ok(found.map(|Found { raw, ticket }| (Sample::of_raw(raw), ticket)))
     }
