@@ -74,18 +74,22 @@ pub use observe::observer::{
 pub use observe::quiescence::Quiescence;
 pub use port::buffers::{AcceptError, BufferError, Buffers, SharedBuffer};
 pub use port::counters::{PublisherCounters, SubscriberCounters};
-pub use port::doorbell::Doorbell;
+pub use port::doorbell::{Doorbell, SharedDoorbell};
 pub use port::erased::{NextMessage, PublisherHandle, SubscriberHandle};
 pub use port::group::PortGroup;
-pub use port::publisher::{Loan, Publisher, PublisherOptions};
-pub use port::subscriber::{Sample, Since, Subscriber, SubscriberOptions, Waiting};
+pub use port::owner::{AnyThread, OwnThread, Owner};
+pub use port::publisher::{FreePublisherOptions, Loan, Publisher, PublisherOptions};
+pub use port::subscriber::{
+    FreeSubscriberOptions, Sample, Since, Subscriber, SubscriberOptions, Waiting,
+};
 pub use port::subscriber_core::Reading;
 pub use port::subscriber_core::gathering::Gathered;
 pub use port::untyped::{
     AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions,
 };
 pub use service::{
-    CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
+    AnswerError, CallError, CallId, Client, ClientOptions, FreeClientOptions, FreeServerOptions,
+    Request, RequestId, Server, ServerOptions, Ticket,
 };
 pub use wire::frame::VERSION as CONTROL_PROTOCOL_VERSION;
 pub use wire::meeting_place::Rendezvous;

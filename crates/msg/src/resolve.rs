@@ -105,6 +105,13 @@ impl Library {
         self.definitions.insert(definition.type_name.clone(), definition);
     }
 
+    /// The same with one more definition.
+    #[must_use]
+    pub fn with(mut self, definition: MessageDefinition) -> Self {
+        self.add(definition);
+        self
+    }
+
     /// Adds a service and its two messages, in the place of an earlier one of the same name. Its
     /// event message and the service as a type can be resolved, too.
     pub fn add_service(&mut self, service: ServiceDefinition) {

@@ -55,6 +55,17 @@ pub enum SchemaError {
         /// The type.
         type_name: String,
     },
+    /// A member of a type that is given by its members.
+    #[error(
+        "`{member}` of {type_name} is not a member that a `.msg` text can have: check its name and \
+         its type"
+    )]
+    Member {
+        /// The type.
+        type_name: String,
+        /// The member.
+        member: String,
+    },
     /// The text breaks the syntax.
     #[error(transparent)]
     Definition(#[from] DefinitionError),

@@ -104,6 +104,8 @@ mod memory;
 mod observer;
 #[cfg(not(loom))]
 mod per_process;
+#[cfg(not(loom))]
+mod pinned;
 pub mod pool;
 #[cfg(not(loom))]
 mod prefetch;
@@ -168,6 +170,8 @@ pub use local::{LinkError, LocalLink, LocalOptions};
 pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch, Sharing};
 #[cfg(not(loom))]
 pub use observer::{CopyError, RingObserver};
+#[cfg(not(loom))]
+pub use pinned::Pinned;
 #[cfg(not(loom))]
 pub use publisher::{
     AttachError, CreateRingError, Holder, LoanError, ParkedLoan, PeerConfig, PublishError,

@@ -13,7 +13,6 @@ use crate::queue::Queue;
 use crate::sample::RawSample;
 use crate::subscriber::TakeError;
 use std::cell::UnsafeCell;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,7 +52,7 @@ thread_local! {
 
 /// Tells threads apart that live at the same time.
 #[inline(always)]
-fn thread_token() -> usize {
+pub(crate) fn thread_token() -> usize {
     TOKEN.with(|token| std::ptr::from_ref(token).addr())
 }
 
@@ -183,14 +182,14 @@ impl LinkEnds {
     }
 }
 
-/// The subscriber's end of a link: belongs to the thread that made it.
+/// The subscriber's end of a link: belongs to the thread that made it. Used on another one it
+/// panics; dropped there, what waits in it is forgotten.
 ///
 /// Taking and publishing over it: no atomic read-modify-write, no fence, no lock, no system call,
 /// no allocation.
 #[derive(Debug)]
 pub struct LocalLink {
     lane: Arc<LinkEnds>,
-    not_send: PhantomData<*const ()>,
 }
 
 impl LocalLink {
@@ -209,7 +208,7 @@ impl LocalLink {
             closed: AtomicBool::new(false),
             queue: UnsafeCell::new(Waiting { messages, keep_last_lost: 0 }),
         };
-        LocalLink { lane: Arc::new(lane), not_send: PhantomData }
+        LocalLink { lane: Arc::new(lane) }
     }
 
     pub(crate) fn lane(&self) -> Arc<LinkEnds> {
@@ -293,7 +292,9 @@ impl LocalLink {
 
 impl Drop for LocalLink {
     fn drop(&mut self) {
-        self.lane.queue(|queue| queue.messages.clear());
+        if thread_token() == self.lane.owner {
+            self.lane.queue(|queue| queue.messages.clear());
+        }
         self.lane.closed.store(true, Ordering::Relaxed);
         self.lane.home.close();
     }

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crossdock_shm::timeline::{FencePoint, Timeline};
-use crossdock_shm::{Marks, RawLoan, Region, Slab};
+use crossdock_shm::{Marks, Pinned, RawLoan, Region, Slab};
 
 /// A publisher, as its uploader sees it.
 pub(crate) trait UploadingPublisher {
@@ -108,20 +108,22 @@ impl Uploading<'_> {
 
 /// The uploader of a publisher.
 pub(crate) struct OwnUploader {
-    uploader: RefCell<Box<dyn Uploader>>,
+    /// Of its executor's thread.
+    uploader: RefCell<Pinned<Box<dyn Uploader>>>,
     timeline: Timeline,
 }
 
 impl OwnUploader {
     pub(crate) fn new(uploader: Box<dyn Uploader>, timeline: Timeline) -> OwnUploader {
-        OwnUploader { uploader: RefCell::new(uploader), timeline }
+        OwnUploader { uploader: RefCell::new(Pinned::new(uploader)), timeline }
     }
 
     /// Has the message that is about to be published uploaded, unless a device writes it, and notes
     /// in its meta data that it is.
     pub(crate) fn upload(&self, publisher: &dyn UploadingPublisher, loan: &mut RawLoan<'_>) {
-        let is_uploaded =
-            self.message(publisher, loan).is_some_and(|it| self.uploader().upload(&it));
+        let is_uploaded = self
+            .message(publisher, loan)
+            .is_some_and(|it| self.uploader.borrow_mut().get_mut().upload(&it));
         if is_uploaded {
             loan.meta_mut().marks.set(Marks::UPLOADED);
         }
@@ -133,12 +135,8 @@ impl OwnUploader {
         if loan.meta_mut().marks.clear(Marks::UPLOADED)
             && let Some(message) = self.message(publisher, loan)
         {
-            self.uploader().take_back(&message);
+            self.uploader.borrow_mut().get_mut().take_back(&message);
         }
-    }
-
-    fn uploader(&self) -> std::cell::RefMut<'_, Box<dyn Uploader>> {
-        self.uploader.borrow_mut()
     }
 
     fn message<'a>(

@@ -2,9 +2,8 @@
 //!
 //! A connection lives on the subscriber's thread once it was taken out of the mailbox.
 
-use std::cell::Cell;
-use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use crossdock_msg::Schema;
 use crossdock_shm::status::Entity;
@@ -16,15 +15,15 @@ use crate::wire::status_records::CONNECTION_POSITION;
 
 /// How many subscribers of its group a publisher is linked with. The publisher alone owns it, so it
 /// is there as long as the publisher is.
-pub(crate) type LinkCount = Rc<Cell<usize>>;
+pub(crate) type LinkCount = Arc<AtomicUsize>;
 
 /// Counts a link at its publisher for as long as both live.
-struct CountedLink(Weak<Cell<usize>>);
+struct CountedLink(Weak<AtomicUsize>);
 
 impl CountedLink {
     fn new(links: &LinkCount) -> CountedLink {
-        links.set(links.get() + 1);
-        CountedLink(Rc::downgrade(links))
+        links.fetch_add(1, Ordering::Relaxed);
+        CountedLink(Arc::downgrade(links))
     }
 
     fn has_publisher(&self) -> bool {
@@ -35,7 +34,7 @@ impl CountedLink {
 impl Drop for CountedLink {
     fn drop(&mut self) {
         if let Some(links) = self.0.upgrade() {
-            links.set(links.get() - 1);
+            links.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -3,8 +3,9 @@
 //! Ports of one group on the same topic are joined by links inside the thread and not through the
 //! publisher's ring, which stays unwritten while nobody outside subscribes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::PortError;
@@ -51,10 +52,28 @@ pub struct PortGroup {
     members: Rc<Members>,
 }
 
-struct Members {
+/// What the group's publishers write into their messages. The group's thread alone uses it;
+/// atomics only say so to the compiler, and cost nothing.
+pub(crate) struct GroupContext {
     id: u64,
-    origin: Cell<[u64; 2]>,
-    stamp_ns: Cell<u64>,
+    origin: [AtomicU64; 2],
+    stamp_ns: AtomicU64,
+}
+
+impl GroupContext {
+    #[inline]
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        self.stamp_ns.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn origin(&self) -> [u64; 2] {
+        self.origin.each_ref().map(|word| word.load(Ordering::Relaxed))
+    }
+}
+
+struct Members {
+    context: Arc<GroupContext>,
     publishers: RefCell<Vec<Weak<dyn LinkingPublisher>>>,
     subscribers: RefCell<Vec<Weak<dyn LinkedSubscriber>>>,
 }
@@ -67,25 +86,26 @@ impl Default for PortGroup {
 
 impl std::fmt::Debug for PortGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PortGroup({})", self.members.id)
+        write!(f, "PortGroup({})", self.id())
     }
 }
 
 impl PortGroup {
     /// A group without ports.
     pub fn new() -> PortGroup {
-        let id = next_id();
+        let stamp_ns = AtomicU64::new(NO_STAMP);
+        let context =
+            Arc::new(GroupContext { id: next_id(), origin: Default::default(), stamp_ns });
         let (publishers, subscribers) = (RefCell::default(), RefCell::default());
-        let (origin, stamp_ns) = (Cell::new([0; 2]), Cell::new(NO_STAMP));
-        let members = Members { id, origin, stamp_ns, publishers, subscribers };
-        PortGroup { members: Rc::new(members) }
+        PortGroup { members: Rc::new(Members { context, publishers, subscribers }) }
     }
 
     /// Which trigger messages go back to that the group's publishers lend from now on, unless
     /// [`crate::Loan::set_origin`] says otherwise.
     #[inline]
     pub fn set_origin(&self, origin: [u64; 2]) {
-        self.members.origin.set(origin);
+        let words = self.members.context.origin.iter().zip(origin);
+        words.for_each(|(word, value)| word.store(value, Ordering::Relaxed));
     }
 
     /// The stamp of messages that the group's publishers lend from now on, in ns, less than 2^64 -
@@ -93,22 +113,16 @@ impl PortGroup {
     /// clock when they are published.
     #[inline]
     pub fn set_stamp_ns(&self, stamp_ns: u64) {
-        self.members.stamp_ns.set(stamp_ns);
+        self.members.context.stamp_ns.store(stamp_ns, Ordering::Relaxed);
     }
 
-    #[inline]
-    pub(crate) fn stamp_ns(&self) -> u64 {
-        self.members.stamp_ns.get()
-    }
-
-    #[inline]
-    pub(crate) fn origin(&self) -> [u64; 2] {
-        self.members.origin.get()
+    pub(crate) fn context(&self) -> &Arc<GroupContext> {
+        &self.members.context
     }
 
     /// Tells groups of one process apart.
     pub(crate) fn id(&self) -> u64 {
-        self.members.id
+        self.members.context.id
     }
 
     /// The group's publishers on a topic.

@@ -16,6 +16,7 @@ use crate::port::counters::PublisherCounters;
 use crate::port::erased::PublisherHandle;
 use crate::port::group::{NO_STAMP, PortGroup};
 use crate::port::message_type::MessageType;
+use crate::port::owner::{AnyThread, OwnThread, Owner};
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::wire::qos::Qos;
 
@@ -39,15 +40,47 @@ pub struct PublisherOptions<'a> {
 
 /// Publishes messages of type `T` on one topic.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread that created it. [`Publisher::loan`] and
+/// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
+/// thread may use it, one at a time. [`Publisher::loan`] and
 /// [`Loan::publish`] take no lock, allocate nothing and make no system call, except to wake
 /// sleepers, to wait for a slow reliable subscriber, and to grow memory.
-pub struct Publisher<T: Message> {
-    core: Rc<PublisherCore>,
+pub struct Publisher<T: Message, O: Owner = OwnThread> {
+    core: O::Of<PublisherCore>,
     message: PhantomData<fn() -> T>,
 }
 
-impl<T: Message> std::fmt::Debug for Publisher<T> {
+/// How to create a free publisher: see [`PublisherOptions`].
+#[derive(Clone, Copy, Debug)]
+pub struct FreePublisherOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The topic, absolute.
+    pub topic: &'a str,
+    /// What it offers.
+    pub qos: Qos,
+    /// Largest message in bytes.
+    pub max_bytes: Option<usize>,
+}
+
+impl<'a> FreePublisherOptions<'a> {
+    pub(crate) fn plan(self, message: MessageType<'a>) -> PublisherPlan<'a> {
+        let FreePublisherOptions { node, topic, qos, max_bytes } = self;
+        PublisherPlan {
+            node,
+            topic,
+            qos,
+            max_bytes,
+            group: None,
+            bridge: None,
+            message,
+            audience: Audience::Topic,
+            wake: None,
+            memory: None,
+        }
+    }
+}
+
+impl<T: Message, O: Owner> std::fmt::Debug for Publisher<T, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Publisher").field(self.core.info()).finish()
     }
@@ -103,9 +136,21 @@ impl Participant {
         )?;
         Ok(Publisher { core, message: PhantomData })
     }
+
+    /// As [`Participant::publisher`], for any thread.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`].
+    pub fn free_publisher<T: Message>(
+        &self,
+        options: FreePublisherOptions<'_>,
+    ) -> Result<Publisher<T, AnyThread>, PortError> {
+        let core = PublisherCore::create_alone(self, options.plan(MessageType::of::<T>()))?;
+        Ok(Publisher { core, message: PhantomData })
+    }
 }
 
-impl<T: Message> Publisher<T> {
+impl<T: Message, O: Owner> Publisher<T, O> {
     /// Memory for one message, built in place; `extra` is the room for its texts and sequences.
     ///
     /// Several loans may be open; dropping one gives the memory back and changes nothing.
@@ -151,6 +196,13 @@ impl<T: Message> Publisher<T> {
         self.core.topic()
     }
 
+    /// Takes note of peers that came or went, for a publisher that is idle for long.
+    pub fn settle(&self) {
+        self.core.settle();
+    }
+}
+
+impl<T: Message> Publisher<T> {
     /// The part that does not depend on the type, for executors.
     pub fn handle(&self) -> PublisherHandle {
         PublisherHandle::new(Rc::clone(&self.core))

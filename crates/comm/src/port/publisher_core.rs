@@ -1,8 +1,9 @@
 //! The part of a publisher that does not depend on the message type: ring, links, counters.
 
 use std::cell::{Cell, OnceCell};
+use std::ops::Deref;
 use std::os::fd::OwnedFd;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::{slab_exchange, subscribing_side};
 use crate::error::{LoanError, PortError};
 use crate::port::connection::{Connection, GroupPublisher, LinkCount};
-use crate::port::group::{LinkedSubscriber, LinkingPublisher, NO_STAMP, PortGroup};
+use crate::port::group::{GroupContext, LinkedSubscriber, LinkingPublisher, NO_STAMP, PortGroup};
 use crate::port::message_type::MessageType;
 use crate::port::registration::{self, NewPort};
 use crate::wire::frame::DEFINITION_BYTES_MAX;
@@ -93,7 +94,7 @@ pub(crate) struct PublisherCore {
     timeline: Timeline,
     entity: Entity,
     trace: PublisherTrace,
-    group: Option<PortGroup>,
+    group: Option<Arc<GroupContext>>,
     /// Messages published.
     published: Cell<u64>,
     /// The last number whose end was promised before its message was published.
@@ -200,10 +201,31 @@ fn make_ring(
 }
 
 impl PublisherCore {
+    /// A port of its group's thread.
     pub(crate) fn create(
         participant: &Participant,
         plan: PublisherPlan<'_>,
     ) -> Result<Rc<PublisherCore>, PortError> {
+        Self::make(participant, plan, |publisher, group| {
+            let publisher = Rc::new(publisher);
+            publisher.join_group(group)?;
+            Ok(publisher)
+        })
+    }
+
+    /// A port that no other one is linked with.
+    pub(crate) fn create_alone<C: Deref<Target = PublisherCore> + From<PublisherCore>>(
+        participant: &Participant,
+        plan: PublisherPlan<'_>,
+    ) -> Result<C, PortError> {
+        Self::make(participant, plan, |publisher, _| Ok(C::from(publisher)))
+    }
+
+    fn make<C: Deref<Target = PublisherCore>>(
+        participant: &Participant,
+        plan: PublisherPlan<'_>,
+        own: impl FnOnce(PublisherCore, Option<&PortGroup>) -> Result<C, PortError>,
+    ) -> Result<C, PortError> {
         participant.check_process()?;
         let core = &participant.handle.core;
         let info = describe(core, &plan)?;
@@ -214,7 +236,7 @@ impl PublisherCore {
         let entity = registration::record(core, kind::PUBLISHER, &info)?;
         let (control, timeline) = (ring.control(), ring.timeline());
         let trace = PublisherTrace::new(plan.node, plan.topic, plan.qos.depth, core.gid(info.port));
-        let publisher = Rc::new(PublisherCore {
+        let publisher = PublisherCore {
             handle: Arc::clone(&participant.handle),
             info,
             uploader: OnceCell::new(),
@@ -222,7 +244,7 @@ impl PublisherCore {
             timeline,
             entity,
             trace,
-            group: plan.group.cloned(),
+            group: plan.group.map(|group| Arc::clone(group.context())),
             published: Cell::new(0),
             promised: Cell::new(0),
             last: Cell::new((0, None)),
@@ -232,8 +254,8 @@ impl PublisherCore {
             reach: Arc::default(),
             is_overdue: Cell::new(false),
             level: Arc::default(),
-        });
-        publisher.join_group(plan.group)?;
+        };
+        let publisher = own(publisher, plan.group)?;
         publisher.register(LocalPublisher {
             info: publisher.info.clone(),
             definition: plan.message.definition.into(),
@@ -267,7 +289,7 @@ impl PublisherCore {
         for subscriber in group.subscribers_on(&self.info.topic) {
             self.link(&*subscriber)?;
         }
-        let weak: Weak<PublisherCore> = Rc::downgrade(self);
+        let weak = Rc::downgrade(self);
         group.add_publisher(weak);
         Ok(())
     }
@@ -442,7 +464,7 @@ impl PublisherCore {
     /// All subscribers that the next message reaches.
     #[inline]
     pub(crate) fn matched(&self) -> usize {
-        self.ring.peers() + self.links.get()
+        self.ring.peers() + self.links.load(Ordering::Relaxed)
     }
 
     /// Subscribers outside the group.

@@ -15,10 +15,11 @@ use crate::discovery::participant::Participant;
 use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::connection::Taken;
 use crate::port::counters::SubscriberCounters;
-use crate::port::doorbell::Doorbell;
+use crate::port::doorbell::{Doorbell, SharedDoorbell};
 use crate::port::erased::SubscriberHandle;
 use crate::port::group::PortGroup;
 use crate::port::message_type::MessageType;
+use crate::port::owner::{AnyThread, OwnThread, Owner};
 use crate::port::subscriber_core::{Reading, SubscriberCore, SubscriberPlan};
 use crate::wire::qos::{BackPressure, Qos};
 
@@ -39,15 +40,49 @@ pub struct SubscriberOptions<'a> {
 
 /// Takes messages of type `T` from one topic.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread that created it. No call blocks; the data
+/// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
+/// thread may use it, one at a time. No call blocks; the data
 /// path takes no lock and allocates nothing, except when a publisher came or went. Its only system
 /// call wakes a publisher that waits for this very subscriber.
-pub struct Subscriber<T: Message> {
-    core: Rc<SubscriberCore>,
+pub struct Subscriber<T: Message, O: Owner = OwnThread> {
+    core: O::Of<SubscriberCore>,
     message: PhantomData<fn() -> T>,
 }
 
-impl<T: Message> std::fmt::Debug for Subscriber<T> {
+/// How to create a free subscriber: see [`SubscriberOptions`].
+#[derive(Clone, Copy, Debug)]
+pub struct FreeSubscriberOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The topic, absolute.
+    pub topic: &'a str,
+    /// What it requests.
+    pub qos: Qos,
+    /// Which publishers wait for it.
+    pub back_pressure: BackPressure,
+    /// Where messages ring; `None`: they do not, which costs publishers nothing.
+    pub doorbell: Option<&'a SharedDoorbell>,
+}
+
+impl<'a> FreeSubscriberOptions<'a> {
+    pub(crate) fn plan(self, takes: Takes, message: MessageType<'a>) -> SubscriberPlan<'a> {
+        let FreeSubscriberOptions { node, topic, qos, back_pressure, doorbell } = self;
+        SubscriberPlan {
+            node,
+            topic,
+            qos,
+            doorbell: doorbell.map(SharedDoorbell::add_input),
+            group: None,
+            bridge: None,
+            takes,
+            back_pressure,
+            slabs: false,
+            message,
+        }
+    }
+}
+
+impl<T: Message, O: Owner> std::fmt::Debug for Subscriber<T, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Subscriber").field(self.core.info()).finish()
     }
@@ -108,7 +143,7 @@ impl Participant {
                 node: options.node,
                 topic: options.topic,
                 qos: options.qos,
-                doorbell: options.doorbell,
+                doorbell: options.doorbell.map(Doorbell::add_input),
                 group: options.group,
                 bridge: None,
                 takes: Takes::One,
@@ -119,9 +154,22 @@ impl Participant {
         )?;
         Ok(Subscriber { core, message: PhantomData })
     }
+
+    /// As [`Participant::subscriber`], for any thread.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn free_subscriber<T: Message>(
+        &self,
+        options: FreeSubscriberOptions<'_>,
+    ) -> Result<Subscriber<T, AnyThread>, PortError> {
+        let plan = options.plan(Takes::One, MessageType::of::<T>());
+        let core = SubscriberCore::create_alone(self, plan)?;
+        Ok(Subscriber { core, message: PhantomData })
+    }
 }
 
-impl<T: Message> Subscriber<T> {
+impl<T: Message, O: Owner> Subscriber<T, O> {
     /// The next message: of several publishers the one with the smallest stamp.
     ///
     /// # Errors
@@ -132,7 +180,7 @@ impl<T: Message> Subscriber<T> {
     pub fn take(&self) -> Result<Option<Sample<T>>, TakeError> {
         match self.core.take()? {
             None => Ok(None),
-            Some(taken) => self.sample(taken).map(Some),
+            Some(taken) => checked(&self.core, taken).map(Some),
         }
     }
 
@@ -143,7 +191,7 @@ impl<T: Message> Subscriber<T> {
     pub fn latest(&self) -> Result<Option<Sample<T>>, TakeError> {
         match self.core.latest()? {
             None => Ok(None),
-            Some(taken) => self.sample(taken).map(Some),
+            Some(taken) => checked(&self.core, taken).map(Some),
         }
     }
 
@@ -158,7 +206,7 @@ impl<T: Message> Subscriber<T> {
             Reading::Next | Reading::Latest => 1,
             Reading::SinceLast => self.core.waiting_max(),
         };
-        Since { subscriber: self, left }
+        Since { core: &self.core, left, message: PhantomData }
     }
 
     /// Whether messages are handed out while a device still writes what their publisher left to it
@@ -187,23 +235,6 @@ impl<T: Message> Subscriber<T> {
     }
 
     /// The payload's root is checked here, once and for all: its length does not change.
-    #[inline]
-    fn sample(&self, taken: Taken) -> Result<Sample<T>, TakeError> {
-        let raw = taken.raw;
-        let damage = T::view(Block::new(raw.bytes())).err();
-        match damage {
-            None => Ok(Sample { raw, release: self.core.release(), message: PhantomData }),
-            Some(source) => Err(self.damaged(raw.seq(), source)),
-        }
-    }
-
-    #[cold]
-    fn damaged(&self, seq: u64, source: FlatError) -> TakeError {
-        self.core.count_corrupt();
-        let topic = self.core.topic().to_string();
-        TakeError::Payload(Box::new(DamagedPayload { topic, seq, source }))
-    }
-
     /// Is a message there (or a loss to be counted)? A few loads.
     #[inline]
     pub fn is_ready(&self) -> bool {
@@ -230,17 +261,54 @@ impl<T: Message> Subscriber<T> {
         self.core.topic()
     }
 
+    /// What its doorbell calls this subscriber; `None`: it has none.
+    pub fn doorbell_index(&self) -> Option<u16> {
+        self.core.doorbell_index()
+    }
+
+    /// Asks all publishers to ring, before waiting on the doorbell. True: something is there
+    /// already.
+    pub fn arm(&self) -> bool {
+        self.core.arm()
+    }
+}
+
+impl<T: Message> Subscriber<T> {
     /// The part that does not depend on the type, for executors.
     pub fn handle(&self) -> SubscriberHandle {
         SubscriberHandle::new(Rc::clone(&self.core), T::STAMP_OFFSET)
     }
 }
 
+/// A message whose root is checked, once and for all: its length does not change.
+#[inline]
+fn checked<T: Message>(core: &SubscriberCore, taken: Taken) -> Result<Sample<T>, TakeError> {
+    let raw = taken.raw;
+    let damage = T::view(Block::new(raw.bytes())).err();
+    match damage {
+        None => Ok(Sample { raw, release: core.release(), message: PhantomData }),
+        Some(source) => Err(damaged(core, raw.seq(), source)),
+    }
+}
+
+#[cold]
+fn damaged(core: &SubscriberCore, seq: u64, source: FlatError) -> TakeError {
+    core.count_corrupt();
+    let topic = core.topic().to_string();
+    TakeError::Payload(Box::new(DamagedPayload { topic, seq, source }))
+}
+
 /// What has come: see [`Subscriber::read`].
-#[derive(Debug)]
 pub struct Since<'a, T: Message> {
-    subscriber: &'a Subscriber<T>,
+    core: &'a SubscriberCore,
     left: usize,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Since<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Since").field("topic", &self.core.topic()).finish_non_exhaustive()
+    }
 }
 
 impl<T: Message> Iterator for Since<'_, T> {
@@ -248,10 +316,11 @@ impl<T: Message> Iterator for Since<'_, T> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let next = match self.subscriber.core.reading() {
-            Reading::Latest => self.subscriber.latest(),
-            Reading::Next | Reading::SinceLast => self.subscriber.take(),
+        let next = match self.core.reading() {
+            Reading::Latest => self.core.latest(),
+            Reading::Next | Reading::SinceLast => self.core.take(),
         };
+        let next = next.and_then(|taken| taken.map(|it| checked(self.core, it)).transpose());
         if !matches!(next, Ok(Some(_))) {
             self.left = 0;
         }

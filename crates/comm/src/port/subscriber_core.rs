@@ -7,7 +7,8 @@
 //! order decides, which is the same wherever they run.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::{Rc, Weak};
+use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,14 +18,14 @@ use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
 use crate::device::fence::PATIENCE;
 use crate::device::slabs::{SlabTaker, Wish};
-use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes, Wake};
+use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes};
 use crate::discovery::mailbox::{Mailbox, Note};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::subscribing_side::{self, local_conflict};
 use crate::discovery::{quotas, slab_exchange};
 use crate::error::{PortError, TakeError};
 use crate::port::connection::{Connection, Taken};
-use crate::port::doorbell::Doorbell;
+use crate::port::doorbell::Input;
 use crate::port::group::{LinkedSubscriber, PortGroup};
 use crate::port::lookahead::Lookahead;
 use crate::port::message_type::MessageType;
@@ -42,7 +43,8 @@ pub(crate) struct SubscriberPlan<'a> {
     pub(crate) node: &'a str,
     pub(crate) topic: &'a str,
     pub(crate) qos: Qos,
-    pub(crate) doorbell: Option<&'a Doorbell>,
+    /// Where its messages ring.
+    pub(crate) doorbell: Option<Input>,
     pub(crate) group: Option<&'a PortGroup>,
     /// The bridge that it belongs to, whose other end it does not meet.
     pub(crate) bridge: Option<u64>,
@@ -61,7 +63,7 @@ pub(crate) struct SubscriberCore {
     entity: Entity,
     trace: SubscriptionTrace,
     mailbox: Arc<Mailbox>,
-    bell: Option<(Doorbell, u16)>,
+    bell: Option<Input>,
     back_pressure: BackPressure,
     /// Messages handed out or passed over on request, and the stamp of the last of them.
     passed: Cell<u64>,
@@ -110,10 +112,28 @@ impl SubscriberConnections {
 }
 
 impl SubscriberCore {
+    /// A port of its group's thread.
     pub(crate) fn create(
         participant: &Participant,
         plan: SubscriberPlan<'_>,
     ) -> Result<Rc<SubscriberCore>, PortError> {
+        let group = plan.group;
+        let subscriber: Rc<SubscriberCore> = Self::create_alone(participant, plan)?;
+        if let Some(group) = group {
+            for publisher in group.publishers_on(subscriber.topic()) {
+                publisher.link(&*subscriber)?;
+            }
+            let weak = Rc::downgrade(&subscriber);
+            group.add_subscriber(weak);
+        }
+        Ok(subscriber)
+    }
+
+    /// A port that no other one is linked with.
+    pub(crate) fn create_alone<C: Deref<Target = SubscriberCore> + From<SubscriberCore>>(
+        participant: &Participant,
+        plan: SubscriberPlan<'_>,
+    ) -> Result<C, PortError> {
         participant.check_process()?;
         let SubscriberPlan { node, topic, qos, message, .. } = plan;
         let port = NewPort { node, topic, topic_kind: NameKind::Topic, qos, message };
@@ -126,14 +146,13 @@ impl SubscriberCore {
         let entity = registration::record(core, kind::SUBSCRIBER, &info)?;
         let gid = core.gid(info.port);
         let trace = SubscriptionTrace::new(plan.node, plan.topic, plan.qos.depth, gid);
-        let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
-        let subscriber = Rc::new(SubscriberCore {
+        let subscriber = C::from(SubscriberCore {
             handle: Arc::clone(&participant.handle),
             info,
             entity,
             trace,
             mailbox: Arc::default(),
-            bell,
+            bell: plan.doorbell,
             back_pressure: plan.back_pressure,
             passed: Cell::new(0),
             last_stamp_ns: Cell::new(0),
@@ -149,13 +168,6 @@ impl SubscriberCore {
         });
         let wish = if plan.slabs { Wish::Undecided } else { Wish::No };
         subscriber.register(plan.takes, plan.group.map(PortGroup::id), plan.bridge, wish)?;
-        if let Some(group) = plan.group {
-            for publisher in group.publishers_on(plan.topic) {
-                publisher.link(&*subscriber)?;
-            }
-            let weak: Weak<SubscriberCore> = Rc::downgrade(&subscriber);
-            group.add_subscriber(weak);
-        }
         Ok(subscriber)
     }
 
@@ -174,10 +186,7 @@ impl SubscriberCore {
         // Only the ring has the history that a transient-local subscriber may miss, and only it
         // tells an untyped one the type.
         let linked = !self.info.qos.is_transient_local() && takes == Takes::One;
-        let wake = self.bell.as_ref().map(|(bell, input)| {
-            let (bell, input) = (bell.control(), *input);
-            Wake { bell, input }
-        });
+        let wake = self.bell.as_ref().map(Input::wake);
         let subscriber = LocalSubscriber {
             info: self.info.clone(),
             takes,
@@ -202,7 +211,7 @@ impl SubscriberCore {
     }
 
     pub(crate) fn doorbell_index(&self) -> Option<u16> {
-        self.bell.as_ref().map(|(_, index)| *index)
+        self.bell.as_ref().map(Input::index)
     }
 
     /// Publishers that it is connected to.
@@ -754,9 +763,6 @@ impl SubscriberCore {
         let mut state = core.lock();
         subscribing_side::remove_subscriber(&mut state, self.info.port);
         core.publish(state);
-        if let Some((bell, index)) = &self.bell {
-            bell.remove_input(*index);
-        }
     }
 }
 

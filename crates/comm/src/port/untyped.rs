@@ -16,9 +16,10 @@ use crate::port::doorbell::Doorbell;
 use crate::port::erased::{PublisherHandle, SubscriberHandle};
 use crate::port::group::{self, NO_STAMP};
 use crate::port::message_type::MessageType;
-use crate::port::publisher::PublisherOptions;
+use crate::port::owner::{AnyThread, OwnThread, Owner};
+use crate::port::publisher::{FreePublisherOptions, PublisherOptions};
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
-use crate::port::subscriber::SubscriberOptions;
+use crate::port::subscriber::{FreeSubscriberOptions, SubscriberOptions};
 use crate::port::subscriber_core::{SubscriberCore, SubscriberPlan};
 use crate::wire::qos::{BackPressure, Qos};
 
@@ -89,7 +90,7 @@ impl Participant {
             node: options.node,
             topic: options.topic,
             qos: options.qos,
-            doorbell: options.doorbell,
+            doorbell: options.doorbell.map(Doorbell::add_input),
             group: None,
             bridge: None,
             takes: Takes::Any,
@@ -98,6 +99,65 @@ impl Participant {
             message: MessageType::ANY,
         };
         Ok(AnySubscriber { core: SubscriberCore::create(self, plan)?, schema: None })
+    }
+
+    /// Creates a subscriber that takes exactly this type, from all publishers, connected through
+    /// their rings. Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn any_subscriber_of(
+        &self,
+        schema: &Arc<Schema>,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<AnySubscriber, PortError> {
+        let plan = SubscriberPlan {
+            node: options.node,
+            topic: options.topic,
+            qos: options.qos,
+            doorbell: options.doorbell.map(Doorbell::add_input),
+            group: None,
+            bridge: None,
+            takes: Takes::One,
+            back_pressure,
+            slabs: false,
+            message: MessageType::of_schema(schema),
+        };
+        let core = SubscriberCore::create(self, plan)?;
+        Ok(AnySubscriber { core, schema: Some(Arc::clone(schema)) })
+    }
+
+    /// As [`Participant::any_publisher`], for any thread.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`].
+    pub fn free_any_publisher(
+        &self,
+        schema: Arc<Schema>,
+        options: FreePublisherOptions<'_>,
+    ) -> Result<AnyPublisher<AnyThread>, PortError> {
+        let plan = options.plan(MessageType::of_schema(&schema));
+        let core = PublisherCore::create_alone(self, plan)?;
+        Ok(AnyPublisher { core, schema })
+    }
+
+    /// For any thread: as [`Participant::any_subscriber_of`] of this type, or as
+    /// [`Participant::any_subscriber`] (`None`).
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn free_any_subscriber(
+        &self,
+        schema: Option<Arc<Schema>>,
+        options: FreeSubscriberOptions<'_>,
+    ) -> Result<AnySubscriber<AnyThread>, PortError> {
+        let plan = match &schema {
+            Some(schema) => options.plan(Takes::One, MessageType::of_schema(schema)),
+            None => options.plan(Takes::Any, MessageType::ANY),
+        };
+        let core = SubscriberCore::create_alone(self, plan)?;
+        Ok(AnySubscriber { core, schema })
     }
 
     /// Both ends of a topic for a node that carries it to another medium (hardware, a wire):
@@ -126,7 +186,7 @@ impl Participant {
                 node,
                 topic,
                 qos: options.requested,
-                doorbell,
+                doorbell: doorbell.map(Doorbell::add_input),
                 group: None,
                 bridge,
                 takes: Takes::One,
@@ -182,19 +242,19 @@ pub struct Bridge {
 
 /// Publishes messages of a type that is known at run time only.
 ///
-/// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Publisher`].
-pub struct AnyPublisher {
-    core: Rc<PublisherCore>,
+/// For one thread or any: as the typed port. Blocking, allocation and system calls as [`crate::Publisher`].
+pub struct AnyPublisher<O: Owner = OwnThread> {
+    core: O::Of<PublisherCore>,
     schema: Arc<Schema>,
 }
 
-impl std::fmt::Debug for AnyPublisher {
+impl<O: Owner> std::fmt::Debug for AnyPublisher<O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("AnyPublisher").field(self.core.info()).finish()
     }
 }
 
-impl AnyPublisher {
+impl<O: Owner> AnyPublisher<O> {
     /// The type.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
@@ -267,7 +327,9 @@ impl AnyPublisher {
     pub fn topic(&self) -> &str {
         self.core.topic()
     }
+}
 
+impl AnyPublisher {
     /// The part that executors need.
     pub fn handle(&self) -> PublisherHandle {
         PublisherHandle::new(Rc::clone(&self.core))
@@ -342,20 +404,20 @@ impl<'a> AnyLoan<'a> {
 
 /// Takes messages of whatever type the topic's first publisher has.
 ///
-/// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Subscriber`].
-pub struct AnySubscriber {
-    core: Rc<SubscriberCore>,
+/// For one thread or any: as the typed port. Blocking, allocation and system calls as [`crate::Subscriber`].
+pub struct AnySubscriber<O: Owner = OwnThread> {
+    core: O::Of<SubscriberCore>,
     /// The type, if it is known before the first publisher is met.
     schema: Option<Arc<Schema>>,
 }
 
-impl std::fmt::Debug for AnySubscriber {
+impl<O: Owner> std::fmt::Debug for AnySubscriber<O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("AnySubscriber").field(self.core.info()).finish()
     }
 }
 
-impl AnySubscriber {
+impl<O: Owner> AnySubscriber<O> {
     /// The next message. Whether its payload is whole can be asked with [`Schema::validate`].
     ///
     /// # Errors
@@ -404,6 +466,18 @@ impl AnySubscriber {
         self.core.topic()
     }
 
+    /// As [`crate::Subscriber::doorbell_index`].
+    pub fn doorbell_index(&self) -> Option<u16> {
+        self.core.doorbell_index()
+    }
+
+    /// As [`crate::Subscriber::arm`].
+    pub fn arm(&self) -> bool {
+        self.core.arm()
+    }
+}
+
+impl AnySubscriber {
     /// The part that executors need; header stamps cannot be looked at.
     pub fn handle(&self) -> SubscriberHandle {
         SubscriberHandle::new(Rc::clone(&self.core), None)

@@ -7,20 +7,22 @@ use std::time::Duration;
 use crossdock_msg::{Block, ServiceSchema};
 use crossdock_shm::RawSample;
 
-use super::client::ClientOptions;
-use super::client_core::ClientCore;
-use super::{CallError, ServiceType};
+use super::client::{ClientOptions, FreeClientOptions};
+use super::client_core::{ClientCore, Ended};
+use super::{CallError, CallId, ServiceType};
 use crate::discovery::participant::Participant;
-use crate::error::{PortError, PublishCdrError};
-use crate::port::message_type::MessageType;
+use crate::error::{PortError, PublishCdrError, TakeError};
+use crate::port::doorbell::Doorbell;
+use crate::port::owner::{AnyThread, OwnThread, Owner};
 
-/// Calls a service of a type that is known at run time only. Neither `Send` nor `Sync`.
-pub struct AnyClient {
-    core: Rc<ClientCore>,
+/// Calls a service of a type that is known at run time only. For one thread or any: as
+/// [`crate::Client`].
+pub struct AnyClient<O: Owner = OwnThread> {
+    core: O::Of<ClientCore>,
     schema: Arc<ServiceSchema>,
 }
 
-impl std::fmt::Debug for AnyClient {
+impl<O: Owner> std::fmt::Debug for AnyClient<O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("AnyClient").field(&self.core.service()).finish()
     }
@@ -36,14 +38,24 @@ impl Participant {
         schema: Arc<ServiceSchema>,
         options: ClientOptions<'_>,
     ) -> Result<AnyClient, PortError> {
-        let service_type = ServiceType {
-            type_name: schema.type_name(),
-            type_hash: schema.type_hash().0,
-            request: MessageType::of_schema(schema.request()),
-            response: MessageType::of_schema(schema.response()),
-        };
-        let core = ClientCore::create(self, &options, service_type)?;
-        Ok(AnyClient { core, schema })
+        let service_type = ServiceType::of_schema(&schema);
+        let input = options.doorbell.map(Doorbell::add_input);
+        let core = ClientCore::create(self, &options, input, service_type)?;
+        Ok(AnyClient { core: Rc::new(core), schema })
+    }
+
+    /// As [`Participant::any_client`], for any thread.
+    ///
+    /// # Errors
+    /// As [`Participant::client`].
+    pub fn free_any_client(
+        &self,
+        schema: Arc<ServiceSchema>,
+        options: FreeClientOptions<'_>,
+    ) -> Result<AnyClient<AnyThread>, PortError> {
+        let (options, input) = options.split();
+        let core = ClientCore::create(self, &options, input, ServiceType::of_schema(&schema))?;
+        Ok(AnyClient { core: Box::new(core), schema })
     }
 }
 
@@ -59,7 +71,7 @@ pub enum CallCdrError {
     Call(#[from] CallError),
 }
 
-impl AnyClient {
+impl<O: Owner> AnyClient<O> {
     /// The type.
     pub fn schema(&self) -> &Arc<ServiceSchema> {
         &self.schema
@@ -75,12 +87,11 @@ impl AnyClient {
         self.core.server().map(|server| server.label.clone())
     }
 
-    /// Sends a request given as CDR and waits for the response, at most for `timeout`. Outside
-    /// executors.
+    /// Sends a request given as CDR and goes on: as [`super::RequestLoan::send`].
     ///
     /// # Errors
-    /// [`CallCdrError`].
-    pub fn call_cdr(&self, cdr: &[u8], timeout: Duration) -> Result<AnyResponse, CallCdrError> {
+    /// [`CallCdrError`]: as many calls are under way as may be, or no server is there.
+    pub fn send_cdr(&self, cdr: &[u8], timeout: Duration) -> Result<CallId, CallCdrError> {
         let service = self.core.service();
         let request = self.schema.request();
         let wrong = |source| PublishCdrError::Cdr { topic: service.to_string(), source };
@@ -88,14 +99,55 @@ impl AnyClient {
         let mut loan = self.core.loan(bytes).map_err(PublishCdrError::from)?;
         let len = request.decode_cdr(cdr, loan.bytes_mut()).map_err(wrong)?;
         loan.meta_mut().len = len;
-        let Some(bell) = self.core.bell() else {
-            return Err(CallError::InsideExecutor { service: service.to_string() }.into());
-        };
         let sent = self.core.send(loan, timeout).map_err(|(_, reason)| reason);
-        let call = sent.map_err(CallError::from)?;
+        Ok(sent.map_err(CallError::from)?)
+    }
+
+    /// The next call that has ended: as [`super::Client::take`]. Whether a response is whole can be
+    /// asked with [`crossdock_msg::Schema::validate`].
+    ///
+    /// # Errors
+    /// As [`super::Client::take`].
+    pub fn take(&self) -> Result<Option<AnyOutcome>, TakeError> {
+        let Some(Ended { call, result }) = self.core.take()? else { return Ok(None) };
+        let schema = Arc::clone(&self.schema);
+        let result = result.map(|raw| AnyResponse { raw, schema });
+        Ok(Some(AnyOutcome { call, result }))
+    }
+
+    /// As [`super::Client::arm`].
+    pub fn arm(&self) -> bool {
+        self.core.lanes().arm() || self.core.is_ready()
+    }
+
+    /// As [`super::Client::doorbell_index`].
+    pub fn doorbell_index(&self) -> Option<u16> {
+        self.core.lanes().doorbell_index()
+    }
+
+    /// Sends a request given as CDR and waits for the response, at most for `timeout`. Outside
+    /// executors.
+    ///
+    /// # Errors
+    /// [`CallCdrError`].
+    pub fn call_cdr(&self, cdr: &[u8], timeout: Duration) -> Result<AnyResponse, CallCdrError> {
+        let Some(bell) = self.core.bell() else {
+            let service = self.core.service().to_string();
+            return Err(CallError::InsideExecutor { service }.into());
+        };
+        let call = self.send_cdr(cdr, timeout)?;
         let raw = self.core.wait(bell, call)?;
         Ok(AnyResponse { raw, schema: Arc::clone(&self.schema) })
     }
+}
+
+/// What became of a call: as [`super::Outcome`].
+#[derive(Debug)]
+pub struct AnyOutcome {
+    /// Which call.
+    pub call: CallId,
+    /// The response, held until it is dropped; or why there is none.
+    pub result: Result<AnyResponse, CallError>,
 }
 
 /// A response and its type; as [`crate::AnySample`].

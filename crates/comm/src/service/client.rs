@@ -12,8 +12,9 @@ use super::client_core::{ClientCore, Ended};
 use super::{CallError, CallId, ClientHandle, DEPTH, SendError, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
-use crate::port::doorbell::Doorbell;
+use crate::port::doorbell::{Doorbell, Input, SharedDoorbell};
 use crate::port::group::PortGroup;
+use crate::port::owner::{AnyThread, OwnThread, Owner};
 use crate::port::subscriber::Sample;
 
 /// How to create a client.
@@ -52,16 +53,50 @@ impl Default for ClientOptions<'_> {
 
 /// Calls a service of type `S`.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread that created it. Calls do not block, except
+/// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
+/// thread may use it, one at a time. Calls do not block, except
 /// [`Client::wait_for_server`] and [`RequestLoan::call`]. Sending and taking take no lock, allocate
 /// nothing and make no system call but the one that wakes the server, except when a server came or
 /// went, when a call fails, and to grow memory.
-pub struct Client<S: Service> {
-    core: Rc<ClientCore>,
+pub struct Client<S: Service, O: Owner = OwnThread> {
+    core: O::Of<ClientCore>,
     service: PhantomData<fn() -> S>,
 }
 
-impl<S: Service> std::fmt::Debug for Client<S> {
+/// How to create a free client: see [`ClientOptions`].
+#[derive(Clone, Copy, Debug)]
+pub struct FreeClientOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The service, absolute.
+    pub service: &'a str,
+    /// Calls under way at most.
+    pub depth: usize,
+    /// Largest request in bytes of the flat layout; `None`: memory grows with the requests.
+    pub max_request_bytes: Option<usize>,
+    /// Where the ends of calls ring; `None`: [`RequestLoan::call`] waits.
+    pub doorbell: Option<&'a SharedDoorbell>,
+}
+
+impl Default for FreeClientOptions<'_> {
+    fn default() -> Self {
+        let ClientOptions { node, service, depth, max_request_bytes, .. } =
+            ClientOptions::default();
+        FreeClientOptions { node, service, depth, max_request_bytes, doorbell: None }
+    }
+}
+
+impl<'a> FreeClientOptions<'a> {
+    /// The options of the core, and where it rings.
+    pub(crate) fn split(self) -> (ClientOptions<'a>, Option<Input>) {
+        let FreeClientOptions { node, service, depth, max_request_bytes, doorbell } = self;
+        let options = ClientOptions::default();
+        let options = ClientOptions { node, service, depth, max_request_bytes, ..options };
+        (options, doorbell.map(SharedDoorbell::add_input))
+    }
+}
+
+impl<S: Service, O: Owner> std::fmt::Debug for Client<S, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Client").field(&self.core.service()).finish()
     }
@@ -76,12 +111,26 @@ impl Participant {
     /// [`PortError`] says which name or limit is in the way, or that a server in this process has
     /// another type.
     pub fn client<S: Service>(&self, options: ClientOptions<'_>) -> Result<Client<S>, PortError> {
-        let core = ClientCore::create(self, &options, ServiceType::of::<S>())?;
-        Ok(Client { core, service: PhantomData })
+        let input = options.doorbell.map(Doorbell::add_input);
+        let core = ClientCore::create(self, &options, input, ServiceType::of::<S>())?;
+        Ok(Client { core: Rc::new(core), service: PhantomData })
+    }
+
+    /// As [`Participant::client`], for any thread.
+    ///
+    /// # Errors
+    /// As [`Participant::client`].
+    pub fn free_client<S: Service>(
+        &self,
+        options: FreeClientOptions<'_>,
+    ) -> Result<Client<S, AnyThread>, PortError> {
+        let (options, input) = options.split();
+        let core = ClientCore::create(self, &options, input, ServiceType::of::<S>())?;
+        Ok(Client { core: Box::new(core), service: PhantomData })
     }
 }
 
-impl<S: Service> Client<S> {
+impl<S: Service, O: Owner> Client<S, O> {
     /// Memory for a request, built in place; `extra` is the room for its texts and sequences.
     ///
     /// Several may be open; dropping one changes nothing.
@@ -138,6 +187,18 @@ impl<S: Service> Client<S> {
         self.core.counter(counter)
     }
 
+    /// What its doorbell calls this client; `None`: it has none.
+    pub fn doorbell_index(&self) -> Option<u16> {
+        self.core.lanes().doorbell_index()
+    }
+
+    /// Asks the server to ring, before waiting on the doorbell. True: something is there already.
+    pub fn arm(&self) -> bool {
+        self.core.lanes().arm() || self.core.is_ready()
+    }
+}
+
+impl<S: Service> Client<S> {
     /// The part that does not depend on the type, for executors.
     pub fn handle(&self) -> ClientHandle {
         ClientHandle::new(Rc::clone(&self.core))

@@ -7,7 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossdock_shm::clock::now_ns;
@@ -25,7 +25,7 @@ use crate::discovery::local_ports::Audience;
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
 use crate::port::connection::Connection;
-use crate::port::doorbell::Doorbell;
+use crate::port::doorbell::{Input, OwnBell};
 use crate::port::message_type::MessageType;
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::wire::port_info::{PortInfo, encode_port};
@@ -60,7 +60,7 @@ impl CallClock {
 /// A call that the server has not done with.
 struct UnderWay {
     number: u64,
-    server: Rc<Counterpart>,
+    server: Arc<Counterpart>,
     timeout: Duration,
     /// When it times out; `u64::MAX`: never.
     deadline_ns: u64,
@@ -87,13 +87,13 @@ struct Calls {
 /// See the head of this file.
 pub(crate) struct ClientCore {
     service: String,
-    requests: Rc<PublisherCore>,
+    requests: Box<PublisherCore>,
     responses: ServiceLanes<()>,
     entity: Entity,
     depth: usize,
     request_root_bytes: usize,
     /// Where calls wait; `None`: the client belongs to an executor.
-    bell: Option<Doorbell>,
+    bell: Option<OwnBell>,
     clock: Cell<CallClock>,
     /// Ends of calls handed out.
     passed: Cell<u64>,
@@ -111,7 +111,7 @@ fn requests_of(
     participant: &Participant,
     options: &ClientOptions<'_>,
     message: MessageType<'_>,
-) -> Result<Rc<PublisherCore>, PortError> {
+) -> Result<Box<PublisherCore>, PortError> {
     let plan = PublisherPlan {
         node: options.node,
         topic: &request_topic(options.service),
@@ -125,25 +125,28 @@ fn requests_of(
         wake: None,
         memory: None,
     };
-    PublisherCore::create(participant, plan)
+    PublisherCore::create_alone(participant, plan)
 }
 
 impl ClientCore {
     pub(crate) fn create(
         participant: &Participant,
         options: &ClientOptions<'_>,
+        input: Option<Input>,
         service_type: ServiceType<'_>,
-    ) -> Result<Rc<ClientCore>, PortError> {
+    ) -> Result<ClientCore, PortError> {
         let ClientOptions { node, service, depth, .. } = *options;
         check_service_name(service)?;
         if depth == 0 || depth > super::DEPTH_MAX {
             let (topic, node) = (service.to_string(), node.to_string());
             return Err(PortError::Depth { topic, node, depth, limit: super::DEPTH_MAX });
         }
-        let bell = match options.doorbell {
+        let spin = options.spin;
+        let bell = match input {
             Some(_) => None,
-            None => Some(participant.doorbell(DoorbellOptions { spin: options.spin })?),
+            None => Some(participant.own_bell(DoorbellOptions { spin })?),
         };
+        let input = input.or_else(|| bell.as_ref().map(OwnBell::add_input));
         let ServiceType { request, response, .. } = service_type;
         let requests = requests_of(participant, options, request)?;
         let port = requests.info().port;
@@ -156,7 +159,7 @@ impl ClientCore {
                 topic: &response_topic(service, process, port),
                 qos: Qos::reliable(1, Duration::ZERO),
                 message: response,
-                doorbell: options.doorbell.or(bell.as_ref()),
+                doorbell: input,
                 alone: Alone::No,
             },
         )?;
@@ -168,7 +171,7 @@ impl ClientCore {
             &service_type,
             2 * depth,
         )?;
-        Ok(Rc::new(ClientCore {
+        Ok(ClientCore {
             service: service.to_string(),
             requests,
             responses,
@@ -183,7 +186,7 @@ impl ClientCore {
                 ended: VecDeque::with_capacity(depth),
                 fault: None,
             }),
-        }))
+        })
     }
 
     pub(crate) fn service(&self) -> &str {
@@ -194,7 +197,7 @@ impl ClientCore {
         &self.responses
     }
 
-    pub(crate) fn bell(&self) -> Option<&Doorbell> {
+    pub(crate) fn bell(&self) -> Option<&OwnBell> {
         self.bell.as_ref()
     }
 
@@ -214,19 +217,19 @@ impl ClientCore {
     // ---- servers ----
 
     /// Who serves, if both directions stand.
-    pub(crate) fn server(&self) -> Option<Rc<Counterpart>> {
+    pub(crate) fn server(&self) -> Option<Arc<Counterpart>> {
         self.absorb(&mut self.calls.borrow_mut());
         self.connected()
     }
 
     #[inline]
-    fn connected(&self) -> Option<Rc<Counterpart>> {
+    fn connected(&self) -> Option<Arc<Counterpart>> {
         if self.requests.peers() == 0 {
             return None;
         }
         let lanes = self.responses.lanes();
         let live = lanes.iter().rev().find(|lane| !lane.connection.is_gone());
-        live.map(|lane| Rc::clone(&lane.counterpart))
+        live.map(|lane| Arc::clone(&lane.counterpart))
     }
 
     /// Blocks until a server is there, at most for `timeout`; returns whether one is.
@@ -238,17 +241,17 @@ impl ClientCore {
     /// Takes in servers that came and went; calls of those that went have ended.
     #[inline]
     fn absorb(&self, calls: &mut Calls) {
-        let made = |_: &Rc<Counterpart>| Some(());
+        let made = |_: &Arc<Counterpart>| Some(());
         self.responses.absorb(is_undrained, made, |lane| {
             self.server_gone(calls, &lane.counterpart);
         });
     }
 
     #[cold]
-    fn server_gone(&self, calls: &mut Calls, gone: &Rc<Counterpart>) {
+    fn server_gone(&self, calls: &mut Calls, gone: &Arc<Counterpart>) {
         let Calls { under_way, ended, .. } = calls;
         under_way.retain(|call| {
-            if !Rc::ptr_eq(&call.server, gone) {
+            if !Arc::ptr_eq(&call.server, gone) {
                 return true;
             }
             if !call.given_up {
@@ -303,7 +306,7 @@ impl ClientCore {
     }
 
     #[inline]
-    fn check_room(&self, calls: &Calls) -> Result<Rc<Counterpart>, SendError> {
+    fn check_room(&self, calls: &Calls) -> Result<Arc<Counterpart>, SendError> {
         let Some(server) = self.connected() else { return Err(self.no_server()) };
         let under_way = calls.under_way.len();
         if under_way >= self.depth || !self.requests.has_room() {
@@ -401,11 +404,7 @@ impl ClientCore {
     ///
     /// # Errors
     /// As many responses are held as may be: no call will end before one is dropped.
-    pub(crate) fn wait_for_room(
-        &self,
-        bell: &Doorbell,
-        timeout: Duration,
-    ) -> Result<(), TakeError> {
+    pub(crate) fn wait_for_room(&self, bell: &OwnBell, timeout: Duration) -> Result<(), TakeError> {
         self.resolve(|_| false);
         let mut calls = self.calls.borrow_mut();
         if let Some(fault) = calls.fault.take() {
@@ -519,7 +518,7 @@ impl ClientCore {
     }
 
     /// Waits for the end of one call.
-    pub(crate) fn wait(&self, bell: &Doorbell, id: CallId) -> Result<RawSample, CallError> {
+    pub(crate) fn wait(&self, bell: &OwnBell, id: CallId) -> Result<RawSample, CallError> {
         let is_it = |ended: &Ended| ended.call == id;
         loop {
             self.expire();
@@ -544,7 +543,7 @@ impl ClientCore {
     }
 
     /// Sleeps until something comes for this client. May return without a reason.
-    pub(crate) fn sleep(&self, bell: &Doorbell, timeout: Option<Duration>) {
+    pub(crate) fn sleep(&self, bell: &OwnBell, timeout: Option<Duration>) {
         bell.drain(|_| {});
         bell.sleep(timeout, || self.responses.arm());
     }

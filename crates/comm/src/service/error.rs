@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::RequestId;
 use crate::error::{LoanError, TakeError};
 use crate::wire::mismatch::Mismatch;
 
@@ -102,6 +103,37 @@ pub enum CallError {
         /// The service.
         service: String,
     },
+}
+
+/// The request of a ticket was not answered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError<E> {
+    /// The client has gone, or the ticket is another server's.
+    #[error("service `{service}`: {client} is not there any more; drop the ticket")]
+    ClientGone {
+        /// The service.
+        service: String,
+        /// The client.
+        client: String,
+    },
+    /// The request was answered or refused before.
+    #[error("service `{service}`: request {} was answered already; drop the ticket", id.sequence)]
+    Answered {
+        /// The service.
+        service: String,
+        /// The request.
+        id: RequestId,
+    },
+    /// There was no memory for the response.
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    /// The response could not be written; the ticket can be used again.
+    #[error("the response could not be written: {0}")]
+    Write(E),
+    /// The client breaks the rules and takes none.
+    #[error(transparent)]
+    Publish(Box<crossdock_shm::PublishError>),
 }
 
 /// A request that was not sent comes back in `loan`, to be sent again or dropped.

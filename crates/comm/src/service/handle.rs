@@ -8,6 +8,7 @@ use super::CallClock;
 use super::client_core::ClientCore;
 use super::server_core::ServerCore;
 use crate::error::TakeError;
+use crate::port::owner::OwnThread;
 
 /// A client without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call
 /// blocks.
@@ -95,7 +96,7 @@ impl ClientHandle {
 /// blocks.
 #[derive(Clone)]
 pub struct ServerHandle {
-    core: Rc<ServerCore>,
+    core: Rc<ServerCore<OwnThread>>,
 }
 
 impl std::fmt::Debug for ServerHandle {
@@ -105,7 +106,7 @@ impl std::fmt::Debug for ServerHandle {
 }
 
 impl ServerHandle {
-    pub(crate) fn new(core: Rc<ServerCore>) -> ServerHandle {
+    pub(crate) fn new(core: Rc<ServerCore<OwnThread>>) -> ServerHandle {
         ServerHandle { core }
     }
 

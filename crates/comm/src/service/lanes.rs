@@ -5,7 +5,6 @@
 //! matters whose message it is.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_shm::RawSample;
@@ -19,7 +18,7 @@ use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::subscribing_side::{self, local_conflict};
 use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::connection::Connection;
-use crate::port::doorbell::Doorbell;
+use crate::port::doorbell::Input;
 use crate::port::message_type::MessageType;
 use crate::port::registration::{self, NewPort};
 use crate::wire::names::NameKind;
@@ -30,7 +29,7 @@ use crate::wire::status_records::{counter, kind};
 /// One publisher on the other side, and what the port keeps of it.
 pub(crate) struct ServiceLane<X> {
     pub(crate) connection: Connection,
-    pub(crate) counterpart: Rc<Counterpart>,
+    pub(crate) counterpart: Arc<Counterpart>,
     pub(crate) extra: X,
 }
 
@@ -48,7 +47,7 @@ pub(crate) struct ServiceLanesPlan<'a> {
     pub(crate) topic: &'a str,
     pub(crate) qos: Qos,
     pub(crate) message: MessageType<'a>,
-    pub(crate) doorbell: Option<&'a Doorbell>,
+    pub(crate) doorbell: Option<Input>,
     pub(crate) alone: Alone,
 }
 
@@ -58,7 +57,7 @@ pub(crate) struct ServiceLanes<X> {
     info: PortInfo,
     entity: Entity,
     mailbox: Arc<Mailbox>,
-    bell: Option<(Doorbell, u16)>,
+    bell: Option<Input>,
     lanes: RefCell<Vec<ServiceLane<X>>>,
 }
 
@@ -73,13 +72,12 @@ impl<X> ServiceLanes<X> {
         let core = &participant.handle.core;
         let info = port.describe(core);
         let entity = registration::record(core, kind::SUBSCRIBER, &info)?;
-        let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
         let lanes = ServiceLanes {
             handle: Arc::clone(&participant.handle),
             info,
             entity,
             mailbox: Arc::default(),
-            bell,
+            bell: plan.doorbell,
             lanes: RefCell::default(),
         };
         lanes.register(plan.service, plan.alone)?;
@@ -116,12 +114,11 @@ impl<X> ServiceLanes<X> {
 
     /// Where the executor is rung for this port.
     pub(crate) fn wake(&self) -> Option<Wake> {
-        let (bell, input) = self.bell.as_ref()?;
-        Some(Wake { bell: bell.control(), input: *input })
+        self.bell.as_ref().map(Input::wake)
     }
 
     pub(crate) fn doorbell_index(&self) -> Option<u16> {
-        self.bell.as_ref().map(|(_, index)| *index)
+        self.bell.as_ref().map(Input::index)
     }
 
     /// Number of the port.
@@ -140,14 +137,14 @@ impl<X> ServiceLanes<X> {
     pub(crate) fn absorb(
         &self,
         keep: impl Fn(&Connection) -> bool,
-        mut make: impl FnMut(&Rc<Counterpart>) -> Option<X>,
+        mut make: impl FnMut(&Arc<Counterpart>) -> Option<X>,
         mut lost: impl FnMut(ServiceLane<X>),
     ) {
         if self.mailbox.has_notes() {
             for note in self.mailbox.take() {
                 match note {
                     Note::Connected(made) => {
-                        let counterpart = Rc::new(made.counterpart.clone());
+                        let counterpart = Arc::new(made.counterpart.clone());
                         let connection = Connection::ring(*made);
                         let Some(extra) = make(&counterpart) else { continue };
                         self.lanes.borrow_mut().push(ServiceLane {
@@ -263,8 +260,5 @@ impl<X> Drop for ServiceLanes<X> {
         let mut state = core.lock();
         subscribing_side::remove_subscriber(&mut state, self.info.port);
         core.publish(state);
-        if let Some((bell, index)) = &self.bell {
-            bell.remove_input(*index);
-        }
     }
 }

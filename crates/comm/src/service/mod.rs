@@ -13,6 +13,8 @@
 //!   does not take such a request any more, or sees it by [`Request::is_cancelled`].
 //! * A client belongs to the server that it met first, until that one goes; then to another one
 //!   that is there. Two servers never get the same request.
+//! * An answer needs the request's [`Ticket`], not the request: [`Request::into_ticket`] gives the
+//!   request's memory back, and the answer may come much later.
 //! * When a server goes, by its own will or killed, the transport's notice ends its calls at once.
 //!
 //! ```no_run
@@ -42,6 +44,7 @@
 //! This file holds what clients and servers share.
 
 mod any_client;
+mod any_server;
 mod client;
 mod client_core;
 mod error;
@@ -58,12 +61,14 @@ use crate::port::message_type::MessageType;
 use crate::wire::names::{INNER_PREFIXES, NameError, NameKind, check_name};
 
 pub use crate::wire::names::SERVICE_BYTES_MAX;
-pub use any_client::{AnyClient, AnyResponse, CallCdrError};
-pub use client::{Client, ClientOptions, Outcome, RequestLoan, SendRefused};
+pub use any_client::{AnyClient, AnyOutcome, AnyResponse, CallCdrError};
+pub use any_server::{AnyRequest, AnyServer};
+pub use client::{Client, ClientOptions, FreeClientOptions, Outcome, RequestLoan, SendRefused};
 pub use client_core::CallClock;
-pub use error::{CallError, SendError};
+pub use error::{AnswerError, CallError, SendError};
 pub use handle::{ClientHandle, ServerHandle};
-pub use server::{Request, ResponseLoan, Server, ServerOptions};
+pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions, Ticketed};
+pub use server_core::Ticket;
 
 /// Calls that a client has under way at most, unless its options say otherwise.
 pub const DEPTH: usize = 8;
@@ -137,6 +142,17 @@ impl ServiceType<'static> {
             type_hash: S::TYPE_HASH.0,
             request: MessageType::of::<S::Request>(),
             response: MessageType::of::<S::Response>(),
+        }
+    }
+}
+
+impl<'a> ServiceType<'a> {
+    pub(crate) fn of_schema(schema: &'a crossdock_msg::ServiceSchema) -> Self {
+        ServiceType {
+            type_name: schema.type_name(),
+            type_hash: schema.type_hash().0,
+            request: MessageType::of_schema(schema.request()),
+            response: MessageType::of_schema(schema.response()),
         }
     }
 }

@@ -8,12 +8,15 @@ use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message, Service};
 use crossdock_shm::RawLoan;
 
-use super::server_core::{ServerCore, Taken};
+use super::error::AnswerError;
+use super::server_core::{Found, ServerCore, Taken, Ticket};
 use super::{RequestId, ServerHandle, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
-use crate::port::doorbell::Doorbell;
+use crate::port::doorbell::{Doorbell, Input, SharedDoorbell};
 use crate::port::group::PortGroup;
+use crate::port::owner::{AnyThread, OwnThread, Owner};
+use crate::port::subscriber::Sample;
 
 /// How to create a server.
 #[derive(Clone, Copy, Debug)]
@@ -47,18 +50,45 @@ impl Default for ServerOptions<'_> {
     }
 }
 
+/// A request's message, and the ticket for its answer.
+pub type Ticketed<T> = (Sample<T>, Ticket);
+
 /// Answers the requests of a service of type `S`.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread that created it. No call blocks but
+/// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
+/// thread may use it, one at a time. No call blocks but
 /// [`Server::wait`]; taking and answering take no lock, allocate nothing but the record of an open
 /// request, and make no system call but the one that wakes the client, except when a client came or
 /// went and to grow memory.
-pub struct Server<S: Service> {
-    core: Rc<ServerCore>,
+pub struct Server<S: Service, O: Owner = OwnThread> {
+    core: O::Of<ServerCore<O>>,
     service: PhantomData<fn() -> S>,
 }
 
-impl<S: Service> std::fmt::Debug for Server<S> {
+/// How to create a free server: see [`ServerOptions`].
+#[derive(Clone, Copy, Debug)]
+pub struct FreeServerOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The service, absolute.
+    pub service: &'a str,
+    /// Largest response in bytes of the flat layout; `None`: memory grows with the responses.
+    pub max_response_bytes: Option<usize>,
+    /// Where requests ring; `None`: [`Server::wait`] sleeps.
+    pub doorbell: Option<&'a SharedDoorbell>,
+}
+
+impl<'a> FreeServerOptions<'a> {
+    /// The options of the core, and where it rings.
+    pub(crate) fn split(self) -> (ServerOptions<'a>, Option<Input>) {
+        let FreeServerOptions { node, service, max_response_bytes, doorbell } = self;
+        let options = ServerOptions::default();
+        let options = ServerOptions { node, service, max_response_bytes, ..options };
+        (options, doorbell.map(SharedDoorbell::add_input))
+    }
+}
+
+impl<S: Service, O: Owner> std::fmt::Debug for Server<S, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Server").field(&self.core.service()).finish()
     }
@@ -75,29 +105,83 @@ impl Participant {
     /// already, or that a client in this process has another type. A client elsewhere that another
     /// server serves stays with that one until it goes.
     pub fn server<S: Service>(&self, options: ServerOptions<'_>) -> Result<Server<S>, PortError> {
-        let core = ServerCore::create(self, &options, ServiceType::of::<S>())?;
-        Ok(Server { core, service: PhantomData })
+        let input = options.doorbell.map(Doorbell::add_input);
+        let core = ServerCore::create(self, &options, input, ServiceType::of::<S>())?;
+        Ok(Server { core: Rc::new(core), service: PhantomData })
+    }
+
+    /// As [`Participant::server`], for any thread.
+    ///
+    /// # Errors
+    /// As [`Participant::server`].
+    pub fn free_server<S: Service>(
+        &self,
+        options: FreeServerOptions<'_>,
+    ) -> Result<Server<S, AnyThread>, PortError> {
+        let (options, input) = options.split();
+        let core = ServerCore::create(self, &options, input, ServiceType::of::<S>())?;
+        Ok(Server { core: Box::new(core), service: PhantomData })
     }
 }
 
-impl<S: Service> Drop for Server<S> {
+impl<S: Service, O: Owner> Drop for Server<S, O> {
     fn drop(&mut self) {
-        // It would keep the port alive.
+        // Its client hears that nobody answers.
         self.core.discard();
     }
 }
 
-impl<S: Service> Server<S> {
-    /// The next request, clients taking turns. Those that were given up meanwhile do not come.
+impl<S: Service, O: Owner> Server<S, O> {
+    /// The next request as a message and the [`Ticket`] for its answer; otherwise as
+    /// [`Server::take`]. The message holds the client's memory until it is dropped, and the ticket
+    /// holds nothing: so as many requests may wait for their answers as clients have calls under
+    /// way, in any order.
     ///
     /// # Errors
-    /// [`TakeError`]: as many requests of one client are held as may be, or this is a forked child.
-    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request
-    /// is passed over, and both are reported and counted.
-    #[inline]
-    pub fn take(&self) -> Result<Option<Request<S>>, TakeError> {
-        let taken = self.core.take()?;
-        Ok(taken.map(|taken| Request { taken, service: PhantomData }))
+    /// As [`Server::take`].
+    pub fn take_message(&self) -> Result<Option<Ticketed<S::Request>>, TakeError> {
+        let found = self.core.take_found()?;
+        Ok(found.map(|Found { raw, ticket }| (Sample::of_raw(raw), ticket)))
+    }
+
+    /// Answers the request of a ticket; `extra` is the room for the texts and sequences of the
+    /// response, which `write` builds in place. `write` must not use the server.
+    ///
+    /// Never blocks.
+    ///
+    /// # Errors
+    /// [`AnswerError`]; nothing was sent then.
+    pub fn answer<E>(
+        &self,
+        ticket: &Ticket,
+        extra: Extra,
+        write: impl FnOnce(<S::Response as Message>::Builder<'_>) -> Result<(), E>,
+    ) -> Result<(), AnswerError<E>> {
+        let bytes = S::Response::ROOT_BYTES.saturating_add(extra.total());
+        self.core.answer(ticket, bytes, |loan| {
+            let (memory, meta) = loan.parts_mut();
+            write(S::Response::builder(BlockMut::new(memory, &mut meta.len)))
+        })
+    }
+
+    /// Tells the client of a ticket that no answer comes.
+    pub fn refuse(&self, ticket: &Ticket) {
+        self.core.refuse(ticket);
+    }
+
+    /// As [`Request::is_cancelled`], of a ticket.
+    pub fn is_cancelled(&self, ticket: &Ticket) -> bool {
+        self.core.is_cancelled(ticket)
+    }
+
+    /// What its doorbell calls this server; `None`: it has none.
+    pub fn doorbell_index(&self) -> Option<u16> {
+        self.core.lanes().doorbell_index()
+    }
+
+    /// Asks all clients to ring, before waiting on the doorbell. True: something is there already.
+    pub fn arm(&self) -> bool {
+        self.core.arm()
     }
 
     /// Sleeps until a request is there, at most for `timeout`; returns whether one is. For servers
@@ -122,6 +206,20 @@ impl<S: Service> Server<S> {
     /// A counter of [`crate::status_records::server_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
+    }
+}
+
+impl<S: Service> Server<S> {
+    /// The next request, clients taking turns. Those that were given up meanwhile do not come.
+    ///
+    /// # Errors
+    /// [`TakeError`]: as many requests of one client are held as may be, or this is a forked child.
+    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request
+    /// is passed over, and both are reported and counted.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Request<S>>, TakeError> {
+        let taken = self.core.take()?;
+        Ok(taken.map(|taken| Request { taken, service: PhantomData }))
     }
 
     /// The part that does not depend on the type, for executors.
@@ -165,12 +263,12 @@ impl<S: Service> Request<S> {
 
     /// Who asked, and which of his requests it is.
     pub fn id(&self) -> RequestId {
-        self.taken.id()
+        self.taken.ticket().id()
     }
 
     /// Node and process of the client, for people.
     pub fn client(&self) -> &str {
-        self.taken.client()
+        self.taken.ticket().client()
     }
 
     /// When it was sent, in ns since 1970.
@@ -182,6 +280,11 @@ impl<S: Service> Request<S> {
     /// loads; for work that is worth breaking off.
     pub fn is_cancelled(&self) -> bool {
         self.taken.is_given_up()
+    }
+
+    /// Gives the request's memory back and keeps what its answer needs ([`Server::answer`]).
+    pub fn into_ticket(self) -> Ticket {
+        self.taken.into_ticket()
     }
 
     /// Memory for the response, built in place; `extra` is the room for its texts and sequences.

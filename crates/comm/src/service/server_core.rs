@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossdock_shm::clock::now_ns;
@@ -14,7 +15,8 @@ use crossdock_shm::status::Entity;
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 
 use super::client_core::service_entity;
-use super::lanes::{Alone, ServiceLanes, ServiceLanesPlan};
+use super::error::AnswerError;
+use super::lanes::{Alone, ServiceLane, ServiceLanes, ServiceLanesPlan};
 use super::server::ServerOptions;
 use super::{
     DEPTH_MAX, RequestId, ServiceType, check_service_name, mark, request_topic, response_topic,
@@ -23,20 +25,17 @@ use crate::discovery::handover::Counterpart;
 use crate::discovery::local_ports::Audience;
 use crate::discovery::participant::Participant;
 use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
-use crate::port::doorbell::Doorbell;
-use crate::port::group::PortGroup;
+use crate::port::doorbell::{Input, OwnBell};
 use crate::port::message_type::{MessageType, PayloadCheck};
+use crate::port::owner::{OwnThread, Owner};
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::wire::qos::Qos;
 use crate::wire::status_records::{kind, server_counter};
 
-/// Requests of one client that can be held at most.
-const HOLDS_MAX: usize = 15;
-
 /// What a server keeps of a client beside its lane.
-pub(crate) struct Replies {
+pub(crate) struct Replies<O: Owner> {
     /// The ring of its responses.
-    output: Rc<PublisherCore>,
+    output: O::Of<PublisherCore>,
     /// Its requests that were taken and not answered; as many as it lets us hold.
     open: Vec<Open>,
     /// No more of its requests can be held: none is looked for before one of them is closed.
@@ -50,33 +49,64 @@ struct Open {
     given_up: bool,
 }
 
-/// A request that was taken. Dropped without an answer, it tells the client so.
-pub(crate) struct Taken {
-    core: Rc<ServerCore>,
-    raw: RawSample,
-    client: Rc<Counterpart>,
-    output: Rc<PublisherCore>,
+/// A request that was found: it is open until it is answered or refused.
+pub(crate) struct Found {
+    pub(crate) raw: RawSample,
+    pub(crate) ticket: Ticket,
+}
+
+/// What it takes to answer a request: who asked, and which of his requests it is.
+///
+/// `Send + Sync`; it holds no memory of the client's. The server's
+/// [`answer`](super::Server::answer) needs it, from any thread that may use the server. Dropped
+/// without an answer it tells the client nothing, which then waits for its time-out;
+/// [`refuse`](super::Server::refuse) tells it.
+#[derive(Debug)]
+pub struct Ticket {
+    client: Arc<Counterpart>,
     number: u64,
+    origin: [u64; 2],
+}
+
+impl Ticket {
+    /// Who asked, and which of his requests it is.
+    pub fn id(&self) -> RequestId {
+        let Counterpart { process, port, .. } = *self.client;
+        RequestId { process, port, sequence: self.number }
+    }
+
+    /// Node and process of the client, for people.
+    pub fn client(&self) -> &str {
+        &self.client.label
+    }
+}
+
+/// A request that was taken, with what its answer needs. Dropped without an answer, it tells the
+/// client so.
+pub(crate) struct Taken {
+    core: Rc<ServerCore<OwnThread>>,
+    /// `None`: only the ticket is left, in other hands.
+    found: Option<Found>,
+    output: Rc<PublisherCore>,
     answered: Cell<bool>,
 }
 
 /// See the head of this file.
-pub(crate) struct ServerCore {
+pub(crate) struct ServerCore<O: Owner> {
     service: String,
     node: String,
-    requests: ServiceLanes<Replies>,
+    requests: ServiceLanes<Replies<O>>,
     entity: Entity,
     response: OwnedType,
     /// What a request has to be.
     check: Option<PayloadCheck>,
     max_response_bytes: Option<usize>,
-    group: Option<PortGroup>,
     /// Where a server outside executors sleeps.
-    bell: Option<Doorbell>,
+    bell: Option<OwnBell>,
     /// The lane that is next.
     turn: Cell<usize>,
     /// A request that was found and not handed out.
-    next: RefCell<Option<Taken>>,
+    next: RefCell<Option<Found>>,
     /// Requests taken and not answered.
     open: Cell<u64>,
     /// How often a request was handed out, or could not be.
@@ -116,18 +146,21 @@ impl OwnedType {
     }
 }
 
-impl ServerCore {
+impl<O: Owner> ServerCore<O> {
     pub(crate) fn create(
         participant: &Participant,
         options: &ServerOptions<'_>,
+        input: Option<Input>,
         service_type: ServiceType<'_>,
-    ) -> Result<Rc<ServerCore>, PortError> {
+    ) -> Result<ServerCore<O>, PortError> {
         let ServerOptions { node, service, .. } = *options;
         check_service_name(service)?;
-        let bell = match options.doorbell {
+        let spin = options.spin;
+        let bell = match input {
             Some(_) => None,
-            None => Some(participant.doorbell(DoorbellOptions { spin: options.spin })?),
+            None => Some(participant.own_bell(DoorbellOptions { spin })?),
         };
+        let input = input.or_else(|| bell.as_ref().map(OwnBell::add_input));
         let requests = ServiceLanes::create(
             participant,
             ServiceLanesPlan {
@@ -137,14 +170,14 @@ impl ServerCore {
                 // Each client says how many of its requests may wait.
                 qos: Qos::reliable(1, Duration::ZERO),
                 message: service_type.request,
-                doorbell: options.doorbell.or(bell.as_ref()),
+                doorbell: input,
                 alone: Alone::Yes,
             },
         )?;
         let port = requests.port();
         let entity =
             service_entity(participant, kind::SERVER, port, (node, service), &service_type, 1)?;
-        Ok(Rc::new(ServerCore {
+        Ok(ServerCore {
             service: service.to_string(),
             node: node.to_string(),
             requests,
@@ -152,20 +185,19 @@ impl ServerCore {
             response: OwnedType::of(&service_type.response),
             check: service_type.request.check,
             max_response_bytes: options.max_response_bytes,
-            group: options.group.cloned(),
             bell,
             turn: Cell::new(0),
             next: RefCell::new(None),
             open: Cell::new(0),
             passed: Cell::new(0),
-        }))
+        })
     }
 
     pub(crate) fn service(&self) -> &str {
         &self.service
     }
 
-    pub(crate) fn lanes(&self) -> &ServiceLanes<Replies> {
+    pub(crate) fn lanes(&self) -> &ServiceLanes<Replies<O>> {
         &self.requests
     }
 
@@ -187,20 +219,20 @@ impl ServerCore {
 
     /// Makes the ring for a new client's responses.
     #[cold]
-    fn meet(&self, client: &Rc<Counterpart>) -> Option<Replies> {
+    fn meet(&self, client: &Arc<Counterpart>) -> Option<Replies<O>> {
         let handle = self.requests.handle();
         let participant = Participant { handle: handle.clone() };
         let response = &self.response;
         // The client's ring has room for as many words more.
         let depth = (client.depth / 2).clamp(1, DEPTH_MAX);
-        let made = PublisherCore::create(
+        let made = PublisherCore::create_alone(
             &participant,
             PublisherPlan {
                 node: &self.node,
                 topic: &response_topic(&self.service, client.process, client.port),
                 qos: Qos::reliable(depth, Duration::ZERO),
                 max_bytes: self.max_response_bytes,
-                group: self.group.as_ref(),
+                group: None,
                 bridge: None,
                 message: response.as_message(),
                 audience: Audience::One,
@@ -209,9 +241,7 @@ impl ServerCore {
             },
         );
         match made {
-            Ok(output) => {
-                Some(Replies { output, open: Vec::with_capacity(HOLDS_MAX), full: false })
-            }
+            Ok(output) => Some(Replies { output, open: Vec::with_capacity(depth), full: false }),
             Err(error) => {
                 let mut state = handle.core.lock();
                 let (service, client) = (&self.service, &client.label);
@@ -224,7 +254,7 @@ impl ServerCore {
 
     /// Whether a request can be taken.
     #[inline]
-    pub(crate) fn is_ready(self: &Rc<Self>) -> Result<bool, TakeError> {
+    pub(crate) fn is_ready(&self) -> Result<bool, TakeError> {
         if self.next.borrow().is_some() {
             return Ok(true);
         }
@@ -236,29 +266,29 @@ impl ServerCore {
 
     /// The next request.
     #[inline]
-    pub(crate) fn take(self: &Rc<Self>) -> Result<Option<Taken>, TakeError> {
+    pub(crate) fn take_found(&self) -> Result<Option<Found>, TakeError> {
         let next = self.next.borrow_mut().take();
         let found = match next {
-            Some(taken) => Ok(Some(taken)),
+            Some(found) => Ok(Some(found)),
             None => self.find(),
         };
         let handed_out = !matches!(found, Ok(None));
         self.passed.set(self.passed.get() + u64::from(handed_out));
-        let taken = found?;
-        if taken.is_some() {
+        let found = found?;
+        if found.is_some() {
             self.entity.add(server_counter::REQUESTS, 1);
         }
-        Ok(taken)
+        Ok(found)
     }
 
-    fn find(self: &Rc<Self>) -> Result<Option<Taken>, TakeError> {
+    fn find(&self) -> Result<Option<Found>, TakeError> {
         self.absorb();
         let lanes = self.requests.lanes().len();
         for step in 0..lanes {
             let place = (self.turn.get() + step) % lanes;
-            if let Some(taken) = self.find_in(place)? {
+            if let Some(found) = self.find_in(place)? {
                 self.turn.set(place + 1);
-                return Ok(Some(taken));
+                return Ok(Some(found));
             }
         }
         Ok(None)
@@ -266,20 +296,20 @@ impl ServerCore {
 
     /// The next request of one client. What is no request of the service is passed over and
     /// reported; its client hears that nobody answers.
-    fn find_in(self: &Rc<Self>, place: usize) -> Result<Option<Taken>, TakeError> {
-        let (client, output, depth) = {
+    fn find_in(&self, place: usize) -> Result<Option<Found>, TakeError> {
+        let client = {
             let lanes = self.requests.lanes();
             let Some(lane) = lanes.get(place).filter(|lane| !lane.extra.full) else {
                 return Ok(None);
             };
-            (Rc::clone(&lane.counterpart), Rc::clone(&lane.extra.output), lane.counterpart.depth)
+            if lane.extra.output.peers() == 0 {
+                // The client is not ready for responses; it will be, and rings then.
+                return Ok(None);
+            }
+            Arc::clone(&lane.counterpart)
         };
-        if output.peers() == 0 {
-            // The client is not ready for responses; it will be, and rings then.
-            return Ok(None);
-        }
         // What a client that keeps the rules may have sent; of another the rest waits its turn.
-        for _ in 0..=depth {
+        for _ in 0..=client.depth {
             let raw = match self.requests.take(place) {
                 Ok(Some(raw)) => raw,
                 Ok(None) => return Ok(None),
@@ -291,35 +321,31 @@ impl ServerCore {
                 self.note_given_up(place, flags & mark::NUMBER);
                 continue;
             }
-            let number = raw.seq();
+            let (number, origin) = (raw.seq(), raw.meta().origin);
             let damage = self.check.and_then(|check| check(raw.bytes()).err());
-            let taken = self.open(place, (raw, client.clone(), output.clone()), number);
+            self.open(place, number);
+            let ticket = Ticket { client: Arc::clone(&client), number, origin };
             if let Some(source) = damage {
                 let (topic, seq) = (self.service.clone(), number);
                 self.requests.refuse(&DamagedPayload { topic, seq, source }, &client.label);
+                self.refuse(&ticket);
                 continue;
             }
-            if self.is_given_up(&client, number) {
+            if self.is_given_up(&ticket) {
                 self.entity.add(server_counter::CANCELLED, 1);
-                taken.notify(mark::CANCELLED);
+                self.notify(&ticket, mark::CANCELLED);
                 continue;
             }
-            return Ok(Some(taken));
+            return Ok(Some(Found { raw, ticket }));
         }
         Ok(None)
     }
 
-    fn open(
-        self: &Rc<Self>,
-        place: usize,
-        (raw, client, output): (RawSample, Rc<Counterpart>, Rc<PublisherCore>),
-        number: u64,
-    ) -> Taken {
+    fn open(&self, place: usize, number: u64) {
         if let Some(lane) = self.requests.lanes_mut().get_mut(place) {
             lane.extra.open.push(Open { number, given_up: false });
         }
         self.open.set(self.open.get() + 1);
-        Taken { core: Rc::clone(self), raw, client, output, number, answered: Cell::new(false) }
     }
 
     /// Whether nothing could be taken because as many requests of this client are held as may be.
@@ -343,27 +369,34 @@ impl ServerCore {
         lane.extra.open.iter_mut().filter(same).for_each(|open| open.given_up = true);
     }
 
-    /// Whether a client has gone, or has said that it gives a request up.
-    fn is_given_up(&self, client: &Rc<Counterpart>, number: u64) -> bool {
+    /// Whether a client has gone, or has said that it gives a request up. A few loads.
+    pub(crate) fn is_given_up(&self, ticket: &Ticket) -> bool {
+        let number = ticket.number;
         let lanes = self.requests.lanes();
-        let Some(lane) = lanes.iter().find(|lane| Rc::ptr_eq(&lane.counterpart, client)) else {
-            return true;
-        };
+        let Some(lane) = lane_of(&lanes, ticket) else { return true };
         if lane.extra.open.iter().any(|open| open.number == number && open.given_up) {
             return true;
         }
         // In what it has sent since.
         let wanted = mark::of(mark::GIVE_UP, number);
-        let mut later = (0..=client.depth as u64).map_while(|ahead| lane.connection.look(ahead));
+        let mut later =
+            (0..=ticket.client.depth as u64).map_while(|ahead| lane.connection.look(ahead));
         later.any(|meta| meta.flags == wanted)
     }
 
+    /// The same, with what the control thread has told since.
+    pub(crate) fn is_cancelled(&self, ticket: &Ticket) -> bool {
+        self.absorb();
+        self.is_given_up(ticket)
+    }
+
     /// A request has been answered or dropped.
-    fn close(&self, client: &Rc<Counterpart>, number: u64) {
+    fn close(&self, ticket: &Ticket) {
         self.open.set(self.open.get().saturating_sub(1));
         let mut lanes = self.requests.lanes_mut();
-        if let Some(lane) = lanes.iter_mut().find(|lane| Rc::ptr_eq(&lane.counterpart, client)) {
-            lane.extra.open.retain(|open| open.number != number);
+        let of_client = |lane: &&mut Lane<O>| Arc::ptr_eq(&lane.counterpart, &ticket.client);
+        if let Some(lane) = lanes.iter_mut().find(of_client) {
+            lane.extra.open.retain(|open| open.number != ticket.number);
             lane.extra.full = false;
         }
         drop(lanes);
@@ -372,24 +405,108 @@ impl ServerCore {
         }
     }
 
-    /// How often [`ServerCore::take`] has given something.
+    /// A request's memory was given back: more of its client's can be held.
+    pub(crate) fn let_go(&self, Found { raw, ticket }: Found) -> Ticket {
+        drop(raw);
+        let mut lanes = self.requests.lanes_mut();
+        let of_client = |lane: &&mut Lane<O>| Arc::ptr_eq(&lane.counterpart, &ticket.client);
+        if let Some(lane) = lanes.iter_mut().find(of_client) {
+            lane.extra.full = false;
+        }
+        ticket
+    }
+
+    /// Answers the request of a ticket with `bytes` bytes at most, which `write` writes.
+    pub(crate) fn answer<E>(
+        &self,
+        ticket: &Ticket,
+        bytes: usize,
+        write: impl FnOnce(&mut RawLoan<'_>) -> Result<(), E>,
+    ) -> Result<(), AnswerError<E>> {
+        self.absorb();
+        let lanes = self.requests.lanes();
+        let service = || self.service.clone();
+        let Some(lane) = lane_of(&lanes, ticket) else {
+            let client = ticket.client.label.clone();
+            return Err(AnswerError::ClientGone { service: service(), client });
+        };
+        if !lane.extra.open.iter().any(|open| open.number == ticket.number) {
+            return Err(AnswerError::Answered { service: service(), id: ticket.id() });
+        }
+        let output = &*lane.extra.output;
+        let mut loan = output.loan(bytes)?;
+        write(&mut loan).map_err(AnswerError::Write)?;
+        self.send(ticket, output, loan).map_err(|(_, reason)| AnswerError::Publish(reason))?;
+        drop(lanes);
+        self.close(ticket);
+        Ok(())
+    }
+
+    /// Sends an answer, whose length is set.
+    fn send<'a>(
+        &self,
+        ticket: &Ticket,
+        output: &'a PublisherCore,
+        mut loan: RawLoan<'a>,
+    ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
+        let meta = loan.meta_mut();
+        meta.stamp_ns = now_ns();
+        meta.origin = ticket.origin;
+        meta.flags = mark::of(mark::ANSWER, ticket.number);
+        let unwanted = output.peers() == 0;
+        output.publish(loan).map_err(|Refused { loan, reason }| (loan, reason))?;
+        self.entity.add(server_counter::RESPONSES, 1);
+        self.entity.add(server_counter::UNWANTED, u64::from(unwanted));
+        Ok(())
+    }
+
+    /// A request is dropped unanswered.
+    pub(crate) fn refuse(&self, ticket: &Ticket) {
+        self.entity.add(server_counter::UNANSWERED, 1);
+        self.notify(ticket, mark::UNANSWERED);
+    }
+
+    /// Tells the client that no answer comes.
+    fn notify(&self, ticket: &Ticket, kind: u32) {
+        self.close(ticket);
+        let bytes = self.response.root_bytes;
+        let lanes = self.requests.lanes();
+        let Some(lane) = lane_of(&lanes, ticket) else { return };
+        let output = &*lane.extra.output;
+        if output.peers() == 0 || !output.has_room() {
+            return;
+        }
+        let Ok(mut loan) = output.loan(bytes) else { return };
+        loan.bytes_mut()[..bytes].fill(0);
+        let meta = loan.meta_mut();
+        meta.len = bytes;
+        meta.stamp_ns = now_ns();
+        meta.flags = mark::of(kind, ticket.number);
+        // Refused: the client breaks the rules and waits for its time-out.
+        let _ = output.publish(loan);
+    }
+
+    /// How often [`ServerCore::take_found`] has given something.
     pub(crate) fn passed(&self) -> u64 {
         self.passed.get()
     }
 
     /// Origin of the next request.
     pub(crate) fn next_origin(&self) -> [u64; 2] {
-        self.next.borrow().as_ref().map_or([0; 2], |taken| taken.raw.meta().origin)
+        self.next.borrow().as_ref().map_or([0; 2], |found| found.ticket.origin)
     }
 
     /// Drops the next request unanswered; false when there is none.
     pub(crate) fn discard(&self) -> bool {
         let next = self.next.borrow_mut().take();
+        if let Some(Found { ticket, .. }) = &next {
+            self.refuse(ticket);
+        }
         next.is_some()
     }
 
     /// Sleeps until a request is there, at most for `timeout`.
-    pub(crate) fn wait(self: &Rc<Self>, timeout: Duration) -> Result<bool, TakeError> {
+    pub(crate) fn wait(&self, timeout: Duration) -> Result<bool, TakeError> {
         let started = std::time::Instant::now();
         loop {
             if self.is_ready()? {
@@ -413,7 +530,7 @@ impl ServerCore {
     /// is.
     fn can_move(&self) -> bool {
         let lanes = self.requests.lanes();
-        let ready = |lane: &super::lanes::ServiceLane<Replies>| {
+        let ready = |lane: &Lane<O>| {
             lane.connection.is_ready() && !lane.extra.full && lane.extra.output.peers() > 0
         };
         self.requests.has_notes() || lanes.iter().any(ready)
@@ -425,29 +542,61 @@ impl ServerCore {
     }
 }
 
+/// What a server has of one client.
+type Lane<O> = ServiceLane<Replies<O>>;
+
+fn lane_of<'a, O: Owner>(lanes: &'a [Lane<O>], ticket: &Ticket) -> Option<&'a Lane<O>> {
+    lanes.iter().find(|lane| Arc::ptr_eq(&lane.counterpart, &ticket.client))
+}
+
+impl ServerCore<OwnThread> {
+    /// The next request, which keeps the port.
+    #[inline]
+    pub(crate) fn take(self: &Rc<Self>) -> Result<Option<Taken>, TakeError> {
+        let Some(found) = self.take_found()? else { return Ok(None) };
+        let of_lane = |lane: &Lane<OwnThread>| Rc::clone(&lane.extra.output);
+        let output = lane_of(&self.requests.lanes(), &found.ticket).map(of_lane);
+        let Some(output) = output else {
+            // Its client has gone since it was found.
+            self.close(&found.ticket);
+            return Ok(None);
+        };
+        let (core, answered) = (Rc::clone(self), Cell::new(false));
+        Ok(Some(Taken { core, found: Some(found), output, answered }))
+    }
+}
+
 impl Taken {
+    fn found(&self) -> &Found {
+        match &self.found {
+            Some(found) => found,
+            None => unreachable!("taken out by `into_ticket`, which ends this"),
+        }
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.raw.bytes()
+        self.found().raw.bytes()
     }
 
     pub(crate) fn raw(&self) -> &RawSample {
-        &self.raw
+        &self.found().raw
     }
 
-    /// Node and process of the client.
-    pub(crate) fn client(&self) -> &str {
-        &self.client.label
+    pub(crate) fn ticket(&self) -> &Ticket {
+        &self.found().ticket
     }
 
-    pub(crate) fn id(&self) -> RequestId {
-        let Counterpart { process, port, .. } = *self.client;
-        RequestId { process, port, sequence: self.number }
+    /// Lets go of the request's memory.
+    pub(crate) fn into_ticket(mut self) -> Ticket {
+        match self.found.take() {
+            Some(found) => self.core.let_go(found),
+            None => unreachable!("taken out here alone"),
+        }
     }
 
     /// Does nobody wait for the answer any more?
     pub(crate) fn is_given_up(&self) -> bool {
-        self.core.absorb();
-        self.core.is_given_up(&self.client, self.number)
+        self.core.is_cancelled(self.ticket())
     }
 
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
@@ -457,56 +606,25 @@ impl Taken {
     /// Sends the answer, whose length is set.
     pub(crate) fn answer<'a>(
         &'a self,
-        mut loan: RawLoan<'a>,
+        loan: RawLoan<'a>,
     ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
         if self.answered.get() {
             // A second answer would be taken for the answer to another request: it is dropped.
             return Ok(());
         }
-        let meta = loan.meta_mut();
-        meta.stamp_ns = now_ns();
-        meta.origin = self.raw.meta().origin;
-        meta.flags = mark::of(mark::ANSWER, self.number);
-        let unwanted = self.output.peers() == 0;
-        match self.output.publish(loan) {
-            Ok(()) => {
-                self.core.entity.add(server_counter::RESPONSES, 1);
-                self.core.entity.add(server_counter::UNWANTED, u64::from(unwanted));
-                self.close();
-                Ok(())
-            }
-            Err(Refused { loan, reason }) => Err((loan, reason)),
-        }
-    }
-
-    /// Tells the client that no answer comes.
-    fn notify(&self, kind: u32) {
-        self.close();
-        let bytes = self.core.response.root_bytes;
-        if self.output.peers() == 0 || !self.output.has_room() {
-            return;
-        }
-        let Ok(mut loan) = self.output.loan(bytes) else { return };
-        loan.bytes_mut()[..bytes].fill(0);
-        let meta = loan.meta_mut();
-        meta.len = bytes;
-        meta.stamp_ns = now_ns();
-        meta.flags = mark::of(kind, self.number);
-        // Refused: the client breaks the rules and waits for its time-out.
-        let _ = self.output.publish(loan);
-    }
-
-    fn close(&self) {
+        self.core.send(self.ticket(), &self.output, loan)?;
         self.answered.set(true);
-        self.core.close(&self.client, self.number);
+        self.core.close(self.ticket());
+        Ok(())
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        if !self.answered.get() {
-            self.core.entity.add(server_counter::UNANSWERED, 1);
-            self.notify(mark::UNANSWERED);
+        if let Some(found) = &self.found
+            && !self.answered.get()
+        {
+            self.core.refuse(&found.ticket);
         }
     }
 }

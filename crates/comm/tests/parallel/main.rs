@@ -6,6 +6,7 @@
 mod common;
 
 mod allocations;
+mod any_thread;
 mod bridge;
 mod corrupt;
 mod deep;

@@ -17,6 +17,7 @@ mod golden;
 mod hashes;
 mod idl;
 mod languages;
+mod members;
 mod mutating_publisher;
 mod property;
 mod services;

@@ -1,0 +1,433 @@
+//! Free ports: used by several threads, one at a time, while peers come, go and are killed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crossdock_comm::service::{AnyClient, AnyServer, SendError};
+use crossdock_comm::{
+    AnswerError, AnyPublisher, AnySubscriber, AnyThread, BackPressure, CallError, CallId, Client,
+    DoorbellOptions, FreeClientOptions, FreePublisherOptions, FreeServerOptions,
+    FreeSubscriberOptions, Participant, Publisher, Qos, Server, SharedDoorbell, Subscriber, Ticket,
+};
+use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Extra, FlatError, ServiceSchema};
+
+use crate::common::child::{Process, hear, role, tell};
+use crate::common::{LIMIT, Place, check, publish, publisher, reliable, subscriber};
+
+const fn is_send<T: Send>() {}
+const fn is_shared<T: Send + Sync>() {}
+
+const _: () = {
+    is_send::<Publisher<Image, AnyThread>>();
+    is_send::<Subscriber<Image, AnyThread>>();
+    is_send::<AnyPublisher<AnyThread>>();
+    is_send::<AnySubscriber<AnyThread>>();
+    is_send::<Client<AddTwoInts, AnyThread>>();
+    is_send::<Server<AddTwoInts, AnyThread>>();
+    is_send::<AnyClient<AnyThread>>();
+    is_send::<AnyServer<AnyThread>>();
+    is_shared::<Ticket>();
+    is_shared::<SharedDoorbell>();
+};
+
+fn free_publisher(participant: &Participant, topic: &str, qos: Qos) -> Publisher<Image, AnyThread> {
+    let options = FreePublisherOptions { node: "source", topic, qos, max_bytes: Some(8192) };
+    participant.free_publisher(options).unwrap()
+}
+
+fn free_subscriber(
+    participant: &Participant,
+    topic: &str,
+    doorbell: Option<&SharedDoorbell>,
+) -> Subscriber<Image, AnyThread> {
+    let (qos, back_pressure) = (reliable(8), BackPressure::All);
+    let options = FreeSubscriberOptions { node: "sink", topic, qos, back_pressure, doorbell };
+    participant.free_subscriber(options).unwrap()
+}
+
+/// Waits until it holds, whoever brings it about.
+fn until(is_met: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + LIMIT;
+    while !is_met() {
+        if Instant::now() > end {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+    true
+}
+
+/// Publishes message `number` on a free port.
+fn send(output: &Publisher<Image, AnyThread>, number: u32) {
+    let bytes = 64 + (number as usize * 37) % 1000;
+    let mut loan = output.loan(Extra::none().text(4).bytes(bytes)).unwrap();
+    let mut image = loan.message();
+    image.set_height(number);
+    image.set_width(bytes as u32);
+    image.set_encoding("rgb8").unwrap();
+    image.data_uninit(bytes).unwrap().fill(number as u8);
+    loan.set_stamp_ns(u64::from(number));
+    loan.set_origin([u64::from(number), !u64::from(number)]);
+    loan.publish().unwrap();
+}
+
+/// A child that publishes or subscribes until it is killed.
+fn child(place: &str, role: &str) {
+    let participant = Place::of_parent(place, role);
+    if role == "publish" {
+        let output = publisher(&participant, "/there", Qos::best_effort(8));
+        tell("ready");
+        for number in 1.. {
+            publish(&output, number);
+            std::thread::yield_now();
+        }
+    }
+    let input = subscriber(&participant, "/here", Qos::best_effort(8));
+    tell("ready");
+    let mut kept = std::collections::VecDeque::new();
+    loop {
+        if let Some(sample) = input.take().unwrap() {
+            check(&sample);
+            kept.push_back(sample);
+            kept.truncate(3);
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn ports_are_used_by_any_thread_while_peers_come_go_and_are_killed() {
+    let test = "any_thread::ports_are_used_by_any_thread_while_peers_come_go_and_are_killed";
+    if let Some((role, place)) = role() {
+        return child(&place, &role);
+    }
+    let place = Place::new("any-thread");
+    let participant = place.open("parent");
+    let output = Mutex::new((free_publisher(&participant, "/here", reliable(8)), 0));
+    let options = FreeSubscriberOptions {
+        node: "sink",
+        topic: "/there",
+        qos: Qos::best_effort(8),
+        back_pressure: BackPressure::Never,
+        doorbell: None,
+    };
+    let input: Mutex<Subscriber<Image, _>> =
+        Mutex::new(participant.free_subscriber(options).unwrap());
+    let (over, seen) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut kept = None;
+                while !over.load(Ordering::Relaxed) {
+                    let (output, number) = &mut *output.lock().unwrap();
+                    *number += 1;
+                    send(output, *number);
+                    // A sample outlives the lock, on this thread.
+                    if let Some(sample) = input.lock().unwrap().take().unwrap() {
+                        check(&sample);
+                        seen.fetch_add(1, Ordering::Relaxed);
+                        kept = Some(sample);
+                    }
+                    std::thread::yield_now();
+                }
+                drop(kept);
+            });
+        }
+        for round in 0..6 {
+            let mut children =
+                [("publish"), ("subscribe")].map(|role| Process::start(test, role, place.path()));
+            children.iter_mut().for_each(|child| child.expect("ready"));
+            let before = seen.load(Ordering::Relaxed);
+            let end = Instant::now() + LIMIT;
+            let there = || {
+                let peers = output.lock().unwrap().0.peers();
+                peers == 1 && seen.load(Ordering::Relaxed) > before + 10
+            };
+            while !there() {
+                assert!(Instant::now() < end, "round {round}: not connected");
+                std::thread::yield_now();
+            }
+            children.iter_mut().for_each(|child| _ = child.kill_running());
+            children.into_iter().for_each(Process::was_killed);
+            assert!(participant.wait_until(LIMIT, || output.lock().unwrap().0.peers() == 0));
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn threads_share_a_doorbell_and_whatever_they_do_when_it_rings_hurts_nobody_else() {
+    let place = Place::new("shared-doorbell");
+    let participant = place.open("here");
+    let bell = participant.shared_doorbell(DoorbellOptions::default()).unwrap();
+    let (calm, wild) = (
+        free_subscriber(&participant, "/calm", Some(&bell)),
+        free_subscriber(&participant, "/wild", Some(&bell)),
+    );
+    assert_ne!(calm.doorbell_index(), wild.doorbell_index());
+    // One thread ends in a panic with its port, as soon as that rings.
+    let other_bell = participant.shared_doorbell(DoorbellOptions::default()).unwrap();
+    let panics = free_subscriber(&participant, "/panics", Some(&other_bell));
+    let victim = std::thread::spawn(move || {
+        // Rung for its publisher first, then for the message.
+        loop {
+            let each = |_| assert!(!panics.is_ready(), "what it does when a message comes");
+            other_bell.wait(Some(LIMIT), || panics.arm(), each);
+        }
+    });
+    let ports = Arc::new(Mutex::new((Some(calm), Some(wild))));
+    let served = Arc::new(AtomicU64::new(0));
+    let waiting: Vec<_> = (0..2)
+        .map(|_| {
+            let (bell, ports, served) = (bell.clone(), Arc::clone(&ports), Arc::clone(&served));
+            std::thread::spawn(move || {
+                while served.load(Ordering::Relaxed) < 100 {
+                    let arm = || {
+                        let ports = ports.lock().unwrap();
+                        let calm = ports.0.as_ref().is_some_and(Subscriber::arm);
+                        ports.1.as_ref().is_some_and(Subscriber::arm) || calm
+                    };
+                    bell.wait(Some(Duration::from_millis(50)), arm, |_| {});
+                    let mut ports = ports.lock().unwrap();
+                    while let Some(sample) = ports.0.as_ref().and_then(|it| it.take().unwrap()) {
+                        check(&sample);
+                        served.fetch_add(1, Ordering::Relaxed);
+                    }
+                    // The other one is dropped by who was woken for it.
+                    if ports.1.as_ref().is_some_and(Subscriber::is_ready) {
+                        ports.1 = None;
+                    }
+                }
+            })
+        })
+        .collect();
+    let there = place.open("there");
+    let outputs = ["/calm", "/wild", "/panics"].map(|topic| publisher(&there, topic, reliable(8)));
+    assert!(until(|| outputs.iter().all(|it| it.peers() == 1)));
+    outputs[1..].iter().for_each(|output| publish(output, 1));
+    assert!(victim.join().is_err(), "it was not rung for");
+    for number in 1..=100 {
+        publish(&outputs[0], number);
+    }
+    waiting.into_iter().for_each(|thread| thread.join().unwrap());
+    assert!(until(|| outputs[1..].iter().all(|it| it.peers() == 0)));
+    // The control thread lives: who comes now is met.
+    let late = free_subscriber(&participant, "/calm", None);
+    assert!(until(|| outputs[0].peers() == 2));
+    drop(late);
+}
+
+fn free_server(participant: &Participant) -> Server<AddTwoInts, AnyThread> {
+    let (node, service, max_response_bytes) = ("adder", "/add", None);
+    let options = FreeServerOptions { node, service, max_response_bytes, doorbell: None };
+    participant.free_server(options).unwrap()
+}
+
+fn free_client(participant: &Participant, depth: usize) -> Client<AddTwoInts, AnyThread> {
+    let options = FreeClientOptions { service: "/add", depth, ..FreeClientOptions::default() };
+    participant.free_client(options).unwrap()
+}
+
+/// Sends calls `0..count`; each adds its number and 1.
+fn call_all(client: &Client<AddTwoInts, AnyThread>, count: i64) -> Vec<CallId> {
+    let send = |number| {
+        let mut request = client.loan(Extra::none()).unwrap();
+        request.message().set_a(number);
+        request.message().set_b(1);
+        request.send(LIMIT).unwrap()
+    };
+    (0..count).map(send).collect()
+}
+
+/// Takes `count` requests and keeps their tickets and their sums.
+fn take_tickets(server: &Server<AddTwoInts, AnyThread>, count: usize) -> Vec<(Ticket, i64)> {
+    let mut tickets = Vec::new();
+    while tickets.len() < count {
+        assert!(server.wait(LIMIT).unwrap(), "{} requests came", tickets.len());
+        while let Some((message, ticket)) = server.take_message().unwrap() {
+            tickets.push((ticket, message.message().a() + message.message().b()));
+        }
+    }
+    tickets
+}
+
+fn answer(server: &Server<AddTwoInts, AnyThread>, ticket: &Ticket, sum: i64) {
+    let answered = server.answer(ticket, Extra::none(), |mut response| {
+        response.set_sum(sum);
+        Ok::<(), FlatError>(())
+    });
+    answered.unwrap();
+}
+
+/// Takes `count` ends of calls.
+fn take_sums(client: &Client<AddTwoInts, AnyThread>, count: usize) -> BTreeMap<CallId, i64> {
+    let (mut sums, end) = (BTreeMap::new(), Instant::now() + LIMIT);
+    while sums.len() < count {
+        if let Some(outcome) = client.take().unwrap() {
+            sums.insert(outcome.call, outcome.result.unwrap().message().sum());
+        }
+        assert!(Instant::now() < end, "{} calls of {count} have ended", sums.len());
+        std::thread::yield_now();
+    }
+    sums
+}
+
+const CALLS: usize = 128;
+
+#[test]
+fn a_hundred_calls_are_under_way_and_answered_in_any_order_by_any_thread() {
+    let place = Place::new("tickets");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let server = Arc::new(Mutex::new(free_server(&there)));
+    let client = free_client(&here, CALLS);
+    let is_met = || server.lock().unwrap().clients() == 1 && client.is_connected();
+    assert!(until(is_met));
+    for backwards in [false, true] {
+        let calls = call_all(&client, CALLS as i64);
+        let refused = client.loan(Extra::none()).unwrap().send(LIMIT).unwrap_err();
+        assert!(matches!(refused.reason, SendError::Busy { depth: CALLS, .. }));
+        drop(refused);
+        let mut tickets = take_tickets(&server.lock().unwrap(), CALLS);
+        if backwards {
+            tickets.reverse();
+        }
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let (server, part) =
+                    (Arc::clone(&server), tickets.split_off(tickets.len() * 3 / 4));
+                std::thread::spawn(move || {
+                    for (ticket, sum) in part {
+                        let server = server.lock().unwrap();
+                        answer(&server, &ticket, sum);
+                        let again =
+                            server.answer(&ticket, Extra::none(), |_| Ok::<(), FlatError>(()));
+                        assert!(matches!(again, Err(AnswerError::Answered { .. })));
+                    }
+                })
+            })
+            .collect();
+        for (ticket, sum) in tickets {
+            answer(&server.lock().unwrap(), &ticket, sum);
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let sums = take_sums(&client, CALLS);
+        for (number, call) in calls.iter().enumerate() {
+            assert_eq!(sums[call], number as i64 + 1);
+        }
+    }
+}
+
+#[test]
+fn a_ticket_tells_that_its_call_was_given_up_and_can_be_refused() {
+    let place = Place::new("ticket-end");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let server = free_server(&there);
+    let client = free_client(&here, 4);
+    assert!(until(|| server.clients() == 1 && client.is_connected()));
+    let calls = call_all(&client, 3);
+    let tickets = take_tickets(&server, 3);
+    assert!(client.cancel(calls[0]));
+    assert!(server.is_cancelled(&tickets[0].0) && !server.is_cancelled(&tickets[1].0));
+    server.refuse(&tickets[1].0);
+    let end = Instant::now() + LIMIT;
+    let refused = loop {
+        if let Some(outcome) = client.take().unwrap() {
+            break outcome;
+        }
+        assert!(Instant::now() < end, "nothing has ended");
+    };
+    assert!(
+        refused.call == calls[1] && matches!(refused.result, Err(CallError::Unanswered { .. }))
+    );
+    drop(client);
+    assert!(until(|| server.clients() == 0));
+    assert!(server.is_cancelled(&tickets[2].0));
+    let gone = server.answer(&tickets[2].0, Extra::none(), |_| Ok::<(), FlatError>(()));
+    assert!(matches!(gone, Err(AnswerError::ClientGone { .. })));
+}
+
+/// A child with the other end of the service, until it is killed.
+fn serve_or_call(place: &str, role: &str) {
+    let participant = Place::of_parent(place, role);
+    if role == "client" {
+        let client = free_client(&participant, CALLS);
+        assert!(client.wait_for_server(LIMIT));
+        call_all(&client, CALLS as i64);
+        tell("called");
+        while hear().is_some() {}
+        return;
+    }
+    let server = free_server(&participant);
+    let tickets = take_tickets(&server, CALLS);
+    tell("taken");
+    while hear().is_some() {}
+    drop(tickets);
+}
+
+#[test]
+fn a_killed_client_leaves_its_tickets_without_use_and_a_killed_server_ends_all_calls() {
+    let test = "any_thread::a_killed_client_leaves_its_tickets_without_use_and_a_killed_server_ends_all_calls";
+    if let Some((role, place)) = role() {
+        return serve_or_call(&place, &role);
+    }
+    let place = Place::new("ticket-kill");
+    let participant = place.open("parent");
+    let server = free_server(&participant);
+    for _ in 0..3 {
+        let mut child = Process::start(test, "client", place.path());
+        let tickets = take_tickets(&server, CALLS);
+        child.expect("called");
+        child.kill();
+        assert!(participant.wait_until(LIMIT, || server.clients() == 0));
+        assert!(tickets.iter().all(|(ticket, _)| server.is_cancelled(ticket)));
+    }
+    drop(server);
+    let client = free_client(&participant, CALLS);
+    for _ in 0..3 {
+        let mut child = Process::start(test, "server", place.path());
+        assert!(client.wait_for_server(LIMIT));
+        call_all(&client, CALLS as i64);
+        child.expect("taken");
+        child.kill();
+        let end = Instant::now() + LIMIT;
+        let mut ended = 0;
+        while ended < CALLS {
+            if let Some(outcome) = client.take().unwrap() {
+                assert!(matches!(outcome.result, Err(CallError::ServerGone { .. })));
+                ended += 1;
+            }
+            assert!(Instant::now() < end, "{ended} calls have ended");
+        }
+    }
+}
+
+#[test]
+fn a_server_of_a_type_that_is_known_at_run_time_answers_typed_clients() {
+    let place = Place::new("any-server");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let schema = Arc::new(ServiceSchema::of::<AddTwoInts>().unwrap());
+    let (node, service, max_response_bytes) = ("adder", "/add", None);
+    let options = FreeServerOptions { node, service, max_response_bytes, doorbell: None };
+    let server = there.free_any_server(schema, options).unwrap();
+    let client = free_client(&here, 2);
+    assert!(until(|| server.clients() == 1 && client.is_connected()));
+    let calls = call_all(&client, 2);
+    for _ in 0..2 {
+        assert!(server.wait(LIMIT).unwrap());
+        let (request, ticket) = server.take().unwrap().unwrap();
+        assert_eq!(request.id().sequence, ticket.id().sequence);
+        let [a, b] = [0, 8].map(|at| request.block().read::<i64>(at).unwrap());
+        drop(request);
+        let wrong = server.answer_cdr(&ticket, &[0, 1, 0, 0, 7]);
+        assert!(matches!(wrong, Err(AnswerError::Write(_))), "{wrong:?}");
+        let mut cdr = vec![0, 1, 0, 0];
+        cdr.extend((a + b).to_le_bytes());
+        server.answer_cdr(&ticket, &cdr).unwrap();
+    }
+    let sums = take_sums(&client, 2);
+    assert_eq!(sums.into_iter().collect::<Vec<_>>(), [(calls[0], 1), (calls[1], 2)]);
+}
