@@ -43,10 +43,12 @@ impl TypeMembers {
             default: None,
             line: 1,
             column: 1,
+            documentation: String::new(),
         };
         let (type_name, file) = (self.type_name.clone(), format!("members of {}", self.type_name));
         let fields: Vec<Field> = given.map(field).collect();
-        let written = MessageDefinition { type_name, file, fields, constants: Vec::new() };
+        let (constants, documentation) = (Vec::new(), String::new());
+        let written = MessageDefinition { type_name, file, fields, constants, documentation };
         let read = parse_message(&self.type_name, &written.file, &message_text(&written))?;
         // A name that is none may read as something else.
         let mut pairs = written.fields.iter().zip(&read.fields);
