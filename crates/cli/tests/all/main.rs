@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod hostile;
+mod names;
 mod packages;
 mod runs;
 mod service;
