@@ -137,7 +137,7 @@ pub use crossdock_comm::{
     Bridge, CallError, CallId, Client, Loan, LoanError, PublishError, Publisher, Request, Sample,
     Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
 };
-pub use crossdock_graph::LogLevel;
+pub use crossdock_graph::{LogLevel, TimerClock};
 pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use node::context::{Context, Trigger};
 pub use node::description::NodeDescription;
@@ -148,6 +148,7 @@ pub use node::node_type::{Node, NodeType};
 pub use node::package::Package;
 pub use node::parameter::Parameter;
 pub use node::setup::{Setup, SetupError};
+pub use node::time_jump::{JumpThreshold, TimeJump};
 pub use node::uploaders::{UploadSite, Uploaders};
 pub use origin::Tracing;
 pub use process::inquiry::{DescribeError, describe};

@@ -94,6 +94,7 @@ pub fn running(plan: &NodePlan, word: u64) -> Option<String> {
         RUNNING_REQUEST => server(),
         RUNNING_PREDICATE => Some("its predicate".to_owned()),
         RUNNING_LIMIT => Some("a missed limit of time".to_owned()),
+        RUNNING_JUMP => Some("a jump of time".to_owned()),
         _ => None,
     };
     Some(what.unwrap_or_else(|| "something that this version does not know".to_owned()))
@@ -110,6 +111,8 @@ pub(crate) const RUNNING_REQUEST: u64 = 6;
 pub(crate) const RUNNING_PREDICATE: u64 = 7;
 /// It is told of a limit of time that was missed.
 pub(crate) const RUNNING_LIMIT: u64 = 8;
+/// It is told of a jump of simulated time.
+pub(crate) const RUNNING_JUMP: u64 = 9;
 
 /// Whether an executor measures how long its nodes take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

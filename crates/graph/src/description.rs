@@ -136,6 +136,28 @@ pub struct TimerDescription {
     pub name: String,
     /// Period unless the graph says otherwise, nanoseconds; `None`: the graph must say it.
     pub period_ns: Option<u64>,
+    /// The clock that it goes by.
+    #[serde(default, skip_serializing_if = "TimerClock::is_ros")]
+    pub clock: TimerClock,
+}
+
+/// The clock that a timer goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimerClock {
+    /// ROS time: simulated time, if the node has it. Else real time, which then never jumps.
+    #[default]
+    Ros,
+    /// The computer's clock that never jumps, also in a run with simulated time.
+    Steady,
+    /// The computer's time, which somebody may set.
+    System,
+}
+
+impl TimerClock {
+    pub(crate) fn is_ros(&self) -> bool {
+        *self == Self::Ros
+    }
 }
 
 /// A predicate of a node type: something about the messages that wait on its inputs which must hold

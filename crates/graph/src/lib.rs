@@ -55,7 +55,7 @@ pub use condition::{ApproximateTime, Condition, Same};
 pub use description::{
     BinaryDescription, FABRIC_BINARY, InputDescription, NodeTypeDescription, OutputDescription,
     PackageDescription, PackageDescriptions, ParameterDescription, PredicateDescription,
-    TimerDescription,
+    TimerClock, TimerDescription,
 };
 pub use device::{
     CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic, MappedDevice, Otherwise,

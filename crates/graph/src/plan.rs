@@ -4,6 +4,7 @@
 //! obey: an executor needs no other source.
 
 use crate::condition::Condition;
+use crate::description::TimerClock;
 use crate::device::{DevicePlan, DeviceUpload, ManagedTopic};
 use crate::mapping::{ExecutorMode, TopicMapping, TrustedUsers};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
@@ -289,6 +290,9 @@ pub struct NodePlan {
     /// The least severe lines that it logs.
     #[serde(default)]
     pub log_level: LogLevel,
+    /// Its time is that of `/clock`, in a run by the computer's time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub use_sim_time: bool,
 }
 
 /// How severe a line of a node's log is, with the numbers of `rcl_interfaces/msg/Log`.
@@ -415,6 +419,9 @@ pub struct TimerPlan {
     pub name: String,
     /// Nanoseconds from one time to the next, at least 1000.
     pub period_ns: u64,
+    /// The clock that it goes by.
+    #[serde(default, skip_serializing_if = "TimerClock::is_ros")]
+    pub clock: TimerClock,
     /// When in its period it fires, nanoseconds, on the grid of the clock; `None`: one period after
     /// the start, and so on.
     pub offset_ns: Option<u64>,

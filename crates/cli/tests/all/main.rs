@@ -4,6 +4,7 @@
 mod bag;
 mod hostile;
 mod interfaces;
+mod names;
 mod packages;
 mod runs;
 mod service;

@@ -2,7 +2,7 @@
 //! stand still or report without end, programs beside the graph that do not read. This test's
 //! program is also the package binary.
 
-mod probe;
+pub(crate) mod probe;
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,6 +23,9 @@ use serde_json::{Value, json};
 /// Not a test of its own: what this binary does when it is launched as a package.
 #[test]
 fn package_binary() {
+    if let Ok(words) = std::env::var("PROBE_WORDS") {
+        probe::run_alone(words.split_whitespace().map(str::to_owned));
+    }
     if std::env::var_os("CROSSDOCK_CONTROL").is_none() {
         return;
     }
@@ -119,7 +122,7 @@ fn published(place: &Place, topic: &str) -> u64 {
     of_topic.map(|port| port.counters[crossdock_comm::status_records::counter::MESSAGES]).sum()
 }
 
-fn flows(place: &Place, topic: &str) {
+pub(crate) fn flows(place: &Place, topic: &str) {
     let before = published(place, topic);
     until("messages", || published(place, topic) > before + 2);
 }

@@ -23,6 +23,8 @@ pub enum Trigger<'a> {
     Poll,
     /// A limit of time was missed ([`Node::limit_missed`](crate::Node::limit_missed)).
     Limit,
+    /// Simulated time jumps ([`Node::before_time_jump`](crate::Node::before_time_jump)).
+    TimeJump,
 }
 
 impl fmt::Display for Trigger<'_> {
@@ -35,6 +37,7 @@ impl fmt::Display for Trigger<'_> {
             Self::Condition => write!(f, "condition"),
             Self::Poll => write!(f, "poll"),
             Self::Limit => write!(f, "limit"),
+            Self::TimeJump => write!(f, "time jump"),
         }
     }
 }
@@ -65,8 +68,8 @@ impl<'a> Context<'a> {
         self.trigger
     }
 
-    /// The time in ns since 1970: real time (one clock read), or simulated time, which stands still
-    /// during an execution. Does not block or allocate.
+    /// ROS time in ns since 1970: real time (one clock read), or simulated time, which stands still
+    /// during an execution and is 0 before its first message. Does not block or allocate.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crossdock_graph::{
     InputDescription, InputReading, NodeTypeDescription, OutputDescription, ParameterDescription,
-    ParameterValue, PredicateDescription, QosRequest, ServicePortDescription, TimerDescription,
+    ParameterValue, PredicateDescription, QosRequest, ServicePortDescription, TimerClock,
+    TimerDescription,
 };
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer;
 use crossdock_msg::{Message, Service};
@@ -189,6 +190,19 @@ impl NodeDescription {
         self.any_timer(name, None)
     }
 
+    /// Sets the clock of the timer that was declared last. Without this, a timer goes by ROS time:
+    /// simulated time if the node has it, else real time, which then never jumps.
+    ///
+    /// # Panics
+    ///
+    /// When no timer is declared.
+    #[must_use]
+    pub fn on_clock(mut self, clock: TimerClock) -> Self {
+        let timer = self.data.timers.last_mut();
+        timer.expect("`on_clock` is about a timer: declare one before it").clock = clock;
+        self
+    }
+
     /// A parameter with its default, which also fixes its type, and one line of documentation that
     /// names the unit.
     #[must_use]
@@ -222,7 +236,11 @@ impl NodeDescription {
     }
 
     fn any_timer(mut self, name: &str, period_ns: Option<u64>) -> Self {
-        self.data.timers.push(TimerDescription { name: name.to_owned(), period_ns });
+        self.data.timers.push(TimerDescription {
+            name: name.to_owned(),
+            period_ns,
+            clock: TimerClock::default(),
+        });
         self
     }
 

@@ -11,4 +11,5 @@ pub(crate) mod opened;
 pub(crate) mod package;
 pub(crate) mod parameter;
 pub(crate) mod setup;
+pub(crate) mod time_jump;
 pub(crate) mod uploaders;

@@ -6,6 +6,7 @@ use crate::node::description::NodeDescription;
 use crate::node::error::NodeError;
 use crate::node::miss::Miss;
 use crate::node::setup::Setup;
+use crate::node::time_jump::TimeJump;
 
 /// A node: a struct with its ports and what it does when one of its triggers fires.
 ///
@@ -66,6 +67,42 @@ pub trait Node {
         context: &mut Context<'_>,
     ) -> Result<(), NodeError> {
         let _ = (miss, context);
+        Ok(())
+    }
+
+    /// Tells the node that simulated time is about to jump further than the threshold that it gave
+    /// to [`Setup::tell_time_jumps`]. The context's time is still the one before.
+    ///
+    /// The executor calls this between two executions of its nodes. The node may publish. By
+    /// default, this does nothing.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`execute`](Self::execute).
+    fn before_time_jump(
+        &mut self,
+        jump: TimeJump,
+        context: &mut Context<'_>,
+    ) -> Result<(), NodeError> {
+        let _ = (jump, context);
+        Ok(())
+    }
+
+    /// Tells the node that simulated time has jumped: after [`before_time_jump`] of all nodes of
+    /// the executor, and before anything runs at the new time. The node may drop what it has of the
+    /// time before. By default, this does nothing.
+    ///
+    /// [`before_time_jump`]: Self::before_time_jump
+    ///
+    /// # Errors
+    ///
+    /// As those of [`execute`](Self::execute).
+    fn after_time_jump(
+        &mut self,
+        jump: TimeJump,
+        context: &mut Context<'_>,
+    ) -> Result<(), NodeError> {
+        let _ = (jump, context);
         Ok(())
     }
 }

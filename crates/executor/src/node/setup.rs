@@ -16,6 +16,7 @@ use crossdock_msg::{Message, Schema, Service};
 use crate::node::logger::{self, Logger};
 use crate::node::opened::{Opened, OpenedCalls, OpenedInput, Purpose};
 use crate::node::parameter::Parameter;
+use crate::node::time_jump::JumpThreshold;
 use crate::node::uploaders::{UploadSite, Uploaders};
 use crate::origin::Tracing;
 
@@ -39,6 +40,7 @@ pub struct Setup<'a> {
     /// Makes instances of shared buffers on devices, and memory that drivers move.
     uploaders: Option<&'static dyn Uploaders>,
     warnings: Vec<String>,
+    jumps: Option<JumpThreshold>,
 }
 
 impl<'a> Setup<'a> {
@@ -68,6 +70,7 @@ impl<'a> Setup<'a> {
             calls,
             uploaders: None,
             warnings: Vec::new(),
+            jumps: None,
         }
     }
 
@@ -96,6 +99,20 @@ impl<'a> Setup<'a> {
     /// what its mapping prefers.
     pub fn warn(&mut self, sentence: String) {
         self.warnings.push(format!("node `{}`: {sentence}", self.plan.name));
+    }
+
+    /// Has the node told of jumps of simulated time that are at least so large
+    /// ([`Node::before_time_jump`](crate::Node::before_time_jump) and
+    /// [`Node::after_time_jump`](crate::Node::after_time_jump)). Each message on `/clock` is looked
+    /// at by itself. Without simulated time, nothing jumps; `crossdock replay` goes in steps and
+    /// tells nothing.
+    pub fn tell_time_jumps(&mut self, threshold: JumpThreshold) {
+        self.jumps = Some(threshold);
+    }
+
+    /// What [`Setup::tell_time_jumps`] has set.
+    pub(crate) fn time_jumps(&self) -> Option<JumpThreshold> {
+        self.jumps
     }
 
     /// The node's logger. Its lines go to `/rosout`, see [`Logger`].

@@ -1,6 +1,7 @@
 //! Processes of nodes: the launcher's side, the side of a package binary, and the socket between
 //! them. It must not know how an executor chooses what it runs.
 
+mod alone;
 mod event;
 mod executor_thread;
 pub(crate) mod inquiry;

@@ -17,6 +17,7 @@ use crossdock_graph::{OnFailure, ProcessPlan, Realtime};
 use rustix::process::Signal;
 
 use crate::node::package::Package;
+use crate::process::alone;
 use crate::process::event::ProcessEvent;
 use crate::process::executor_thread::{ExecutorThread, ProcessParts};
 use crate::process::notices::{NOTICES_MAX, Notice, Notices};
@@ -36,21 +37,36 @@ const NOTICES_A_TURN: usize = 16;
 
 impl Package {
     /// The main function of a package binary: obeys the launcher that started it, until the run
-    /// ends. Call it before anything else, and return what it returns.
+    /// ends. Started by hand it runs one node by itself, as its command line says: `--help` tells
+    /// how. Call it before anything else, and return what it returns.
     ///
     /// # Errors
     ///
-    /// The binary was started by hand instead of by `crossdock run`, the launcher cannot be
-    /// understood, or a node does not return when the run is to stop. What fails in nodes is
-    /// reported to the launcher, not here.
+    /// The launcher or the command line cannot be understood, or a node does not return when the
+    /// run is to stop. What fails in nodes is reported to the launcher, if there is one, and not
+    /// here.
     pub fn main(self) -> Result<(), PackageError> {
-        obey(&self)
+        let words = std::env::args_os().skip(1);
+        self.main_with(words.map(|word| word.to_string_lossy().into_owned()))
+    }
+
+    /// [`main`](Self::main) with these words in place of those of the command line, the program's
+    /// name left out: for programs that have words of their own.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`main`](Self::main).
+    pub fn main_with(self, words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
+        match std::env::var_os(CONTROL_VARIABLE) {
+            Some(value) if value == CONTROL_VALUE => obey(&self),
+            _ => alone::run(&self, words),
+        }
     }
 }
 
 /// Obeys the launcher until the run ends.
 fn obey(package: &Package) -> Result<(), PackageError> {
-    let mut socket = adopt_control_socket(package)?;
+    let mut socket = adopt_control_socket()?;
     leave_signals_to_launcher()?;
     loop {
         match socket.receive::<Request>(None)? {
@@ -90,10 +106,7 @@ fn take_signals_back() {
 
 /// Takes over the standard input as the control socket and leaves `/dev/null` in its place, so
 /// that no node can read the launcher's requests.
-fn adopt_control_socket(package: &Package) -> Result<ControlSocket, PackageError> {
-    if std::env::var_os(CONTROL_VARIABLE).is_none_or(|value| value != CONTROL_VALUE) {
-        return Err(PackageError::NotLaunched { package: package.name().to_owned() });
-    }
+fn adopt_control_socket() -> Result<ControlSocket, PackageError> {
     let adopted = || {
         let fd = std::io::stdin().as_fd().try_clone_to_owned()?;
         rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
@@ -120,7 +133,7 @@ fn answer(socket: &ControlSocket, report: &Report) -> Result<(), PackageError> {
 const BACKTRACE_BYTES_MAX: usize = 64 * 1024;
 
 /// A process with its plan.
-struct Process {
+pub(crate) struct Process {
     socket: ControlSocket,
     notices: Arc<Notices>,
     members: Vec<Member>,
@@ -147,7 +160,7 @@ struct Member {
 }
 
 impl Process {
-    fn new(
+    pub(crate) fn new(
         package: Package,
         plan: ProcessPlan,
         run: Option<RunId>,
@@ -208,7 +221,7 @@ impl Process {
     }
 
     /// Serves launcher and executors until all executors have ended.
-    fn run(mut self) -> Result<(), PackageError> {
+    pub(crate) fn run(mut self) -> Result<(), PackageError> {
         while !self.members.iter().all(|member| member.ended) {
             // The end of the control socket would wake us for ever.
             let socket = (!self.launcher_gone).then(|| self.socket.as_fd());
@@ -357,10 +370,11 @@ fn failure_of_process(error: String) -> ProcessEvent {
 /// of an error that a main function returns.
 #[non_exhaustive]
 pub enum PackageError {
-    /// The binary was started by hand.
-    NotLaunched {
-        /// The package.
-        package: String,
+    /// The binary was started by hand, and cannot do what its command line says, or its node
+    /// failed.
+    Alone {
+        /// Sentences, one a line.
+        sentence: String,
     },
     /// The launcher sent a message that is not of the control protocol, or its socket failed.
     Control {
@@ -379,11 +393,7 @@ pub enum PackageError {
 impl fmt::Display for PackageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotLaunched { package } => write!(
-                f,
-                "this program holds the nodes of package `{package}` and is started by the \
-                 launcher: use `crossdock run GRAPH` with a graph that names the package"
-            ),
+            Self::Alone { sentence } => f.write_str(sentence),
             Self::Control { error } => {
                 write!(f, "the launcher cannot be understood, so this process ends: {error}")
             }

@@ -61,6 +61,8 @@ struct Group {
     timers: Vec<usize>,
     /// When it is due next.
     due_ns: u64,
+    /// The time of the last release, or of the start.
+    seen_ns: u64,
     /// How many of its timers have fired of the last release; all of them when none is left.
     fired: usize,
     /// When that was due, and how often it was skipped after that.
@@ -81,6 +83,7 @@ impl Group {
     fn start(&mut self, now_ns: u64) {
         let Rate { period_ns, offset_ns, .. } = self.rate;
         self.fired = self.timers.len();
+        self.seen_ns = now_ns;
         self.due_ns = first_due_ns(period_ns, offset_ns, now_ns);
     }
 
@@ -92,6 +95,7 @@ impl Group {
             Late::CatchUp => 0,
         };
         self.released_ns = self.due_ns;
+        self.seen_ns = now_ns;
         self.fired = 0;
         let periods = (self.skipped + 1).saturating_mul(self.rate.period_ns);
         self.due_ns = self.due_ns.saturating_add(periods);
@@ -101,7 +105,7 @@ impl Group {
 /// A timer that fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// Its index, in the order of the rates given to [`Timers::new`].
+    /// Its index.
     pub(crate) index: usize,
     /// When it was due, ns.
     pub(crate) due_ns: u64,
@@ -117,9 +121,15 @@ impl From<Time> for Late {
 
 impl Timers {
     /// Timers that are not running yet.
+    #[cfg(test)]
     pub(crate) fn new(rates: impl IntoIterator<Item = Rate>, late: Late) -> Self {
+        Self::of(rates.into_iter().enumerate(), late)
+    }
+
+    /// The same of timers with these indexes.
+    pub(crate) fn of(rates: impl IntoIterator<Item = (usize, Rate)>, late: Late) -> Self {
         let mut groups: Vec<Group> = Vec::new();
-        for (index, rate) in rates.into_iter().enumerate() {
+        for (index, rate) in rates {
             let rate = Rate { period_ns: rate.period_ns.max(1), ..rate };
             if let Some(group) = groups.iter_mut().find(|group| group.rate == rate) {
                 group.timers.push(index);
@@ -127,8 +137,9 @@ impl Timers {
                 continue;
             }
             let timers = vec![index];
-            let (due_ns, released_ns, skipped) = (u64::MAX, 0, 0);
-            groups.push(Group { rate, timers, due_ns, fired: 1, released_ns, skipped });
+            let (due_ns, seen_ns, released_ns, skipped) = (u64::MAX, 0, 0, 0);
+            let fired = 1;
+            groups.push(Group { rate, timers, due_ns, seen_ns, fired, released_ns, skipped });
         }
         Self { groups, late, next_ns: u64::MAX }
     }
@@ -137,6 +148,19 @@ impl Timers {
     pub(crate) fn start(&mut self, now_ns: u64) {
         self.groups.iter_mut().for_each(|group| group.start(now_ns));
         self.find_next();
+    }
+
+    /// The clock was set back to `now_ns`. As in ROS 2, a timer that has fired later than that is due
+    /// one period after it, or at its next time on the clock; any other goes on.
+    pub(crate) fn set_back(&mut self, now_ns: u64) {
+        let running = self.groups.iter_mut().filter(|group| group.due_ns != u64::MAX);
+        running.filter(|group| now_ns < group.seen_ns).for_each(|group| group.start(now_ns));
+        self.find_next();
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
     }
 
     /// No timer is ever due again.
@@ -242,6 +266,26 @@ mod tests {
         timers.start(0);
         assert_eq!(fired(&mut timers, 1_000_000_000).len(), 1);
         assert_eq!(timers.next_ns(), Some(1_000_000_001));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_starts_the_timers_again_that_have_fired_later() {
+        let mut timers = Timers::new([10, 1000].map(Rate::from), Late::Skip);
+        timers.start(0);
+        // A jump forward: due once, then on the grid.
+        assert_eq!(fired(&mut timers, 105), [(0, 10)]);
+        assert_eq!(timers.next_ns(), Some(110));
+        timers.set_back(104);
+        // The slow one has not fired yet.
+        assert_eq!(timers.next_ns(), Some(114));
+        assert_eq!(fired(&mut timers, 1000), [(0, 114), (1, 1000)]);
+        timers.set_back(1000);
+        assert_eq!(timers.next_ns(), Some(1004));
+        timers.set_back(3);
+        assert_eq!(fired(&mut timers, 13), [(0, 13)]);
+        timers.stop();
+        timers.set_back(0);
+        assert_eq!(timers.next_ns(), None);
     }
 
     #[test]

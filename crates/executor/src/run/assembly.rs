@@ -16,12 +16,13 @@ use crate::node::error::NodeError;
 use crate::node::node_type::Node;
 use crate::node::opened::{OpenedCalls, OpenedInput, Purpose};
 use crate::node::setup::Setup;
+use crate::node::time_jump::JumpThreshold;
 use crate::node::uploaders;
 use crate::origin::Beginning;
 use crate::release::condition::Condition;
 use crate::release::input::Input;
 use crate::release::lockstep::Lockstep;
-use crate::release::timers::Timers;
+use crate::release::timers::{Late, Timers};
 use crate::release::window::window;
 use crate::run::calls::Calls;
 use crate::run::clock_topic::{CLOCK_TOPIC, ClockInput, ClockOutput};
@@ -34,6 +35,7 @@ use crate::run::options::ExecutorOptions;
 use crate::run::outcome::RunError;
 use crate::run::panics;
 use crate::run::remote::BELLS;
+use crate::run::ros_time::{OtherClock, OtherTimers};
 use crate::run::step::Step;
 use crate::run::stepped::Stepped;
 use crate::run::watch::{Watch, watches};
@@ -80,6 +82,7 @@ struct Created {
     outputs: Vec<PublisherHandle>,
     calls: OpenedCalls,
     warnings: Vec<String>,
+    jumps: Option<JumpThreshold>,
 }
 
 impl<'a> Assembly<'a> {
@@ -115,7 +118,7 @@ impl<'a> Assembly<'a> {
 
     /// Makes a node. Its successors are not known yet.
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
-        let Created { node, inputs, outputs, calls, warnings } = self.create(plan)?;
+        let Created { node, inputs, outputs, calls, warnings, jumps } = self.create(plan)?;
         self.warnings.extend(warnings);
         let ExecutorOptions { package, participant, .. } = *self.options;
         let status_table = participant.status_table();
@@ -133,6 +136,12 @@ impl<'a> Assembly<'a> {
         self.add_inputs(plan, &inputs, |purpose| !releasing(purpose));
         self.add_timers(plan, &inputs, &outputs);
         let slot = self.slot(plan, (node, &inputs, outputs), triggers)?;
+        let time = self.options.time;
+        let jumps = jumps.filter(|_| match time {
+            Time::Wall => slot.follows_topic,
+            _ => !time.is_stepped(),
+        });
+        let slot = NodeSlot { jumps, ..slot };
         self.nodes.push(slot);
         Ok(())
     }
@@ -184,6 +193,8 @@ impl<'a> Assembly<'a> {
             on_failure: plan.on_failure,
             ports: (handles().cloned().collect(), outputs.into()),
             dropped: false,
+            follows_topic: plan.use_sim_time && matches!(time, Time::Wall),
+            jumps: None,
         })
     }
 
@@ -213,9 +224,9 @@ impl<'a> Assembly<'a> {
             Err(NodeError::new(format!("it panicked while it was made{place}: {text}")))
         });
         let node = created.map_err(|error| error.to_string())?;
-        let warnings = setup.take_warnings();
+        let (warnings, jumps) = (setup.take_warnings(), setup.time_jumps());
         let (inputs, outputs, calls) = setup.finish().map_err(|error| error.to_string())?;
-        Ok(Created { node, inputs, outputs, calls, warnings })
+        Ok(Created { node, inputs, outputs, calls, warnings, jumps })
     }
 
     /// Adds the timers of a node: one that is in lock step, and the others.
@@ -234,7 +245,10 @@ impl<'a> Assembly<'a> {
                         self.locksteps.push(Lockstep::new(node, timer, input, handle, outputs));
                     }
                 }
-                _ => self.timers.push(TimerSlot::new(node, place, timer, callback)),
+                _ => {
+                    let other = OtherClock::of(plan, timer, self.options.time);
+                    self.timers.push(TimerSlot::new(node, (place, timer), other, callback));
+                }
             }
         }
     }
@@ -375,6 +389,30 @@ impl<'a> Assembly<'a> {
         Ok((input, output))
     }
 
+    /// The subscriber to `/clock` of those nodes whose time that is, in a run by the computer's
+    /// time. Whoever publishes there may come later.
+    fn topic_input(&self) -> Result<Option<ClockInput>, RunError> {
+        if !self.nodes.iter().any(|slot| slot.follows_topic) {
+            return Ok(None);
+        }
+        let ExecutorOptions { participant, plan, .. } = *self.options;
+        let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group);
+        input.map(Some).map_err(|error| general(self.options, &error))
+    }
+
+    /// The timers that go by one clock: the time of the run (`None`), or another.
+    fn timers_of(&self, clock: Option<OtherClock>, late: Late) -> Timers {
+        let timers = self.timers.iter().enumerate().filter(|(_, timer)| timer.other == clock);
+        Timers::of(timers.map(|(index, timer)| (index, timer.rate)), late)
+    }
+
+    fn other_timers(&self) -> Vec<OtherTimers> {
+        let all = OtherClock::ALL.into_iter();
+        let all =
+            all.map(|clock| OtherTimers { clock, timers: self.timers_of(Some(clock), Late::Skip) });
+        all.filter(|it| !it.timers.is_empty()).collect()
+    }
+
     /// The watches of chains, whose publishers the executor waits for.
     fn watches(&mut self) -> Result<Vec<Watch>, RunError> {
         let watches =
@@ -404,6 +442,11 @@ impl<'a> Assembly<'a> {
         let ExecutorOptions { participant, plan, time, .. } = *self.options;
         let stepped = self.stepped()?;
         let (clock_input, clock_output) = self.clock_ports()?;
+        let topic_input = self.topic_input()?;
+        let jump_watchers = self.nodes.iter().enumerate().filter(|(_, it)| it.jumps.is_some());
+        let jump_watchers = jump_watchers.map(|(node, _)| node).collect();
+        let timers = self.timers_of(None, time.into());
+        let other_timers = self.other_timers();
         let watches = self.watches()?;
         let bells = self.bells();
         let remote = self.options.remote.clone();
@@ -427,14 +470,18 @@ impl<'a> Assembly<'a> {
                 Some(_) => NumberSet::new(self.inputs.len()),
                 None => NumberSet::full(self.inputs.len()),
             },
-            timers: Timers::new(self.timers.iter().map(|timer| timer.rate), time.into()),
+            timers,
+            other_timers,
             timer_slots: self.timers,
             timer_fired: false,
             locksteps: self.locksteps,
             duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
             steady: Steady::new(),
-            follows_time: clock_input.is_some() || stepped.is_some(),
+            follows_time: clock_input.is_some() || topic_input.is_some() || stepped.is_some(),
+            topic_clock: Clock::Simulated { now_ns: 0 },
+            topic_input,
+            jump_watchers,
             clock_input,
             clock_output,
             stepped,

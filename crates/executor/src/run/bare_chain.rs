@@ -35,10 +35,11 @@ impl Executor {
             let (slot, input) = (&mut self.nodes[node], &mut self.inputs[index]);
             input.released += 1;
             slot.record.entered(RUNNING_INPUT, input.place);
+            let clock = if slot.follows_topic { &self.topic_clock } else { &self.clock };
             let execution = slot.call(
                 Trigger::Input(&input.port),
                 (input.callback, input.inside),
-                (&self.clock, &mut self.finish),
+                (clock, &mut self.finish),
                 self.trace,
             );
             match execution.result {

@@ -2,8 +2,8 @@
 //! timers.
 
 use crossdock_comm::{
-    Doorbell, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Subscriber,
-    SubscriberHandle, SubscriberOptions, TakeError,
+    Doorbell, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Sample,
+    Subscriber, SubscriberHandle, SubscriberOptions, TakeError,
 };
 use crossdock_msg::types::rosgraph_msgs;
 use crossdock_msg::{Extra, Message};
@@ -16,7 +16,7 @@ use crate::run::outcome::RunError;
 pub(crate) const CLOCK_TOPIC: &str = "/clock";
 
 /// Clock messages that may wait in an executor; only the newest counts.
-const CLOCK_DEPTH: usize = 16;
+pub(crate) const CLOCK_DEPTH: usize = 16;
 
 /// Clock messages that are kept for those that look back: recorders find the times of messages in
 /// them.
@@ -63,12 +63,19 @@ impl ClockInput {
         if !self.subscriber.is_ready() {
             return Ok(None);
         }
-        let sample = self.subscriber.latest()?;
-        let Some(sample) = sample else { return Ok(None) };
-        let clock = sample.message().clock();
-        let seconds = u64::try_from(clock.sec()).unwrap_or(0);
-        Ok(Some(seconds * SECOND_NS + u64::from(clock.nanosec())))
+        Ok(self.subscriber.latest()?.map(|sample| time_ns(&sample)))
     }
+
+    /// The time of the next message, if one is there, ns.
+    pub(crate) fn next_ns(&self) -> Result<Option<u64>, TakeError> {
+        Ok(self.subscriber.take()?.map(|sample| time_ns(&sample)))
+    }
+}
+
+fn time_ns(sample: &Sample<rosgraph_msgs::Clock>) -> u64 {
+    let clock = sample.message().clock();
+    let seconds = u64::try_from(clock.sec()).unwrap_or(0);
+    seconds * SECOND_NS + u64::from(clock.nanosec())
 }
 
 /// The executor's own publisher on `/clock`, where a lockstep makes the time.

@@ -25,6 +25,7 @@ use crate::run::number_set::NumberSet;
 use crate::run::outcome::{RunEnd, RunError};
 use crate::run::panics;
 use crate::run::remote::{DRAIN, RUN, Remote, STOP};
+use crate::run::ros_time::OtherTimers;
 use crate::run::step::{Cause, Step};
 use crate::run::stepped::Stepped;
 use crate::run::watch::Watch;
@@ -47,6 +48,8 @@ pub struct Executor {
     pub(crate) inputs: Vec<Input>,
     pub(crate) timers: Timers,
     pub(crate) timer_slots: Vec<TimerSlot>,
+    /// Timers that go by other clocks than the time of the run.
+    pub(crate) other_timers: Vec<OtherTimers>,
     /// Whether the last thing from outside was a timer of real time.
     pub(crate) timer_fired: bool,
     pub(crate) locksteps: Vec<Lockstep>,
@@ -55,6 +58,11 @@ pub struct Executor {
     /// The difference of real time and the clock that never jumps, for ages and latencies.
     pub(crate) steady: Steady,
     pub(crate) clock_input: Option<ClockInput>,
+    /// In a run by the computer's time: the time of `/clock`, for nodes that use it.
+    pub(crate) topic_clock: Clock,
+    pub(crate) topic_input: Option<ClockInput>,
+    /// Nodes that are told of jumps of simulated time.
+    pub(crate) jump_watchers: Box<[usize]>,
     pub(crate) clock_output: Option<ClockOutput>,
     /// In a stepped run: its grants and timers.
     pub(crate) stepped: Option<Stepped>,
@@ -217,6 +225,8 @@ impl Executor {
             }
             // Never chosen as a step: `misses` tells nodes of limits directly.
             Cause::Limit => Trigger::Limit,
+            // As above, by `ros_time`.
+            Cause::Jump => Trigger::TimeJump,
             Cause::Response(index) => {
                 let client = &self.calls.clients[index];
                 record.entered(RUNNING_RESPONSE, client.place);
@@ -231,7 +241,7 @@ impl Executor {
                 let timer = &self.timer_slots[index];
                 record.entered(RUNNING_TIMER, timer.place);
                 // The node sees this time, in whichever jumps simulated time advances.
-                time = Some(self.clock.replace(timer.due_ns));
+                time = timer.other.is_none().then(|| self.clock.replace(timer.due_ns));
                 callback = timer.callback;
                 Trigger::Timer(&timer.name)
             }
@@ -251,7 +261,8 @@ impl Executor {
             self.steady.look();
             self.steady
         });
-        let state = (&self.clock, &mut self.finish);
+        let clock = if slot.follows_topic { &self.topic_clock } else { &self.clock };
+        let state = (clock, &mut self.finish);
         let execution = slot.call(trigger, (callback, inside), state, self.trace);
         if let Some(time) = time {
             self.clock = time;
@@ -323,7 +334,8 @@ impl Executor {
             }
             Cause::Response(index) => self.calls.clients[index].handle.next_origin(),
             Cause::Request(index) => self.calls.servers[index].handle.next_origin(),
-            Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll | Cause::Limit => NO_ORIGIN,
+            Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll => NO_ORIGIN,
+            Cause::Limit | Cause::Jump => NO_ORIGIN,
         };
         self.group.set_origin(origin);
         origin
@@ -341,6 +353,7 @@ impl Executor {
 
     fn end_timers(&mut self) {
         self.timers.stop();
+        self.other_timers.iter_mut().for_each(|it| it.timers.stop());
         for lockstep in &mut self.locksteps {
             lockstep.state = LockstepState::Ended;
         }
@@ -401,6 +414,7 @@ impl Executor {
             Cause::Response(index) => self.calls.clients[index].to_string(),
             Cause::Request(index) => self.calls.servers[index].to_string(),
             Cause::Limit => "watch of its chains".to_owned(),
+            Cause::Jump => "jump of simulated time".to_owned(),
             Cause::Timer(index) => {
                 let TimerSlot { name, due_ns, .. } = &self.timer_slots[index];
                 format!("timer `{name}` due at {} s", seconds(*due_ns))

@@ -83,6 +83,7 @@ impl Executor {
         for (index, timer) in self.timer_slots.iter().enumerate() {
             if timer.node == node {
                 self.timers.end(index);
+                self.other_timers.iter_mut().for_each(|it| it.timers.end(index));
             }
         }
         self.polled.remove(node);

@@ -21,6 +21,7 @@ pub(crate) mod options;
 pub(crate) mod outcome;
 pub(crate) mod panics;
 pub(crate) mod remote;
+mod ros_time;
 mod schedule;
 mod sleep;
 mod step;

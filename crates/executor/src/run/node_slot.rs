@@ -13,11 +13,13 @@ use crate::finish::Finish;
 use crate::node::context::{Context, Trigger};
 use crate::node::error::NodeError;
 use crate::node::node_type::Node;
+use crate::node::time_jump::JumpThreshold;
 use crate::origin::{self, Beginning, Origin};
 use crate::release::condition::Condition;
 use crate::release::timers::Rate;
 use crate::run::limits::{Age, LatencyLimit};
 use crate::run::number_set::NumberSet;
+use crate::run::ros_time::OtherClock;
 use crate::run::step::Step;
 use crate::status::{ChainRecord, NodeRecord};
 use crate::steady::Steady;
@@ -60,6 +62,10 @@ pub(crate) struct NodeSlot {
     /// All ports that it has opened, to be closed if it is taken out.
     pub(crate) ports: (Box<[SubscriberHandle]>, Box<[PublisherHandle]>),
     pub(crate) dropped: bool,
+    /// Its time is that of `/clock`, in a run by the computer's time.
+    pub(crate) follows_topic: bool,
+    /// From which size on it is told of jumps of simulated time.
+    pub(crate) jumps: Option<JumpThreshold>,
 }
 
 impl fmt::Debug for NodeSlot {
@@ -163,6 +169,8 @@ pub(crate) struct TimerSlot {
     pub(crate) node: usize,
     pub(crate) name: String,
     pub(crate) rate: Rate,
+    /// The clock that it goes by, if that is not the time of the run.
+    pub(crate) other: Option<OtherClock>,
     /// Place of the timer in the node's plan.
     pub(crate) place: u32,
     /// Handle of its executions in traces.
@@ -172,10 +180,15 @@ pub(crate) struct TimerSlot {
 }
 
 impl TimerSlot {
-    pub(crate) fn new(node: usize, place: usize, plan: &TimerPlan, callback: u64) -> Self {
+    pub(crate) fn new(
+        node: usize,
+        (place, plan): (usize, &TimerPlan),
+        other: Option<OtherClock>,
+        callback: u64,
+    ) -> Self {
         let TimerPlan { period_ns, offset_ns, priority, .. } = *plan;
         let rate = Rate { period_ns, offset_ns, priority };
         let (name, place) = (plan.name.clone(), place as u32);
-        Self { node, name, rate, place, callback, due_ns: 0 }
+        Self { node, name, rate, other, place, callback, due_ns: 0 }
     }
 }

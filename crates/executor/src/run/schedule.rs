@@ -42,6 +42,7 @@ impl Executor {
                 return self.next_stepped();
             }
             self.follow_clock();
+            self.follow_topic();
         }
         match self.mode {
             ExecutorMode::Event => self.next_event(),
@@ -191,8 +192,9 @@ impl Executor {
     /// the message stays for the next look.
     fn next_message_or_call_in_time(&mut self) -> Option<Step> {
         let step = self.next_message_or_call()?;
-        if self.clock_input.is_some() {
+        if self.follows_time {
             self.follow_clock();
+            self.follow_topic();
             return self.next_timer().or(Some(step));
         }
         Some(step)
@@ -313,7 +315,8 @@ impl Executor {
     /// took for that.
     #[inline(never)]
     fn look(&mut self, node: usize) -> Option<(Step, u64)> {
-        let Self { nodes, inputs, clock, remote, .. } = self;
+        let clock = *self.clock_of(node);
+        let Self { nodes, inputs, remote, .. } = self;
         let slot = &mut nodes[node];
         let condition = slot.condition.as_mut()?;
         let is_asked = condition.predicate().is_some();
@@ -321,7 +324,7 @@ impl Executor {
             remote.set_current(Step::condition(node));
             slot.record.entered(RUNNING_PREDICATE, 0);
         }
-        let looked = condition.look(&mut inputs[slot.triggers.clone()], &*slot.node, clock);
+        let looked = condition.look(&mut inputs[slot.triggers.clone()], &*slot.node, &clock);
         if is_asked {
             slot.record.left();
         }
@@ -343,9 +346,11 @@ impl Executor {
         }
     }
 
-    /// Whether the condition of a node lets the timer run it that has just fired.
-    pub(crate) fn lets_pass(&mut self, step: Step, due_ns: u64) -> bool {
-        let Self { nodes, inputs, clock, remote, .. } = self;
+    /// Whether the condition of a node lets the timer run it that has just fired. `due_ns` is when
+    /// that was due on the clock of the run, if it goes by that.
+    pub(crate) fn lets_pass(&mut self, step: Step, due_ns: Option<u64>) -> bool {
+        let mut clock = *self.clock_of(step.node());
+        let Self { nodes, inputs, remote, .. } = self;
         let slot = &mut nodes[step.node()];
         let Some(condition) = &mut slot.condition else { return true };
         let is_asked = condition.predicate().is_some();
@@ -354,8 +359,9 @@ impl Executor {
             slot.record.entered(RUNNING_PREDICATE, 0);
         }
         // As for the node itself, simulated time is the time at which the timer was due.
-        let mut clock = *clock;
-        clock.replace(due_ns);
+        if let Some(due_ns) = due_ns {
+            clock.replace(due_ns);
+        }
         let passes = condition.lets_pass(&inputs[slot.triggers.clone()], &*slot.node, &clock);
         if is_asked {
             slot.record.left();
@@ -381,26 +387,31 @@ impl Executor {
     fn next_due(&mut self) -> Option<Step> {
         // Each round fires a timer whose node is held back.
         for _ in 0..=self.timer_slots.len() {
-            let next_ns = self.timers.next_ns()?;
+            let Some(next_ns) = self.timers.next_ns() else { break };
             let now_ns = self.timer_ns();
             if next_ns > now_ns {
-                return None;
+                break;
             }
-            let Due { index, due_ns, skipped } = self.timers.take_due(now_ns)?;
-            let timer = &mut self.timer_slots[index];
-            timer.due_ns = due_ns;
+            let Some(due) = self.timers.take_due(now_ns) else { break };
             // A rate group goes to its end before a message has its turn.
             self.timer_fired = self.clock == Clock::Wall && !self.timers.is_under_way();
-            let step = Step::timer(timer.node, index);
-            self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
-            if self.lets_pass(step, due_ns) {
-                return Some(step);
-            }
-            if self.fault.is_some() {
-                return None;
+            let step = self.fire(due, Some(due.due_ns));
+            if step.is_some() || self.fault.is_some() {
+                return step;
             }
         }
-        None
+        if self.other_timers.is_empty() { None } else { self.next_due_elsewhere() }
+    }
+
+    /// The step of a timer that has fired, if its node is not held back. `time_ns` is the time of the
+    /// run that the node is to see.
+    pub(crate) fn fire(&mut self, due: Due, time_ns: Option<u64>) -> Option<Step> {
+        let Due { index, due_ns, skipped } = due;
+        let timer = &mut self.timer_slots[index];
+        timer.due_ns = due_ns;
+        let step = Step::timer(timer.node, index);
+        self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
+        self.lets_pass(step, time_ns).then_some(step)
     }
 
     /// The lockstep whose command has arrived.

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::clock::{Clock, monotonic_ns};
 use crate::node::opened::Purpose;
+use crate::node::time_jump::TimeJump;
 use crate::release::condition::Ring;
 use crate::release::holding::HeldUp;
 use crate::release::input::Input;
-use crate::run::clock_topic::ClockInput;
+use crate::run::clock_topic::{CLOCK_DEPTH, ClockInput};
 use crate::run::executor::Executor;
 
 impl Executor {
@@ -34,7 +35,21 @@ impl Executor {
     pub(crate) fn follow_clock(&mut self) {
         let Some(input) = &self.clock_input else { return };
         // A damaged message is no time; the subscriber has counted it.
-        let Ok(Some(time_ns)) = input.latest_ns() else { return };
+        if self.jump_watchers.is_empty() {
+            let Ok(Some(time_ns)) = input.latest_ns() else { return };
+            return self.set_time(time_ns);
+        }
+        // Each message by itself: together they might look like a jump, or hide one.
+        for _ in 0..CLOCK_DEPTH {
+            let Some(input) = &self.clock_input else { return };
+            let Ok(Some(to_ns)) = input.next_ns() else { return };
+            let from_ns = self.clock.now_ns();
+            self.move_time(TimeJump { from_ns, to_ns }, |executor| executor.set_time(to_ns));
+        }
+    }
+
+    /// The time of the run is another one.
+    fn set_time(&mut self, time_ns: u64) {
         let before_ns = self.clock.now_ns();
         self.clock = Clock::Simulated { now_ns: time_ns };
         self.calls.set_time(time_ns);
@@ -50,6 +65,9 @@ impl Executor {
         if self.clock == Clock::Wall && self.timers.next_ns().is_none() && !self.finish.has_begun()
         {
             self.timers.start(monotonic_ns());
+        }
+        if !self.finish.has_begun() {
+            self.start_other_timers();
         }
     }
 
@@ -105,7 +123,8 @@ impl Executor {
         let joins = self
             .look_again_ns
             .map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
-        let timeout = timeout.into_iter().chain(watches).chain(joins).min();
+        let others = self.others_rest();
+        let timeout = timeout.into_iter().chain(watches).chain(joins).chain(others).min();
         self.trace.wait(timeout);
         let doorbell = self.doorbell.clone();
         doorbell.sleep(timeout, || self.arm());
@@ -114,7 +133,7 @@ impl Executor {
     /// Shows that everything that has arrived is worked off, and so is what time has released;
     /// messages that are left wait for counterparts.
     fn mark_idle(&self) {
-        if let Some(clock) = &self.clock_input {
+        for clock in self.clock_input.iter().chain(&self.topic_input) {
             clock.handle().mark_processed();
         }
         if let Some(stepped) = &self.stepped {
@@ -137,6 +156,7 @@ impl Executor {
     /// come meanwhile, for which nobody will ring.
     fn arm(&mut self) -> bool {
         let mut work = self.clock_input.as_ref().is_some_and(ClockInput::arm);
+        work |= self.topic_input.as_ref().is_some_and(ClockInput::arm);
         work |= self.calls.arm();
         // All of them, even after one had something.
         work |= self.watches.iter().fold(false, |found, watch| watch.arm() | found);

@@ -30,6 +30,8 @@ pub(crate) enum Cause {
     Poll,
     /// The node is told of a limit of time that was missed.
     Limit,
+    /// The node is told that simulated time jumps.
+    Jump,
 }
 
 const INPUT: u64 = 1;
@@ -40,6 +42,7 @@ const POLL: u64 = 5;
 const RESPONSE: u64 = 6;
 const REQUEST: u64 = 7;
 const LIMIT: u64 = 8;
+const JUMP: u64 = 9;
 
 /// Nodes that one executor can have.
 pub(crate) const NODES_MAX: usize = 1 << 24;
@@ -86,6 +89,11 @@ impl Step {
         Self::new(LIMIT, node, 0)
     }
 
+    /// A node is told of a jump of time.
+    pub(crate) fn jump(node: usize) -> Self {
+        Self::new(JUMP, node, 0)
+    }
+
     #[inline]
     fn new(kind: u64, node: usize, index: usize) -> Self {
         let word = kind << 56 | (node as u64) << 32 | index as u64;
@@ -122,6 +130,7 @@ impl Step {
             RESPONSE => Cause::Response(index),
             REQUEST => Cause::Request(index),
             LIMIT => Cause::Limit,
+            JUMP => Cause::Jump,
             _ => Cause::Condition,
         }
     }
@@ -138,6 +147,7 @@ mod tests {
             (Step::input(last, 7), Cause::Input(7)),
             (Step::condition(last), Cause::Condition),
             (Step::limit(last), Cause::Limit),
+            (Step::jump(last), Cause::Jump),
             (Step::timer(last, u32::MAX as usize), Cause::Timer(u32::MAX as usize)),
             (Step::lockstep(last, 0), Cause::Lockstep(0)),
             (Step::response(last, 3), Cause::Response(3)),

@@ -52,7 +52,7 @@ impl Executor {
                     self.timer_slots[index].due_ns = due_ns;
                     self.nodes[node].record.count(node_counter::TIMER_SKIPPED, skipped);
                     let step = Step::timer(node, index);
-                    if self.lets_pass(step, due_ns) {
+                    if self.lets_pass(step, Some(due_ns)) {
                         return Some(step);
                     }
                     if self.fault.is_some() {

@@ -15,3 +15,4 @@ mod predicates;
 mod processes;
 mod running;
 mod services;
+mod time;

@@ -105,11 +105,11 @@ fn stop(mut processes: Vec<LaunchedProcess>) {
 
 #[test]
 fn a_package_started_by_hand_says_how_it_is_started() {
-    let error = support::nodes::package().main().expect_err("not launched");
-    let sentence = "this program holds the nodes of package `probe` and is started by the \
-                    launcher: use `crossdock run GRAPH` with a graph that names the package";
-    assert_eq!(error.to_string(), sentence);
-    assert_eq!(format!("{error:?}"), sentence);
+    let error = support::nodes::package().main_with([]).expect_err("it has several node types");
+    let sentence = "name a node type\nThis program holds the nodes of package `probe`.";
+    assert!(error.to_string().starts_with(sentence), "{error}");
+    assert!(error.to_string().contains("crossdock-probe NODE_TYPE [--ros-args"), "{error}");
+    assert_eq!(format!("{error:?}"), error.to_string());
 }
 
 #[test]

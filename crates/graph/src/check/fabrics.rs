@@ -221,6 +221,7 @@ fn gateways_node(fabric: &str) -> NodePlan {
         budget: None,
         on_failure: OnFailure::StopRun,
         log_level: LogLevel::default(),
+        use_sim_time: false,
         parameters: BTreeMap::new(),
     }
 }

@@ -89,6 +89,7 @@ pub fn check(
     check.topic_mappings(&hardware, &topics);
     check.left_to_hardware(&hardware);
     check.steppable(&hardware, &topics);
+    check.steppable_timers(&nodes);
     let mut order = check.order(&seats, &topics);
     check.loops(&topics);
     check.chains(&topics);

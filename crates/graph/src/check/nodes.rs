@@ -1,7 +1,7 @@
 //! Each node against the description of its node type: ports, timers, parameters.
 
 use super::{Check, Resolved};
-use crate::description::{NodeTypeDescription, ParameterDescription};
+use crate::description::{NodeTypeDescription, ParameterDescription, TimerClock};
 use crate::hardware_package::HARDWARE_PACKAGE_ENDING;
 use crate::limits::{QOS_DEPTH_MAX, VIOLATIONS_MAX};
 use crate::model::{GraphNode, is_period};
@@ -279,6 +279,12 @@ impl<'a> Check<'a> {
             let message = format!("the lockstep's timer `{}` is no timer of it", lockstep.timer);
             let advice = "name one of the node's timers".to_owned();
             self.node_fault(kind, node, &["lockstep"], message, advice);
+        }
+        let described = description.and_then(|description| description.timer(&lockstep.timer));
+        if described.is_some_and(|timer| timer.clock != TimerClock::Ros) {
+            let message = format!("the lockstep's timer `{}` is not of ROS time", lockstep.timer);
+            let advice = "name a timer that follows simulated time".to_owned();
+            self.node_fault(ViolationKind::Lockstep, node, &["lockstep"], message, advice);
         }
         let command = &lockstep.command;
         if node.input(command).is_none() {

@@ -5,6 +5,7 @@ use super::{Check, Port, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::description::NodeTypeDescription;
 use crate::mapping::ExecutorMode;
 use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability};
+use crate::parameters::USE_SIM_TIME;
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, LogLevel, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
@@ -285,6 +286,8 @@ impl<'a> Check<'a> {
             budget: node.budget,
             on_failure: self.on_failure(node, seat),
             log_level: LogLevel::default(),
+            use_sim_time: self.options.time == Time::Wall
+                && node.parameters.get(USE_SIM_TIME) == Some(&ParameterValue::Bool(true)),
             parameters: parameters(node, description),
         })
     }
@@ -429,6 +432,7 @@ fn timer_plans(node: &GraphNode, description: &NodeTypeDescription) -> Vec<Timer
         Some(TimerPlan {
             name: described.name.clone(),
             period_ns,
+            clock: described.clock,
             offset_ns: said.and_then(|timer| timer.offset_ns),
             priority: said.map_or(0, |timer| timer.priority),
         })

@@ -6,7 +6,8 @@
 //! its order sees to that, otherwise the later one is a phase later. Must not know who steps a run.
 
 use super::hardware::Hardware;
-use super::{Check, Port, Seat, Thread, Topics};
+use super::{Check, Port, Resolved, Seat, Thread, Topics};
+use crate::description::TimerClock;
 use crate::model::{Qos, Reliability};
 use crate::plan::{ProcessPlan, StepPlan, StepTimer};
 use crate::violation::ViolationKind;
@@ -114,6 +115,28 @@ impl<'a> Check<'a> {
             let path = ["nodes", node, "outputs", port.port];
             let violation = self.fault(kind, &path, message, advice);
             self.note(violation.for_node(node).for_topic(topic));
+        }
+    }
+
+    /// Timers that go by the computer's clocks fire at other times in each run.
+    pub(super) fn steppable_timers(&mut self, nodes: &[Resolved<'a>]) {
+        if !self.options.time.is_stepped() {
+            return;
+        }
+        for (node, resolved) in self.graph.nodes.iter().zip(nodes) {
+            let timers = resolved.description.into_iter().flat_map(|it| &it.timers);
+            for timer in timers.filter(|timer| timer.clock != TimerClock::Ros) {
+                let message = format!(
+                    "timer `{}` goes by the computer's clock, so that the run cannot be repeated \
+                     bit by bit",
+                    timer.name
+                );
+                let advice = "let the node use a timer of ROS time, or play the recording with \
+                              `crossdock run --input`";
+                let kind = ViolationKind::NotRepeatable;
+                let violation = self.fault(kind, &["nodes", &node.name], message, advice);
+                self.note(violation.for_node(&node.name));
+            }
         }
     }
 

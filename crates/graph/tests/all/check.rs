@@ -1,5 +1,6 @@
 //! The rules between graph, mapping and descriptions, each broken once.
 
+mod clocks;
 mod devices;
 mod lanes;
 mod policies;
@@ -8,7 +9,7 @@ use crossdock_graph::{
     BinaryDescription, ExecutorMode, Graph, GraphNode, InputReading, InputTopic, MappedExecutor,
     MappedProcess, Mapping, NodeTypeDescription, OnFailure, Pacing, PackageDescription,
     PackageDescriptions, ParameterOverrides, ParameterValue, Picture, Plan, PredicateDescription,
-    Restart, RestartWhen, Route, RunOptions, Source, Time, TimerDescription, Violation,
+    Restart, RestartWhen, Route, RunOptions, Source, Time, TimerClock, TimerDescription, Violation,
     ViolationKind, check,
 };
 use std::collections::BTreeMap;
@@ -454,7 +455,11 @@ fn the_guide_to_conditions_is_a_graph_that_can_run() {
         let inputs = node.inputs.iter().map(|it| input(&it.port, IMAGE, true));
         let outputs = node.outputs.iter().map(|it| output(&it.port, IMAGE));
         let timers = node.timers.iter();
-        let timers = timers.map(|it| TimerDescription { name: it.name.clone(), period_ns: None });
+        let timers = timers.map(|it| TimerDescription {
+            name: it.name.clone(),
+            period_ns: None,
+            clock: TimerClock::Ros,
+        });
         let predicates = node.condition.iter().filter_map(|it| it.predicate.clone());
         NodeTypeDescription {
             timers: timers.collect(),

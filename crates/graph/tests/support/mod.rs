@@ -5,7 +5,7 @@
 use crossdock_graph::{
     BinaryDescription, Graph, InputDescription, NodeTypeDescription, OutputDescription,
     PackageDescription, PackageDescriptions, ParameterDescription, ParameterValue, QosRequest,
-    TimerDescription, Violation, ViolationKind,
+    TimerClock, TimerDescription, Violation, ViolationKind,
 };
 
 pub(crate) const IMAGE: &str = "sensor_msgs/msg/Image";
@@ -71,7 +71,11 @@ pub(crate) fn autorace() -> PackageDescription {
         vec![output("image", IMAGE), output("odometry", "nav_msgs/msg/Odometry")],
         vec![parameter("laps", 1_i64), parameter("seed", 0_i64)],
     );
-    simulator.timers.push(TimerDescription { name: "step".into(), period_ns: None });
+    simulator.timers.push(TimerDescription {
+        name: "step".into(),
+        period_ns: None,
+        clock: TimerClock::Ros,
+    });
     let light_inputs = vec![input("image", IMAGE, true), input("other", LIGHT, false)];
     let control_inputs =
         vec![input("lane", LANE, true), input("red", LIGHT, true), input("green", LIGHT, true)];

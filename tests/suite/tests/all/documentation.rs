@@ -196,6 +196,20 @@ fn a_run_is_repeated_when_its_page_is_followed() {
 }
 
 #[test]
+fn nodes_have_other_names_when_the_page_on_names_is_followed() {
+    let run = Run::new("names_page");
+    let said = follow_page("names.md", &run.file("robot"), &run);
+    let plan: serde_json::Value = serde_json::from_str(&said).expect("a plan");
+    let nodes = plan["processes"][0]["executors"][0]["nodes"].as_array().expect("nodes");
+    let names: Vec<_> = nodes.iter().filter_map(|node| node["name"].as_str()).collect();
+    for name in ["/front/blur", "/front/compensation", "/rear/blur", "planner"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let topics = plan["topics"].as_array().expect("topics");
+    assert!(topics.iter().any(|topic| topic["name"] == "/cam"), "{said}");
+}
+
+#[test]
 fn a_device_gives_the_same_bits_when_its_page_is_followed() {
     let run = Run::new("devices_page");
     let said = follow_page("devices.md", &run.file("pilot"), &run);

@@ -153,6 +153,17 @@ pub fn be_package() -> ! {
     std::process::exit(i32::from(package().main().is_err()));
 }
 
+/// The same where a test starts it by hand with these words.
+pub fn run_alone(words: impl Iterator<Item = String>) -> ! {
+    let output = std::fs::File::options().write(true).open("/proc/self/fd/3").expect("a pipe");
+    rustix::stdio::dup2_stdout(output).expect("standard output");
+    let ran = package().main_with(words);
+    if let Err(error) = &ran {
+        eprintln!("{error}");
+    }
+    std::process::exit(i32::from(ran.is_err()));
+}
+
 /// A folder of one test: its rendezvous, its files, its package binary.
 pub struct Place(PathBuf);
 
