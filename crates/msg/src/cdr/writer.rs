@@ -56,10 +56,15 @@ mod private {
     pub trait Sealed {}
 }
 
+/// Bytes that a head has room for from the start, so that small fields find it in one comparison.
+const HEAD_BYTES_MIN: usize = 512;
+
 /// The bytes written so far, and what may still be written.
 #[derive(Debug, Default)]
 struct Head {
+    /// What is written, up to `end`; behind it lies what earlier messages have left.
     bytes: Vec<u8>,
+    end: usize,
     /// Position in the encoding, counted from the end of the header.
     position: usize,
     /// Bytes that references may still cover.
@@ -68,30 +73,51 @@ struct Head {
 }
 
 impl Head {
+    #[inline]
     fn start(&mut self, block_bytes: usize) {
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&HEADER_LITTLE_ENDIAN);
+        if self.bytes.len() < HEAD_BYTES_MIN {
+            self.bytes.resize(HEAD_BYTES_MIN, 0);
+        }
+        self.bytes[..HEADER_BYTES].copy_from_slice(&HEADER_LITTLE_ENDIAN);
+        self.end = HEADER_BYTES;
         self.position = 0;
         self.left = block_bytes;
         self.block_bytes = block_bytes;
+    }
+
+    fn written(&self) -> &[u8] {
+        &self.bytes[..self.end]
     }
 
     #[inline]
     fn align(&mut self, alignment: usize) {
         let padding = self.position.next_multiple_of(alignment) - self.position;
         if padding > 0 {
-            // Always 8 bytes: a copy of a constant length is one store.
-            let end = self.bytes.len() + padding;
-            self.bytes.extend_from_slice(&[0; 8]);
-            self.bytes.truncate(end);
+            // Always 8 bytes: a constant length is one store. What follows is written over them.
+            match self.bytes.get_mut(self.end..self.end + 8) {
+                Some(place) => place.fill(0),
+                None => self.append(&[0; 8][..padding]),
+            }
+            self.end += padding;
             self.position += padding;
         }
     }
 
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        match self.bytes.get_mut(self.end..self.end + bytes.len()) {
+            Some(place) => place.copy_from_slice(bytes),
+            None => self.append(bytes),
+        }
+        self.end += bytes.len();
         self.position += bytes.len();
+    }
+
+    /// Writes behind the end where the memory is too short. The caller moves the end.
+    #[inline(never)]
+    fn append(&mut self, bytes: &[u8]) {
+        self.bytes.truncate(self.end);
+        self.bytes.extend_from_slice(bytes);
     }
 
     #[inline]
@@ -233,17 +259,19 @@ impl CdrBuffer {
     #[inline]
     pub(crate) fn start(&mut self, block_bytes: usize) {
         self.head.start(block_bytes);
-        self.head.bytes.reserve(block_bytes);
+        let room = self.head.bytes.len();
+        self.head.bytes.reserve(block_bytes.saturating_sub(room));
     }
 
     /// The encoded message, header included.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.head.bytes
+        self.head.written()
     }
 
     /// The encoded message as a vector of its own.
-    pub fn into_vec(self) -> Vec<u8> {
+    pub fn into_vec(mut self) -> Vec<u8> {
+        self.head.bytes.truncate(self.head.end);
         self.head.bytes
     }
 }
@@ -320,7 +348,7 @@ impl<'b, 'a> CdrSlices<'b, 'a> {
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let arrays = &self.arrays[..self.count];
         let starts = std::iter::once(0).chain(arrays.iter().map(|(end, _)| *end));
-        let tail = (self.head.bytes.len(), &[] as &[u8]);
+        let tail = (self.head.end, &[] as &[u8]);
         let ends = arrays.iter().copied().chain(std::iter::once(tail));
         starts
             .zip(ends)
@@ -336,7 +364,7 @@ impl<'a> CdrSink<'a> for CdrSlices<'_, 'a> {
     fn run(&mut self, bytes: &'a [u8], alignment: usize) {
         self.head.align(alignment);
         if bytes.len() >= SLICE_BYTES_MIN && self.count < SLICES_MAX {
-            self.arrays[self.count] = (self.head.bytes.len(), bytes);
+            self.arrays[self.count] = (self.head.end, bytes);
             self.count += 1;
             self.head.position += bytes.len();
         } else {
