@@ -1,7 +1,7 @@
 //! The two clocks of an executor: real time, read from the system, and simulated time, set by
 //! messages. It must not know messages, timers or nodes.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crossdock_graph::Time;
 use rustix::time::{ClockId, clock_gettime};
@@ -55,15 +55,12 @@ pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// Nanoseconds since 1970.
 pub(crate) fn real_ns() -> u64 {
-    nanoseconds(ClockId::Realtime)
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Nanoseconds on the clock that never jumps: for durations and for timers of real time.
 pub(crate) fn monotonic_ns() -> u64 {
-    nanoseconds(ClockId::Monotonic)
-}
-
-fn nanoseconds(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
+    let time = clock_gettime(ClockId::Monotonic);
     Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec as u32).as_nanos() as u64
 }

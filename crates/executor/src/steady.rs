@@ -2,9 +2,9 @@
 //! set; how old a message is must not depend on that. It must not know messages.
 //!
 //! Both clocks go at one rate but for what a time service adjusts, so that their difference tells
-//! when the computer's time was set. A stamp belongs to the difference of before or of after: only
-//! one of the two makes it a time that has been, on its side of the jump. (Times that the clock has
-//! shown twice because it was set back are those of after: wrong by the jump at most.)
+//! when the computer's time was set. A stamp belongs to one of the last differences: in general only
+//! one of them makes it a time at which that was the difference. (Times that the clock has shown
+//! twice because it was set back are those of after: wrong by the jump at most.)
 
 use crate::clock::{monotonic_ns, real_ns};
 
@@ -18,29 +18,45 @@ const READS_MAX: usize = 4;
 /// How long the reading of both clocks may take to be believed, ns.
 const READ_NS: u64 = 100_000;
 
+/// Times between jumps that are remembered beside that since the last one.
+const ERAS_MAX: usize = 4;
+
 /// The difference of the clocks, as of the last look.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steady {
-    /// The computer's time less the steady one, ns.
-    offset_ns: i64,
-    /// When that was so, on the steady clock, ns.
-    now_ns: u64,
-    /// Before the last jump.
-    before: Option<Before>,
+    /// Since the last jump.
+    now: Era,
+    /// Before it, the newest first.
+    before: [Option<Era>; ERAS_MAX],
 }
 
+/// A time in which nobody set the computer's clock, as far as it was looked at.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct Era {
+    /// The computer's time less the steady one, ns.
     offset_ns: i64,
-    /// When that was seen last, on the steady clock, ns.
-    until_ns: u64,
+    /// The first and the last look, on the steady clock, ns.
+    first_ns: i64,
+    last_ns: i64,
+}
+
+impl Era {
+    fn of_stamp(&self, stamp_ns: u64) -> i64 {
+        signed(stamp_ns).saturating_sub(self.offset_ns)
+    }
 }
 
 impl Steady {
     /// As of now.
     pub(crate) fn new() -> Self {
         let (real_ns, now_ns) = read();
-        Self { offset_ns: offset(real_ns, now_ns), now_ns, before: None }
+        Self::since(offset(real_ns, now_ns), now_ns)
+    }
+
+    fn since(offset_ns: i64, now_ns: u64) -> Self {
+        let now_ns = signed(now_ns);
+        let now = Era { offset_ns, first_ns: now_ns, last_ns: now_ns };
+        Self { now, before: [None; ERAS_MAX] }
     }
 
     /// Looks at the clocks. Gives the steady time, ns.
@@ -51,35 +67,44 @@ impl Steady {
     }
 
     fn note(&mut self, real_ns: u64, now_ns: u64) {
-        let offset_ns = offset(real_ns, now_ns);
-        if offset_ns.abs_diff(self.offset_ns) > JUMP_NS.unsigned_abs() {
-            self.before = Some(Before { offset_ns: self.offset_ns, until_ns: self.now_ns });
+        let (offset_ns, now_ns) = (offset(real_ns, now_ns), signed(now_ns));
+        if offset_ns.abs_diff(self.now.offset_ns) > JUMP_NS.unsigned_abs() {
+            self.before.rotate_right(1);
+            self.before[0] = Some(self.now);
+            self.now.first_ns = now_ns;
         }
-        (self.offset_ns, self.now_ns) = (offset_ns, now_ns);
+        (self.now.offset_ns, self.now.last_ns) = (offset_ns, now_ns);
     }
 
     /// When a message was published that carries this stamp, on the steady clock, ns. A stamp from
     /// the future is one; a stamp from before the computer was started is negative.
     pub(crate) fn of_stamp(&self, stamp_ns: u64) -> i64 {
-        let time = |offset_ns: i64| signed(stamp_ns).saturating_sub(offset_ns);
-        let (after, now_ns) = (time(self.offset_ns), signed(self.now_ns));
-        match self.before {
-            // After the jump, and before now.
-            Some(Before { until_ns, .. }) if (signed(until_ns)..=now_ns).contains(&after) => after,
-            Some(Before { offset_ns, .. }) if time(offset_ns) <= now_ns => time(offset_ns),
-            Some(_) | None => after,
+        // From the newest era to the oldest: the first one in which its time lies. Jumps are
+        // between two looks, so each era reaches to the looks beside it.
+        let (mut era, mut end_ns) = (self.now, self.now.last_ns);
+        for older in self.before {
+            let begin_ns = older.map_or(i64::MIN, |older| older.last_ns);
+            let at_ns = era.of_stamp(stamp_ns);
+            if (begin_ns..=end_ns).contains(&at_ns) {
+                return at_ns;
+            }
+            let Some(older) = older else { break };
+            (era, end_ns) = (older, era.first_ns);
         }
+        // In none: of the oldest one, or from the future.
+        let at_ns = era.of_stamp(stamp_ns);
+        if at_ns <= self.now.last_ns { at_ns } else { self.now.of_stamp(stamp_ns) }
     }
 
     /// How old a message with this stamp was at the last look, ns; 0 for one from the future.
     pub(crate) fn age_ns(&self, stamp_ns: u64) -> u64 {
-        duration(self.of_stamp(stamp_ns), signed(self.now_ns)).unwrap_or(0)
+        duration(self.of_stamp(stamp_ns), self.now.last_ns).unwrap_or(0)
     }
 
     /// From one stamp to a later one, ns, where their plain difference is `difference_ns`, known
     /// modulo `modulo`.
     pub(crate) fn between_ns(&self, end_ns: u64, difference_ns: u64, modulo: u64) -> u64 {
-        if self.before.is_none() {
+        if self.before[0].is_none() {
             return difference_ns;
         }
         let end = self.of_stamp(end_ns);
@@ -133,7 +158,7 @@ mod tests {
         let before = |at: u64| TODAY + at;
         let after = move |at: u64| (TODAY + at).wrapping_add_signed(by_ns);
         let offset_ns = offset(before(100 * SECOND), 100 * SECOND);
-        let mut steady = Steady { offset_ns, now_ns: 100 * SECOND, before: None };
+        let mut steady = Steady::since(offset_ns, 100 * SECOND);
         steady.note(before(110 * SECOND), 110 * SECOND);
         steady.note(after(112 * SECOND), 112 * SECOND);
         // What a message says that was published then, if the time was set at 111 s.
@@ -152,9 +177,28 @@ mod tests {
     }
 
     #[test]
+    fn ages_do_not_change_when_the_time_is_set_again_and_again() {
+        let mut steady = Steady::since(TODAY as i64, 0);
+        let mut stamps = Vec::new();
+        // As a test of the whole executor has it, and back and forth.
+        let sets = [0, HOUR as i64, -(HOUR as i64), 0, 2 * HOUR as i64];
+        for (by_ns, at) in sets.into_iter().zip((1..).step_by(2)) {
+            for at in [at, at + 1] {
+                let real_ns = (TODAY + at * SECOND).wrapping_add_signed(by_ns);
+                steady.note(real_ns, at * SECOND);
+                stamps.push((at, real_ns));
+            }
+            for (then, stamp_ns) in &stamps {
+                assert_eq!(steady.age_ns(*stamp_ns), (at + 1 - then) * SECOND, "{then} s, {at} s");
+            }
+        }
+        // What is older than all that is remembered is as old as it says, or of one of these times.
+        assert!(steady.age_ns(0) >= 10 * SECOND);
+    }
+
+    #[test]
     fn a_message_may_be_older_than_the_computer_is_up() {
-        let offset_ns = offset(TODAY, 5 * SECOND);
-        let steady = Steady { offset_ns, now_ns: 5 * SECOND, before: None };
+        let steady = Steady::since(offset(TODAY, 5 * SECOND), 5 * SECOND);
         assert_eq!(steady.age_ns(TODAY - HOUR), HOUR);
         assert_eq!(steady.age_ns(0), TODAY);
     }
@@ -185,12 +229,12 @@ mod tests {
 
     #[test]
     fn a_time_service_that_adjusts_the_clock_is_no_jump() {
-        let mut steady = Steady { offset_ns: TODAY as i64, now_ns: 0, before: None };
+        let mut steady = Steady::since(TODAY as i64, 0);
         for step in 1..=1000 {
             // 500 parts per million, looked at once a second.
             steady.note(TODAY + step * (SECOND + 500_000), step * SECOND);
         }
-        assert!(steady.before.is_none());
+        assert!(steady.before[0].is_none());
         assert_eq!(steady.age_ns(TODAY + 1000 * (SECOND + 500_000) - 7), 7);
     }
 }

@@ -5,28 +5,50 @@
 //! at compile time. `weaken` does the same with the orderings of the protocol, for the model
 //! checker.
 //!
-//! To add one: name it in `fault`, ask `is` where it was mended, and have a test run `with` it that
-//! fails unless the fault is found. The choice is the calling thread's own, so tests run side by
-//! side; a fault shows on the thread that runs the code that asks.
+//! To add one: name it in `fault`, ask `is` where it was mended, and have a test fail because of
+//! it: in a unit test `with` the fault, or in a line of `tests/faults.txt`. `scripts/faults` builds
+//! all crates with the feature `faults` and runs each of these tests with `CROSSDOCK_FAULT`. A
+//! fault of `with` is the calling thread's own, so tests run side by side; one of the environment
+//! is that of the process and of all that it starts.
 
 /// The faults that a test can put back.
 pub mod fault {
     /// publish: a ring that was closed while its publisher waited is written as if it were open,
     /// and messages are retired under numbers that are counted back from the newest one.
-    pub const CLOSED_IN_WAIT: u32 = 1;
+    pub const CLOSED_IN_WAIT: &str = "closed in wait";
     /// loan: what is kept for peers that are deeper than the contract is never given up.
-    pub const KEPT_WITHOUT_LIMIT: u32 = 2;
+    pub const KEPT_WITHOUT_LIMIT: &str = "kept without limit";
+    /// publish: a message has its number before its descriptor is written.
+    pub const NUMBER_FIRST: &str = "number first";
+    /// rendezvous: a folder is joined whoever owns it and whoever may enter it.
+    pub const ANY_FOLDER: &str = "any folder";
+    /// trust: whoever is let in is treated as our own user.
+    pub const ALL_ARE_OWN: &str = "all are own";
+    /// shared buffers: memory that its owner has not taken is taken by its members.
+    pub const SPARSE_MEMORY: &str = "sparse memory";
+    /// The end of a connection is told as its release, although samples of it are held.
+    pub const RELEASED_WHILE_HELD: &str = "released while held";
+    /// What a dead subscriber holds is never given back.
+    pub const DEAD_HOLD_ON: &str = "dead hold on";
+    /// A greeting is believed in whatever name it comes.
+    pub const ANY_NAME: &str = "any name";
+    /// Who is not welcomed three times is given up.
+    pub const GIVEN_UP: &str = "given up";
+    /// Strangers have no quotas.
+    pub const NO_QUOTAS: &str = "no quotas";
+    /// A publisher whose device never finishes is waited for again and again.
+    pub const WAITED_FOR_EVER: &str = "waited for ever";
 }
 
 #[cfg(any(test, feature = "faults"))]
 std::thread_local! {
-    static FAULT: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    static FAULT: std::cell::Cell<&'static str> = const { std::cell::Cell::new("") };
 }
 
 /// Runs `each` with one fault put back on this thread.
 #[cfg(any(test, feature = "faults"))]
-pub fn with<R>(fault: u32, each: impl FnOnce() -> R) -> R {
-    struct Restore(u32);
+pub fn with<R>(fault: &'static str, each: impl FnOnce() -> R) -> R {
+    struct Restore(&'static str);
     impl Drop for Restore {
         fn drop(&mut self) {
             FAULT.with(|it| it.set(self.0));
@@ -36,15 +58,17 @@ pub fn with<R>(fault: u32, each: impl FnOnce() -> R) -> R {
     each()
 }
 
-/// Is `fault` put back on this thread?
+/// Is `fault` put back on this thread, or in this process?
 #[cfg(any(test, feature = "faults"))]
-pub fn is(fault: u32) -> bool {
-    FAULT.with(|it| it.get() == fault)
+pub fn is(fault: &str) -> bool {
+    static OF_PROCESS: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let of_process = || std::env::var("CROSSDOCK_FAULT").unwrap_or_default();
+    FAULT.with(|it| it.get() == fault) || OF_PROCESS.get_or_init(of_process) == fault
 }
 
 /// No fault is ever put back into the product.
 #[cfg(not(any(test, feature = "faults")))]
 #[inline(always)]
-pub const fn is(_fault: u32) -> bool {
+pub const fn is(_fault: &str) -> bool {
     false
 }

@@ -27,6 +27,7 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+use crate::faults::{self, fault};
 use crate::fork::PrivateFd;
 use crate::socket::{Access, ControlSocket, SocketError};
 
@@ -559,6 +560,9 @@ fn check_folder(
     access: Access,
     owner: Owner,
 ) -> Result<(), RendezvousError> {
+    if faults::is(fault::ANY_FOLDER) {
+        return Ok(());
+    }
     let found = rustix::fs::fstat(folder).map_err(system("looking at", shown))?;
     let own = rustix::process::geteuid().as_raw();
     let untrusted =

@@ -11,6 +11,7 @@
 //! memory object, and no other process gets its descriptor.
 
 use crate::driver::DriverMemory;
+use crate::faults::{self, fault};
 use crate::memory::{
     Access, CreateMemoryError, MapRef, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES, Region,
     Shared, Writers, check_present, map_received,
@@ -257,7 +258,9 @@ impl SharedMemory {
         let limit = SHARED_DATA_AT + limit_bytes.min(SHARED_BYTES_MAX);
         let mapping = map_received(label, fd, total, limit, Access::ReadWrite)?;
         Preamble::check(label, &mapping, Kind::Shared)?;
-        check_present(label, fd, total)?;
+        if !faults::is(fault::SPARSE_MEMORY) {
+            check_present(label, fd, total)?;
+        }
         mapping.populate(0, total).map_err(|errno| OpenMemoryError::System {
             label: label.to_owned(),
             step: "making its pages present",

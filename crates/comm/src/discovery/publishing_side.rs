@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crossdock_shm::faults::{self, fault};
 use crossdock_shm::{Attached, PeerConfig, ReceivedFd, RingControl, SegmentFd, WakeTarget};
 
 use crate::device::slabs::Progress;
@@ -413,5 +414,7 @@ pub(crate) fn peer_left(state: &mut ParticipantState, token: u64) {
 
 /// A process holds nothing any more: it has said so, or is dead.
 pub(crate) fn peer_holds_nothing(state: &mut ParticipantState, token: u64) {
-    pairs_of_peer(state, token).into_iter().for_each(|key| _ = detach(state, key));
+    if !faults::is(fault::DEAD_HOLD_ON) {
+        pairs_of_peer(state, token).into_iter().for_each(|key| _ = detach(state, key));
+    }
 }

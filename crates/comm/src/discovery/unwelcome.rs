@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use crossdock_shm::faults::{self, fault};
 use crossdock_shm::rendezvous::PeerName;
 
 /// The first pause; each further one is twice as long.
@@ -42,6 +43,9 @@ impl Unwelcome {
         }
         let next = |waiting: &Waiting| (2 * waiting.pause).min(PAUSE_MAX);
         let known = self.waiting.get(&name);
+        if faults::is(fault::GIVEN_UP) && known.is_some_and(|known| known.pause > 4 * PAUSE_MIN) {
+            return false;
+        }
         let (pause, is_new) = (known.map_or(PAUSE_MIN, next), known.is_none());
         self.waiting.insert(name, Waiting { due: now + pause, pause, greeted: false });
         is_new

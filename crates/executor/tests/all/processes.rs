@@ -5,6 +5,7 @@
 mod lockstep;
 mod replaying;
 mod standing;
+mod time_set;
 use crate::support;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ const SLICE: Duration = Duration::from_millis(50);
 fn package_binary() {
     if std::env::var_os("CROSSDOCK_CONTROL").is_some() {
         // Ends here, so that the test runner's own words about this process do not appear.
-        std::process::exit(i32::from(support::nodes::package().main().is_err()));
+        std::process::exit(i32::from(time_set::package().main().is_err()));
     }
 }
 

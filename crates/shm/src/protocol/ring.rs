@@ -2,6 +2,7 @@
 
 use super::conn::Conn;
 use super::weaken::{fence_unless, order_unless, spot};
+use crate::faults::{self, fault};
 use crate::sync::{AtomicU64, Ordering};
 
 /// Mark on `Slot::seq`: this sequence number has left the ring.
@@ -133,6 +134,10 @@ impl<'a> Ring<'a> {
         // Release fence pairs with the Acquire fence in `take`: a reader that saw a new field sees
         // the GONE mark of the old message at its second look.
         fence_unless(spot::BUSY_FENCE, Ordering::Release);
+        if faults::is(fault::NUMBER_FIRST) {
+            slot.seq.store(seq, Ordering::Release);
+            self.head.head.store(seq, Ordering::Release);
+        }
         for (field, word) in slot.fields.iter().zip(words) {
             field.store(*word, Ordering::Relaxed);
         }

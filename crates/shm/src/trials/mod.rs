@@ -85,7 +85,7 @@ fn long_whatever_happens_nothing_that_is_held_is_written_and_nothing_is_lost_unc
 }
 
 /// Lives with one fault put back, until one says this.
-fn is_found(fault: u32, expected: &str) {
+fn is_found(fault: &'static str, expected: &str) {
     // The same lives in each run: a fault is found or not.
     let lives = || (0..2000).filter_map(|life| live_once(1, life).err());
     let found = faults::with(fault, || lives().any(|said| said.contains(expected)));

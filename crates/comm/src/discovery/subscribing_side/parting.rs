@@ -4,6 +4,8 @@
 //! Everything here runs under the participant's lock. That nothing is held is heard from the pair's
 //! `PairEnd` alone; nothing in this file looks at holds.
 
+use crossdock_shm::faults::{self, fault};
+
 use super::wake_up;
 use crate::discovery::pair_reports::PairNews;
 use crate::discovery::pairs::{IncomingStage, LOCAL};
@@ -66,6 +68,10 @@ pub(super) fn leave(state: &mut ParticipantState, number: u32) {
         IncomingStage::Asked(end) => drop(end),
         IncomingStage::Live(_) if token == LOCAL => {
             _ = publishing_side::retire(state, (LOCAL, number))
+        }
+        IncomingStage::Live(_) if faults::is(fault::RELEASED_WHILE_HELD) => {
+            pair.stage = IncomingStage::Releasing;
+            state.send(token, &Frame::Release { pair: number });
         }
         IncomingStage::Live(_) => state.send(token, &Frame::Leave { pair: number }),
         IncomingStage::Leaving => {}

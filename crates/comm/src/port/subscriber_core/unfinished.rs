@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crossdock_shm::faults::{self, fault};
 use crossdock_shm::timeline::FencePoint;
 
 use super::{SubscriberConnections, SubscriberCore};
@@ -37,7 +38,9 @@ impl SubscriberCore {
         place: Option<usize>,
         unfinished: Box<UnfinishedPayload>,
     ) -> TakeError {
-        if let Some(place) = place.filter(|_| unfinished.timed_out) {
+        if let Some(place) =
+            place.filter(|_| unfinished.timed_out && !faults::is(fault::WAITED_FOR_EVER))
+        {
             self.cut_off(state, place, format!("{unfinished}, and its publisher is cut off"));
         }
         TakeError::Unfinished(unfinished)
