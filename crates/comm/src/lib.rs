@@ -79,6 +79,9 @@ pub use port::erased::{NextMessage, PublisherHandle, SubscriberHandle};
 pub use port::group::PortGroup;
 pub use port::owner::{AnyThread, OwnThread, Owner};
 pub use port::publisher::{FreePublisherOptions, Loan, Publisher, PublisherOptions};
+pub use port::shared_topic::{
+    SharedMessage, SharedPublisher, SharedSubscriber, SharedTopic, SharedTopicOptions,
+};
 pub use port::subscriber::{
     FreeSubscriberOptions, Sample, Since, Subscriber, SubscriberOptions, Waiting,
 };

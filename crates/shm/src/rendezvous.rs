@@ -6,7 +6,8 @@
 //! - **Folder** (default): the socket lies in `<root>/<domain>/`. It appears there by a rename
 //!   when it already listens, so a socket in the folder that refuses connections is stale: its
 //!   process died, and a process that notices removes it under the folder's lock. inotify announces
-//!   arrivals.
+//!   arrivals, as far as the user may have watches (`fs.inotify.max_user_instances`, 128 by
+//!   default); processes beyond that do without, as with abstract names.
 //! - **Abstract**: the name lives in the network namespace and vanishes with its process.
 //!   `/proc/net/unix` lists who is there. Nothing announces arrivals, so a process that arrives
 //!   connects to all processes that it finds (`comm` calls this a knock).
@@ -419,7 +420,7 @@ impl Rendezvous {
             Place::Folder { path, folder } => {
                 let inotify = watch(path, folder)?;
                 listen_in_folder(&visit.place, path, folder.as_fd(), &listener, name, config)?;
-                Some(inotify)
+                inotify
             }
             Place::Abstract { .. } => {
                 let place = visit.place_of(name);
@@ -448,8 +449,8 @@ impl Rendezvous {
         self.listener.as_fd()
     }
 
-    /// Readable when somebody may have arrived; `None` with abstract names: there a process that
-    /// arrives connects.
+    /// Readable when somebody may have arrived; `None` with abstract names, or without a watch: then
+    /// a process that arrives connects.
     pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
@@ -684,14 +685,19 @@ fn folder_entries(path: &Path, folder: BorrowedFd<'_>) -> Result<Vec<String>, Re
     entries.map_err(read)
 }
 
-fn watch(path: &Path, folder: &PrivateFd) -> Result<PrivateFd, RendezvousError> {
+/// `None`: the user has as many watches as may be.
+fn watch(path: &Path, folder: &PrivateFd) -> Result<Option<PrivateFd>, RendezvousError> {
     let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
-    let inotify = inotify::init(flags).map_err(system("making an inotify watch for", path))?;
+    let inotify = match inotify::init(flags) {
+        Ok(inotify) => inotify,
+        Err(Errno::MFILE) => return Ok(None),
+        Err(errno) => return Err(system("making an inotify watch for", path)(errno)),
+    };
     // Through the descriptor: the folder that was checked, whatever its path names by now.
     let checked = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
     let events = inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
     inotify::add_watch(&inotify, checked, events).map_err(system("watching", path))?;
-    Ok(inotify.into())
+    Ok(Some(inotify.into()))
 }
 
 /// Who listens under our prefix, from the kernel's table of sockets.

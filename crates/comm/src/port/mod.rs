@@ -14,6 +14,7 @@ pub(crate) mod owner;
 pub(crate) mod publisher;
 pub(crate) mod publisher_core;
 pub(crate) mod registration;
+pub(crate) mod shared_topic;
 pub(crate) mod subscriber;
 pub(crate) mod subscriber_core;
 pub(crate) mod untyped;

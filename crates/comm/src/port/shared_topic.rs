@@ -51,13 +51,13 @@ pub struct SharedTopic {
 struct Hub {
     topic: String,
     participant: Participant,
-    /// Made with the first member that publishes, or subscribes.
     publisher: Mutex<AnyPublisher<AnyThread>>,
     reading: Mutex<Reading>,
 }
 
+/// The one subscriber, and those that it takes for.
 struct Reading {
-    subscriber: Option<AnySubscriber<AnyThread>>,
+    subscriber: AnySubscriber<AnyThread>,
     members: Vec<Weak<Waiting>>,
 }
 
@@ -102,10 +102,186 @@ impl Participant {
         let back_pressure = BackPressure::Never;
         let requested = FreeSubscriberOptions { node, topic, qos, back_pressure, doorbell };
         let subscriber = self.free_any_subscriber(Some(Arc::clone(schema)), requested)?;
-        let reading = Reading { subscriber: Some(subscriber), members: Vec::new() };
+        let reading = Reading { subscriber, members: Vec::new() };
         let participant = Participant { handle: Arc::clone(&self.handle) };
         let reading = Mutex::new(reading);
         let hub = Hub { topic: topic.to_string(), participant, publisher, reading };
         Ok(SharedTopic { hub: Arc::new(hub) })
+    }
+}
+
+impl SharedTopic {
+    /// A member that publishes.
+    pub fn publisher(&self) -> SharedPublisher {
+        SharedPublisher { gid: self.hub.new_gid(), hub: Arc::clone(&self.hub) }
+    }
+
+    /// A member that keeps the last `depth` messages, from now on; at least one.
+    pub fn subscriber(&self, depth: usize) -> SharedSubscriber {
+        let (gid, queue) = (self.hub.new_gid(), Mutex::default());
+        let waiting = Arc::new(Waiting { depth: depth.max(1), queue });
+        lock(&self.hub.reading).members.push(Arc::downgrade(&waiting));
+        SharedSubscriber { gid, waiting, hub: Arc::clone(&self.hub) }
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        &self.hub.topic
+    }
+
+    /// Subscribers that the next message reaches, the participant's own one among them.
+    pub fn matched_subscribers(&self) -> usize {
+        lock(&self.hub.publisher).matched()
+    }
+
+    /// Publishers that messages come from, the participant's own one among them.
+    pub fn matched_publishers(&self) -> usize {
+        lock(&self.hub.reading).subscriber.matched()
+    }
+
+    /// As [`crate::Subscriber::arm`], for all members.
+    pub fn arm(&self) -> bool {
+        lock(&self.hub.reading).subscriber.arm()
+    }
+
+    /// As [`crate::Subscriber::doorbell_index`].
+    pub fn doorbell_index(&self) -> Option<u16> {
+        lock(&self.hub.reading).subscriber.doorbell_index()
+    }
+}
+
+impl Hub {
+    fn new_gid(&self) -> [u8; 16] {
+        let core = &self.participant.handle.core;
+        let port = core.lock().port();
+        core.gid(port)
+    }
+
+    /// Rule 2: all that is there goes to all members. Bounded by the depths of the rings.
+    fn distribute(&self) -> Result<(), TakeError> {
+        let Reading { subscriber, members } = &mut *lock(&self.reading);
+        while let Some(sample) = subscriber.take()? {
+            let message = Arc::new(SharedMessage::copy(&sample));
+            members.retain(|member| {
+                let Some(member) = member.upgrade() else { return false };
+                let mut queue = lock(&member.queue);
+                if queue.messages.len() == member.depth {
+                    queue.messages.pop_front();
+                    queue.lost += 1;
+                }
+                queue.messages.push_back(Arc::clone(&message));
+                true
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A publisher behind a [`SharedTopic`]. `Send + Sync`.
+pub struct SharedPublisher {
+    gid: [u8; 16],
+    hub: Arc<Hub>,
+}
+
+impl std::fmt::Debug for SharedPublisher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SharedPublisher").field(&self.hub.topic).finish()
+    }
+}
+
+impl SharedPublisher {
+    /// The GID of this endpoint, which its messages carry.
+    pub fn gid(&self) -> [u8; 16] {
+        self.gid
+    }
+
+    /// Publishes a message given as CDR. Takes the topic's lock; otherwise as
+    /// [`AnyPublisher::publish_cdr`].
+    ///
+    /// # Errors
+    /// [`PublishCdrError`]; nothing was published then.
+    pub fn publish_cdr(&self, cdr: &[u8], stamp_ns: u64) -> Result<(), PublishCdrError> {
+        lock(&self.hub.publisher).publish_cdr_as(self.gid, cdr, stamp_ns)
+    }
+}
+
+/// A subscriber behind a [`SharedTopic`]. `Send + Sync`.
+pub struct SharedSubscriber {
+    gid: [u8; 16],
+    waiting: Arc<Waiting>,
+    hub: Arc<Hub>,
+}
+
+impl std::fmt::Debug for SharedSubscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SharedSubscriber").field(&self.hub.topic).finish()
+    }
+}
+
+impl SharedSubscriber {
+    /// The GID of this endpoint.
+    pub fn gid(&self) -> [u8; 16] {
+        self.gid
+    }
+
+    /// The oldest message that this member was not given. Takes the topic's lock, and allocates for
+    /// each message that has come to the participant.
+    ///
+    /// # Errors
+    /// As [`AnySubscriber::take`].
+    pub fn take(&self) -> Result<Option<Arc<SharedMessage>>, TakeError> {
+        self.hub.distribute()?;
+        Ok(lock(&self.waiting.queue).messages.pop_front())
+    }
+
+    /// Messages that newer ones have pushed out before they were taken.
+    pub fn lost(&self) -> u64 {
+        lock(&self.waiting.queue).lost
+    }
+}
+
+/// A message that members of a participant share. `Send + Sync`.
+pub struct SharedMessage {
+    payload: FlatBuffer,
+    schema: Arc<Schema>,
+    stamp_ns: u64,
+    gid: Option<[u8; 16]>,
+}
+
+impl std::fmt::Debug for SharedMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedMessage").field("gid", &self.gid).finish_non_exhaustive()
+    }
+}
+
+impl SharedMessage {
+    fn copy(sample: &AnySample) -> SharedMessage {
+        SharedMessage {
+            payload: FlatBuffer::from_bytes(sample.bytes()),
+            schema: Arc::clone(sample.schema()),
+            stamp_ns: sample.stamp_ns(),
+            gid: sample.shared_gid(),
+        }
+    }
+
+    /// The payload in the flat layout, a copy. Whether it is whole can be asked with
+    /// [`Schema::validate`].
+    pub fn block(&self) -> Block<'_> {
+        Block::new(self.payload.as_slice())
+    }
+
+    /// The type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The stamp that its publisher gave it, in ns.
+    pub fn stamp_ns(&self) -> u64 {
+        self.stamp_ns
+    }
+
+    /// The GID of the member that has published it; `None`: a publisher of its own has.
+    pub fn gid(&self) -> Option<[u8; 16]> {
+        self.gid
     }
 }

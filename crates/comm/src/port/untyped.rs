@@ -23,6 +23,9 @@ use crate::port::subscriber::{FreeSubscriberOptions, SubscriberOptions};
 use crate::port::subscriber_core::{SubscriberCore, SubscriberPlan};
 use crate::wire::qos::{BackPressure, Qos};
 
+/// Flag of a topic's message: its origin is the GID of the endpoint that has published it.
+pub(crate) const SHARED: u32 = 1;
+
 impl Participant {
     /// Creates a publisher of a type that is known at run time only.
     ///
@@ -283,6 +286,27 @@ impl<O: Owner> AnyPublisher<O> {
         stamp_ns: u64,
         origin: [u64; 2],
     ) -> Result<(), PublishCdrError> {
+        self.publish_decoded(cdr, stamp_ns, origin, 0)
+    }
+
+    /// The same for a member of a [`crate::SharedTopic`].
+    pub(crate) fn publish_cdr_as(
+        &self,
+        gid: [u8; 16],
+        cdr: &[u8],
+        stamp_ns: u64,
+    ) -> Result<(), PublishCdrError> {
+        let origin = u128::from_le_bytes(gid);
+        self.publish_decoded(cdr, stamp_ns, [origin as u64, (origin >> 64) as u64], SHARED)
+    }
+
+    fn publish_decoded(
+        &self,
+        cdr: &[u8],
+        stamp_ns: u64,
+        origin: [u64; 2],
+        flags: u32,
+    ) -> Result<(), PublishCdrError> {
         let wrong = |source| PublishCdrError::Cdr { topic: self.core.topic().to_string(), source };
         let bytes = self.schema.flat_bytes_of_cdr(cdr).map_err(wrong)?;
         let mut loan = self.loan(bytes)?;
@@ -290,6 +314,7 @@ impl<O: Owner> AnyPublisher<O> {
         loan.set_len(len);
         loan.set_stamp_ns(stamp_ns);
         loan.set_origin(origin);
+        loan.raw.meta_mut().flags = flags;
         loan.publish().map_err(|refused| refused.reason)?;
         self.core.count_copy();
         Ok(())
@@ -525,6 +550,16 @@ impl AnySample {
     /// Which trigger it goes back to.
     pub fn origin(&self) -> [u64; 2] {
         self.raw.meta().origin
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.raw.bytes()
+    }
+
+    /// The GID of the member of a [`crate::SharedTopic`] that has published it.
+    pub(crate) fn shared_gid(&self) -> Option<[u8; 16]> {
+        let [low, high] = self.raw.meta().origin.map(u128::from);
+        (self.raw.meta().flags & SHARED != 0).then(|| (low | high << 64).to_le_bytes())
     }
 
     /// Place of its publisher among those that its subscriber is connected to, in the order of

@@ -20,6 +20,7 @@ mod private;
 mod processes;
 mod quotas;
 mod services;
+mod shared_topic;
 mod slabs;
 mod stops;
 mod strangers;

@@ -1,0 +1,135 @@
+//! One ring for all ports of a participant on a topic.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossdock_comm::{
+    Participant, PublisherOptions, Qos, SharedMessage, SharedSubscriber, SharedTopic,
+    SharedTopicOptions, SubscriberOptions,
+};
+use crossdock_msg::types::std_msgs;
+use crossdock_msg::{Extra, Schema};
+
+use crate::common::{LIMIT, Place, reliable};
+
+fn open(participant: &Participant, qos: Qos) -> SharedTopic {
+    let schema = Arc::new(Schema::of::<std_msgs::String>().unwrap());
+    let (node, topic, max_bytes, doorbell) = ("context", "/events", None, None);
+    let options = SharedTopicOptions { node, topic, qos, max_bytes, doorbell };
+    participant.shared_topic(&schema, options).unwrap()
+}
+
+/// `text` as CDR.
+fn cdr(text: &str) -> Vec<u8> {
+    let mut cdr = vec![0, 1, 0, 0];
+    cdr.extend((text.len() as u32 + 1).to_le_bytes());
+    cdr.extend(text.as_bytes());
+    cdr.push(0);
+    cdr
+}
+
+fn text(message: &SharedMessage) -> String {
+    message.schema().to_json(message.block()).unwrap()["data"].as_str().unwrap().to_string()
+}
+
+fn take(subscriber: &SharedSubscriber) -> Arc<SharedMessage> {
+    let end = Instant::now() + LIMIT;
+    loop {
+        if let Some(message) = subscriber.take().unwrap() {
+            return message;
+        }
+        assert!(Instant::now() < end, "no message");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn members_of_two_participants_hear_each_other_and_know_who_spoke() {
+    let place = Place::new("shared-topic");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let topics = [&here, &there].map(|participant| open(participant, reliable(100)));
+    let met =
+        || topics.iter().all(|it| it.matched_publishers() == 2 && it.matched_subscribers() == 2);
+    let end = Instant::now() + LIMIT;
+    while !met() {
+        assert!(Instant::now() < end, "not connected");
+        std::thread::yield_now();
+    }
+    let members: Vec<_> = (0..60)
+        .map(|member| {
+            let topic = &topics[member % 2];
+            (topic.publisher(), topic.subscriber(100))
+        })
+        .collect();
+    let gids: std::collections::BTreeSet<_> = members
+        .iter()
+        .flat_map(|(publisher, subscriber)| [publisher.gid(), subscriber.gid()])
+        .collect();
+    assert_eq!(gids.len(), 120, "each has a GID of its own");
+    for (number, (publisher, _)) in members.iter().enumerate() {
+        publisher.publish_cdr(&cdr(&format!("I am {number}")), number as u64).unwrap();
+    }
+    // Each hears all of them, its own participant's and itself among them, each once; used by
+    // several threads.
+    std::thread::scope(|scope| {
+        for (_, subscriber) in &members {
+            scope.spawn(|| {
+                let mut heard = std::collections::BTreeMap::new();
+                while heard.len() < members.len() {
+                    let message = take(subscriber);
+                    let who = message.gid().expect("a member");
+                    assert_eq!(heard.insert(who, text(&message)), None, "it comes once");
+                }
+                for (number, (publisher, _)) in members.iter().enumerate() {
+                    assert_eq!(heard[&publisher.gid()], format!("I am {number}"));
+                }
+                assert_eq!(subscriber.lost(), 0);
+            });
+        }
+    });
+}
+
+#[test]
+fn members_and_ports_of_their_own_share_a_topic() {
+    let place = Place::new("shared-and-own");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let topic = open(&here, reliable(8));
+    let (node, qos, group) = ("own", reliable(8), None);
+    let options = PublisherOptions { node, topic: "/events", qos, max_bytes: Some(256), group };
+    let output = there.publisher::<std_msgs::String>(options).unwrap();
+    let options = SubscriberOptions { node, topic: "/events", qos, doorbell: None, group };
+    let input = there.subscriber::<std_msgs::String>(options).unwrap();
+    let (publisher, deep, flat) = (topic.publisher(), topic.subscriber(8), topic.subscriber(2));
+    let met = || topic.matched_publishers() == 2 && input.matched() == 2;
+    let end = Instant::now() + LIMIT;
+    while !met() {
+        assert!(Instant::now() < end, "{} publishers", topic.matched_publishers());
+        std::thread::yield_now();
+    }
+    for number in 0..5 {
+        let said = format!("own {number}");
+        let mut loan = output.loan(Extra::none().text(said.len())).unwrap();
+        loan.message().set_data(&said).unwrap();
+        loan.publish().unwrap();
+    }
+    for number in 0..5 {
+        let message = take(&deep);
+        assert_eq!((text(&message), message.gid()), (format!("own {number}"), None));
+    }
+    assert_eq!((text(&take(&flat)), flat.lost()), ("own 3".to_string(), 3));
+    publisher.publish_cdr(&cdr("shared"), 9).unwrap();
+    let end = Instant::now() + LIMIT;
+    loop {
+        let Some(sample) = input.take().unwrap() else {
+            assert!(Instant::now() < end, "nothing of the member");
+            continue;
+        };
+        if sample.message().data().unwrap() == "shared" {
+            break;
+        }
+    }
+    // A member that has gone takes nothing any more, and the others go on.
+    drop(flat);
+    assert_eq!(text(&take(&deep)), "shared");
+    assert!(publisher.publish_cdr(&[0, 1, 0], 0).is_err());
+}
