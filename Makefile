@@ -23,8 +23,7 @@ ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp
 TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross g++ \
     babeltrace2 pocl-opencl-icd ocl-icd-libopencl1 $(ROSIDL_PACKAGES)
 AARCH64 := aarch64-unknown-linux-gnu
-LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p crossdock-shm --test model \
-    --target-dir target/loom
+LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked --test model --target-dir target/loom
 SKIPPED := $(CURDIR)/target/skipped.txt
 # Where `crossdock` finds Verilator and Yosys, see scripts/hardware-tools.
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
@@ -111,7 +110,8 @@ rmw-abi:
 	    --test all headers:: -- --include-ignored
 
 loom:
-	$(LOOM)
+	$(LOOM) -p crossdock-shm
+	$(LOOM) -p crossdock-rmw
 
 bench-runtime:
 	$(MAKE) -C bench runtime OUT=$(abspath $(OUT)/bench) QUICK=$(QUICK)

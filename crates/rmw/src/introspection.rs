@@ -93,12 +93,6 @@ pub(crate) struct Access {
     pub(crate) is_buffer: bool,
 }
 
-// SAFETY: functions of a library that its user keeps loaded; they are called with the message of
-// the caller's thread alone.
-unsafe impl Send for Access {}
-// SAFETY: as above.
-unsafe impl Sync for Access {}
-
 /// A type as it was found: its language, and the hash that its type support claims.
 #[derive(Debug)]
 pub struct Found {

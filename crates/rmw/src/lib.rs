@@ -4,6 +4,7 @@
 //! * [`abi`] declares ROS 2's binary interface, for each distribution.
 //! * [`introspection`] reads the type support that generators of ROS 2 write.
 //! * [`Plan`] converts messages between the memory of a ROS program and the flat layout.
+//! * [`waiting`] is how the threads of one context wait: one leads, the others follow.
 //! * [`api`] has the functions of the rmw API for serialised messages.
 //!
 //! A panic never leaves a function that C calls. Errors go to rcutils' error state of the calling
@@ -23,6 +24,8 @@ pub mod introspection;
 mod schema;
 #[allow(unsafe_code, reason = "declares functions of C++")]
 mod shim;
+mod sync;
+pub mod waiting;
 
 pub use convert::{ConvertError, Plan};
 pub use schema::schema_of;
