@@ -12,15 +12,18 @@ DEMO := $(OUT)/demo
 DEMO_GRAPH := apps/autorace/course.graph.yaml
 DEMO_TOPICS := /lane,/traffic_light,/cmd_vel,/odom,/course/light,/features,/camera/snapshot
 
+# ROS's generators of messages and their type support, as Debian and Ubuntu carry them without ROS.
+ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp-dev \
+    librosidl-typesupport-introspection-c-cpp-dev librcutils-dev rosidl-cmake ros2-test-interface-files
+
 # What the tests use beyond Rust, a C compiler and make: independent readers of recordings, a C
 # compiler for aarch64, and a C++ compiler for the simulations of hw/. The hardware tools themselves
 # are Python packages, see scripts/hardware-tools; so is NVRTC, which compiles kernels for NVIDIA's GPUs
 # without one. PoCL makes the processor a device of OpenCL.
-TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++ babeltrace2 \
-    pocl-opencl-icd ocl-icd-libopencl1
+TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross g++ \
+    babeltrace2 pocl-opencl-icd ocl-icd-libopencl1 $(ROSIDL_PACKAGES)
 AARCH64 := aarch64-unknown-linux-gnu
-LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p crossdock-shm --test model \
-    --target-dir target/loom
+LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked --test model --target-dir target/loom
 SKIPPED := $(CURDIR)/target/skipped.txt
 # Where `crossdock` finds Verilator and Yosys, see scripts/hardware-tools.
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
@@ -29,7 +32,7 @@ export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 PREFIX ?= $(HOME)/.local
 
 .PHONY: demo install test test-long docs packages hardware-tools check-format check-lints \
-    check-bench check-beside loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
+    check-bench check-beside rmw-abi loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -99,8 +102,16 @@ check-beside: packages
 	cd bench && $(CARGO) check --all-targets --locked
 	cd fuzz && $(CARGO) check --all-targets --locked
 
+# Compares the structs of ROS 2's interface with the headers of an installation: make rmw-abi ROS=/opt/ros/jazzy
+rmw-abi: DISTRO ?= $(notdir $(ROS))
+rmw-abi:
+	test -n "$(ROS)" || { echo 'name an installation: make rmw-abi ROS=/opt/ros/jazzy [DISTRO=jazzy]' >&2; exit 1; }
+	CROSSDOCK_ROS=$(ROS) $(CARGO) test --locked -p crossdock-rmw --no-default-features --features $(DISTRO) \
+	    --test all headers:: -- --include-ignored
+
 loom:
-	$(LOOM)
+	$(LOOM) -p crossdock-shm
+	$(LOOM) -p crossdock-rmw
 
 bench-runtime:
 	$(MAKE) -C bench runtime OUT=$(abspath $(OUT)/bench) QUICK=$(QUICK)

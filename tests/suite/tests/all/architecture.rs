@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("shm", &[]),
     ("trace", &["shm"]),
     ("comm", &["msg", "shm", "trace"]),
+    ("rmw", &["msg", "shm", "trace", "comm"]),
     ("executor", &["msg", "graph", "comm", "trace"]),
     ("record", &["msg", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
@@ -53,14 +54,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`, `device` in
-/// its drivers and where it calls them, `offload` where it has a device copy, those with kernels
-/// where they launch them).
+/// its drivers and where it calls them, `offload` where it has a device copy, `rmw` where it
+/// touches what ROS programs own, those with kernels where they launch them).
 const UNSAFE: &[&str] = &[
     "msg",
     "shm",
     "fabric",
     "device",
     "offload",
+    "rmw",
     "rectify",
     "autorace",
     "image-pipeline",
@@ -73,6 +75,11 @@ const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("offload", "src/memories.rs"),
     ("offload", "src/managed.rs"),
     ("offload", "src/elements.rs"),
+    ("rmw", "src/api"),
+    ("rmw", "src/convert"),
+    ("rmw", "src/error_state.rs"),
+    ("rmw", "src/introspection.rs"),
+    ("rmw", "src/shim.rs"),
     ("rectify", "src/gpu.rs"),
     ("autorace", "src/gpu"),
     ("image-pipeline", "src/gpu"),
