@@ -189,6 +189,10 @@ pub(crate) struct Losses {
     pub(crate) lapped: u64,
     /// A newer message took the place of one not yet taken (keep last).
     pub(crate) keep_last: u64,
+    /// A reliable publisher that does not wait overwrote it.
+    pub(crate) overwritten: u64,
+    /// It was older than its publisher's lifespan.
+    pub(crate) expired: u64,
     /// A reliable publisher gave up waiting.
     pub(crate) timed_out: u64,
     /// What a corrupt publisher had announced.
@@ -200,7 +204,15 @@ pub(crate) struct Losses {
 impl Losses {
     /// All of them. What observers read is another process's word: the sum stays in its range.
     pub(crate) fn total(&self) -> u64 {
-        let causes = [self.lapped, self.keep_last, self.timed_out, self.corrupt, self.restart];
+        let causes = [
+            self.lapped,
+            self.keep_last,
+            self.overwritten,
+            self.expired,
+            self.timed_out,
+            self.corrupt,
+            self.restart,
+        ];
         causes.into_iter().fold(0, u64::saturating_add)
     }
 
@@ -209,6 +221,8 @@ impl Losses {
         Self {
             lapped: self.lapped.saturating_add(other.lapped),
             keep_last: self.keep_last.saturating_add(other.keep_last),
+            overwritten: self.overwritten.saturating_add(other.overwritten),
+            expired: self.expired.saturating_add(other.expired),
             timed_out: self.timed_out.saturating_add(other.timed_out),
             corrupt: self.corrupt.saturating_add(other.corrupt),
             restart: self.restart.saturating_add(other.restart),
@@ -220,6 +234,8 @@ impl Losses {
         let causes = [
             ("lapped", self.lapped),
             ("keep last", self.keep_last),
+            ("overwritten", self.overwritten),
+            ("expired", self.expired),
             ("timed out", self.timed_out),
             ("corrupt", self.corrupt),
             ("restart", self.restart),

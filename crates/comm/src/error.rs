@@ -35,6 +35,16 @@ pub enum PortError {
         /// The deepest legal one.
         limit: usize,
     },
+    /// Policies of the quality of service contradict each other.
+    #[error("topic `{topic}`, node `{node}`: {why}")]
+    Contradiction {
+        /// The topic.
+        topic: String,
+        /// The node.
+        node: String,
+        /// Which, and what to change.
+        why: &'static str,
+    },
     /// The definition of the type is longer than a handshake carries.
     #[error("the definition of `{type_name}` has {bytes} bytes, the limit is {limit}; split it")]
     Definition {

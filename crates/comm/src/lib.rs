@@ -98,5 +98,8 @@ pub use wire::frame::VERSION as CONTROL_PROTOCOL_VERSION;
 pub use wire::meeting_place::Rendezvous;
 pub use wire::mismatch::{Mismatch, Side};
 pub use wire::peer_process::PeerProcess;
-pub use wire::qos::{BackPressure, Durability, Qos, Reliability};
+pub use wire::port_info::Maker;
+pub use wire::qos::{
+    BackPressure, Durability, History, Liveliness, Qos, QosConflict, Reliability, WhenFull,
+};
 pub use wire::{names, qos, status_records};

@@ -13,7 +13,7 @@ use crate::include::{Include, read_includes};
 use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX, TIMER_PRIORITY_MAX};
 use crate::model::{
     Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
-    GraphTopic, InputReading, Lockstep, Period, QosRequest, Reliability,
+    GraphTopic, InputReading, Lockstep, Period, QosRequest, Reliability, WhenFull,
 };
 use crate::names::{
     message_type_fault, namespace_fault, node_fault, service_type_fault, token_fault,
@@ -41,7 +41,7 @@ const TOPIC: Keys = Keys {
 const QOS: Keys = Keys {
     what: "`qos`",
     required: &[],
-    optional: &["reliability", "timeout_ms", "depth", "durability"],
+    optional: &["reliability", "when_full", "timeout_ms", "depth", "durability"],
 };
 const NODE: Keys = Keys {
     what: "a node",
@@ -261,6 +261,7 @@ fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
         [("reliable", Reliability::Reliable), ("best_effort", Reliability::BestEffort)];
     let durabilities =
         [("volatile", Durability::Volatile), ("transient_local", Durability::TransientLocal)];
+    let whens = [("wait", WhenFull::Wait), ("overwrite", WhenFull::Overwrite)];
     let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     QosRequest {
         reliability: fields
@@ -270,6 +271,9 @@ fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
             .get("timeout_ms")
             .and_then(|tree| reading.integer(tree, "`timeout_ms`", 1..=TIMEOUT_MS_MAX))
             .map(narrow),
+        when_full: fields
+            .get("when_full")
+            .and_then(|tree| reading.choice(tree, "`when_full`", &whens)),
         depth: fields
             .get("depth")
             .and_then(|tree| reading.integer(tree, "`depth`", 1..=QOS_DEPTH_MAX))

@@ -70,7 +70,7 @@ pub use mapping::{
 };
 pub use model::{
     Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
-    GraphTopic, InputReading, Lockstep, Period, Qos, QosRequest, Reliability,
+    GraphTopic, InputReading, Lockstep, Period, Qos, QosRequest, Reliability, WhenFull,
 };
 pub use parameters::ParameterOverrides;
 pub use picture::{Figures, Picture};

@@ -140,6 +140,17 @@ pub enum Reliability {
     BestEffort,
 }
 
+/// What a reliable publisher does if a reliable subscriber is `depth` messages behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// It waits, up to `timeout_ms`.
+    #[default]
+    Wait,
+    /// It never waits: the oldest message of that subscriber goes, counted as overwritten.
+    Overwrite,
+}
+
 /// What a subscriber that connects late receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -158,6 +169,10 @@ pub struct Qos {
     pub reliability: Reliability,
     /// How long a reliable publisher waits for room, milliseconds. No meaning for best effort.
     pub timeout_ms: u32,
+    /// What a reliable publisher does when a subscriber is full. No meaning for subscribers and for
+    /// best effort.
+    #[serde(default)]
+    pub when_full: WhenFull,
     /// Messages kept for a subscriber (keep last), at least 1.
     pub depth: u32,
     /// What late subscribers receive.
@@ -171,6 +186,7 @@ impl Qos {
     pub const UNSAID: Self = Self {
         reliability: Reliability::Reliable,
         timeout_ms: 10_000,
+        when_full: WhenFull::Wait,
         depth: 4,
         durability: Durability::Volatile,
     };
@@ -186,6 +202,9 @@ pub struct QosRequest {
     /// How long a reliable publisher waits for room, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u32>,
+    /// What a reliable publisher does when a subscriber is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_full: Option<WhenFull>,
     /// Messages kept for a subscriber.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
@@ -201,6 +220,7 @@ impl QosRequest {
         Qos {
             reliability: self.reliability.unwrap_or(base.reliability),
             timeout_ms: self.timeout_ms.unwrap_or(base.timeout_ms),
+            when_full: self.when_full.unwrap_or(base.when_full),
             depth: self.depth.unwrap_or(base.depth),
             durability: self.durability.unwrap_or(base.durability),
         }

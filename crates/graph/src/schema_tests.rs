@@ -98,6 +98,7 @@ fn good_graphs() -> Vec<String> {
     vec![
         COURSE.to_owned(),
         with(q, "qos: { depth: 16384, timeout_ms: 1, reliability: best_effort }"),
+        with(q, "qos: { when_full: overwrite }"),
         with(q, "copies: forbidden, external: true, several_publishers: true"),
         with(q, "bounds: { data: 1000000, header.frame_id: 32 }"),
         with(q, "qos: { depth: 4.0 }"),
@@ -162,6 +163,7 @@ fn bad_graphs() -> Vec<String> {
         with(q, "qos: { depth: \"4\" }"),
         with(q, "qos: { deep: 4 }"),
         with(q, "qos: { reliability: maybe }"),
+        with(q, "qos: { when_full: drop }"),
         with(q, "bounds: { data: 0 }"),
         with(q, "bounds: { header..frame_id: 1 }"),
         with(q, "bounds: [4]"),

@@ -4,7 +4,8 @@
 
 use crate::mapping::{ExecutorMode, Mapping, TrustedUsers};
 use crate::model::{
-    Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest, Reliability,
+    Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest,
+    Reliability, WhenFull,
 };
 use crate::policy::Realtime;
 use crate::policy_file::{limit_fields, restart_value};
@@ -354,6 +355,10 @@ fn qos_field(qos: &QosRequest) -> Option<String> {
         Reliability::BestEffort => "reliability: best_effort".to_owned(),
     }));
     fields.extend(qos.timeout_ms.map(|timeout_ms| format!("timeout_ms: {timeout_ms}")));
+    fields.extend(qos.when_full.map(|when_full| match when_full {
+        WhenFull::Wait => "when_full: wait".to_owned(),
+        WhenFull::Overwrite => "when_full: overwrite".to_owned(),
+    }));
     fields.extend(qos.depth.map(|depth| format!("depth: {depth}")));
     fields.extend(qos.durability.map(|durability| match durability {
         Durability::Volatile => "durability: volatile".to_owned(),

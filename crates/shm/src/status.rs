@@ -1,7 +1,7 @@
 //! The status table: what a process shows of itself to observers, in shared memory.
 //!
 //! One memfd per process holds a fixed table of records (ports, connections, nodes), each with a
-//! name, some detail bytes, 16 counters and, if asked for, a histogram. The process maps it
+//! name, some detail bytes, 24 counters and, if asked for, a histogram. The process maps it
 //! writable and seals it; everybody else maps it read-only. An observer therefore costs the
 //! observed process nothing, and cannot harm it.
 //!
@@ -28,19 +28,19 @@ use crate::histogram::{BUCKETS, HistogramSnapshot, bucket_of};
 use crate::memory::{populate, set_size};
 
 /// Counters of one record.
-pub const COUNTERS: usize = 16;
+pub const COUNTERS: usize = 24;
 /// The longest name of a record or of a process, in bytes.
 pub const NAME_BYTES_MAX: usize = 256;
 /// The most detail bytes of a record.
-pub const DETAIL_BYTES_MAX: usize = 576;
+pub const DETAIL_BYTES_MAX: usize = 704;
 /// The most records and the most histograms that a reader accepts on one status table.
 pub const ENTITIES_MAX: usize = 1 << 16;
 
 /// "XDBOARD" and the version of this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"XDBOARD\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"XDBOARD\x02");
 const HEADER_WORDS: usize = 512;
 const NAME_WORDS: usize = NAME_BYTES_MAX / 8;
-const ENTITY_WORDS: usize = 128;
+const ENTITY_WORDS: usize = 152;
 const HISTOGRAM_WORDS: usize = 1280;
 /// How often a reader looks again at a record that is being rewritten.
 const READ_TRIES_MAX: u32 = 64;
@@ -89,7 +89,7 @@ const _: () = assert!(header::NAME + NAME_WORDS <= HEADER_WORDS);
 /// How many records a status table can hold. Memory that no record uses costs address space only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusConfig {
-    /// Records, 1 KiB each.
+    /// Records, 1216 bytes each.
     pub entities: usize,
     /// Histograms, 10 KiB each.
     pub histograms: usize,

@@ -331,6 +331,8 @@ fn topic_row(topic: &TopicPlan, status_tables: &[ProcessSnapshot]) -> TopicRow {
         losses: Losses {
             lapped: taken(counter::LOST_LAPPED),
             keep_last: taken(counter::LOST_KEEP_LAST),
+            overwritten: taken(counter::LOST_OVERWRITTEN),
+            expired: taken(counter::LOST_EXPIRED),
             timed_out: published(counter::LOST_TIMEOUT),
             corrupt: taken(counter::LOST_CORRUPT),
             restart: 0,

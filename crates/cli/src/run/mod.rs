@@ -635,6 +635,7 @@ fn comm_qos(output: &OutputPlan) -> Qos {
             crossdock_graph::Durability::Volatile => Durability::Volatile,
             crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
         },
+        ..Qos::best_effort(1)
     }
 }
 

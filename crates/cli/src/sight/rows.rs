@@ -458,6 +458,8 @@ pub(crate) fn lost_of(port: &PortSnapshot) -> Losses {
     Losses {
         lapped: port.counters[counter::LOST_LAPPED],
         keep_last: port.counters[counter::LOST_KEEP_LAST],
+        overwritten: port.counters[counter::LOST_OVERWRITTEN],
+        expired: port.counters[counter::LOST_EXPIRED],
         timed_out: port.counters[counter::LOST_TIMEOUT],
         corrupt: port.counters[counter::LOST_CORRUPT],
         // Of that the run knows that has started the process again.
@@ -491,7 +493,7 @@ mod tests {
             type_name: "std_msgs/msg/String".to_owned(),
             type_hash: [0; 32],
             qos: Qos::best_effort(1),
-            counters: [count; 16],
+            counters: [count; 24],
             index: 0,
             version: 0,
         }

@@ -9,7 +9,7 @@ use crate::summary::bytes;
 use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::status_records::{Carrier, counter};
-use crossdock_comm::{Durability, GraphSnapshot, PortSnapshot, Qos, Reliability};
+use crossdock_comm::{GraphSnapshot, PortSnapshot, Qos};
 use crossdock_msg::TypeHash;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -237,15 +237,7 @@ fn carried(snapshot: &GraphSnapshot, topic: &str) -> (usize, usize) {
 
 /// A port's quality of service in words.
 pub(crate) fn qos(qos: &Qos) -> String {
-    let reliability = match qos.reliability {
-        Reliability::Reliable { .. } => "reliable",
-        Reliability::BestEffort => "best effort",
-    };
-    let durability = match qos.durability {
-        Durability::Volatile => "volatile",
-        Durability::TransientLocal => "transient local",
-    };
-    format!("{reliability}, depth {}, {durability}", qos.depth)
+    qos.to_string()
 }
 
 /// What is known of a port.
@@ -263,6 +255,8 @@ pub(crate) fn port_json(process: &str, port: &PortSnapshot) -> Value {
         "lost": {
             "lapped": count(counter::LOST_LAPPED),
             "keep_last": count(counter::LOST_KEEP_LAST),
+            "overwritten": count(counter::LOST_OVERWRITTEN),
+            "expired": count(counter::LOST_EXPIRED),
             "timed_out": count(counter::LOST_TIMEOUT),
             "corrupt": count(counter::LOST_CORRUPT),
         },

@@ -11,6 +11,7 @@ use crossdock_shm::{Copies, RingSubscriber};
 use crate::discovery::pair_reports::{PairNews, PairReports};
 use crate::discovery::peer_link::Grip;
 use crate::wire::port_info::PortInfo;
+use crate::wire::qos::Qos;
 
 /// Tells the control thread that a connection is not used any more. Dropped last.
 pub(crate) struct LetGo {
@@ -71,8 +72,8 @@ pub(crate) struct RingConnection {
     pub(crate) schema: Option<Arc<Schema>>,
     /// Its record on our status table.
     pub(crate) record: Option<Entity>,
-    /// The publisher's depth.
-    pub(crate) depth: u64,
+    /// What the publisher offers.
+    pub(crate) qos: Qos,
     pub(crate) publisher: PublisherKey,
     pub(crate) let_go: LetGo,
 }

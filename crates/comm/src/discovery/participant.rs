@@ -27,6 +27,7 @@ use crate::discovery::subscribing_side::{self, TopicConnections};
 use crate::error::PortError;
 use crate::wire::meeting_place::Rendezvous;
 use crate::wire::names::{NameError, NameKind, check_name};
+use crate::wire::port_info::Maker;
 
 /// Ports and connections of a process that observers can see.
 const STATUS_TABLE: StatusConfig = StatusConfig { entities: 32_768, histograms: 4096 };
@@ -52,6 +53,10 @@ pub struct ParticipantOptions {
     /// the run only: a program beside it loses what it does not take in time, and counts that.
     /// `None`: publishers wait for all reliable subscribers.
     pub run: Option<RunId>,
+    /// Who makes the ports and nodes of this process, as others see it. If it is not
+    /// [`Maker::Native`], two ports of this process that do not fit are not connected, as in ROS
+    /// 2, and hear of it; otherwise the second one is refused.
+    pub maker: Maker,
 }
 
 impl ParticipantOptions {
@@ -66,6 +71,7 @@ impl ParticipantOptions {
             trust: TrustedNames::of_environment(),
             keeper: std::env::var_os("CROSSDOCK_KEEPER").is_none_or(|value| value != "off"),
             run: None,
+            maker: Maker::Native,
         }
     }
 }
@@ -313,6 +319,7 @@ fn open_core(options: &ParticipantOptions) -> Result<ParticipantCore, OpenError>
         domain_id: options.domain_id,
         access: options.access,
         run: options.run,
+        maker: options.maker,
         trust,
         keeper,
         rendezvous,

@@ -14,6 +14,7 @@ use crate::discovery::pair_reports::{PairReports, Waker};
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::Stage;
 use crate::wire::frame::Frame;
+use crate::wire::port_info::Maker;
 use crate::wire::status_records::{ConnectionDetail, kind};
 
 /// See the head of this file.
@@ -23,6 +24,8 @@ pub(crate) struct ParticipantCore {
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
     pub(crate) trust: Trust,
+    /// Who makes the ports of this process.
+    pub(crate) maker: Maker,
     /// Lets others hear of our death early.
     _keeper: Option<Arc<Keeper>>,
     pub(crate) epoll: Arc<PrivateFd>,
@@ -51,6 +54,7 @@ pub(crate) struct ParticipantCore {
 /// What a participant makes before it makes its core.
 pub(crate) struct ParticipantParts {
     pub(crate) run: Option<RunId>,
+    pub(crate) maker: Maker,
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
@@ -73,6 +77,7 @@ impl ParticipantCore {
             domain_id: parts.domain_id,
             access: parts.access,
             trust: parts.trust,
+            maker: parts.maker,
             _keeper: parts.keeper,
             rendezvous: parts.rendezvous,
             epoll: Arc::new(parts.epoll),
@@ -98,6 +103,12 @@ impl ParticipantCore {
         let mut gid = self.name.to_bytes();
         gid[8..].copy_from_slice(&port.to_le_bytes());
         gid
+    }
+
+    /// Whether a port is refused that does not fit another one of this process. In ROS 2 it is only
+    /// not connected.
+    pub(crate) fn refuses_misfits(&self) -> bool {
+        self.maker == Maker::Native
     }
 
     /// Locks the state. A thread that panicked under the lock does not take the others with it.

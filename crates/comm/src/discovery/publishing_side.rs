@@ -232,7 +232,10 @@ pub(crate) fn attach(
         conns: theirs.conns,
         conn: places.conn,
         depth,
-        reliable: subscriber.qos.is_reliable() && places.waited_for && is_insider,
+        reliable: subscriber.qos.is_reliable()
+            && places.waited_for
+            && is_insider
+            && known.info.qos.waits(),
         trusted,
         history: places.history as usize,
         wake,

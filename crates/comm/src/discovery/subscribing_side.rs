@@ -552,7 +552,7 @@ fn open_connection(
         record: ring_record(core, state, subscriber, (&info, &counterpart), &ring),
         ring,
         counterpart,
-        depth: info.qos.depth as u64,
+        qos: info.qos,
         publisher: PublisherKey::of(&info),
         let_go: LetGo { reports: Arc::downgrade(&core.pair_reports), pair: number },
     });
@@ -584,16 +584,17 @@ fn subscriber_config(
     };
     let known = state.subscribers.get(&pair.subscriber).ok_or("the subscriber is gone")?;
     let depth = match known.depth {
-        Depth::Own => known.info.qos.depth,
-        Depth::OfPublisher => publisher.qos.depth,
+        Depth::Own if known.info.qos.keeps_all() => u64::MAX,
+        Depth::Own => known.info.qos.depth as u64,
+        Depth::OfPublisher => publisher.qos.depth as u64,
     };
     Ok(SubscriberConfig {
         label: known.info.label(&core.process),
         publisher: label,
         conn: pair.conn.clone(),
         armed: pair.armed.clone(),
-        depth: depth as u64,
-        reliable: known.is_waited_for(),
+        depth,
+        reliable: known.is_waited_for() && publisher.qos.waits(),
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
         lifeline: Lifeline::of(end),

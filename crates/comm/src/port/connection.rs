@@ -11,7 +11,13 @@ use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::discovery::handover::{LetGo, PublisherKey, RingConnection};
+use crate::wire::qos::{Qos, limit};
 use crate::wire::status_records::CONNECTION_POSITION;
+
+/// Expired messages that one take passes over at most: as many as a ring holds.
+const EXPIRED_MAX: usize = 2 * crate::wire::qos::DEPTH_MAX;
+/// A publisher whose messages do not expire.
+const FOR_EVER: u64 = u64::MAX;
 
 /// How many subscribers of its group a publisher is linked with. The publisher alone owns it, so it
 /// is there as long as the publisher is.
@@ -45,7 +51,7 @@ pub(crate) struct GroupPublisher<'a> {
     pub(crate) links: &'a LinkCount,
     /// Messages that it has published.
     pub(crate) published: u64,
-    pub(crate) depth: u64,
+    pub(crate) qos: &'a Qos,
 }
 
 /// Where the messages of a connection come from.
@@ -97,6 +103,12 @@ pub(crate) struct Connection {
     passed_over: u64,
     /// How often that may happen: the publisher's depth.
     depth: u64,
+    /// Does its publisher overwrite what is not taken in time?
+    overwrites: bool,
+    /// How old its messages may be; [`FOR_EVER`]: any age.
+    lifespan_ns: u64,
+    /// Messages that were too old, and not counted yet.
+    expired: u64,
 }
 
 /// What a subscriber lost on one connection since the last look.
@@ -107,6 +119,8 @@ pub(crate) struct NewLosses {
     pub(crate) corrupt: u64,
     /// Not copied although they had to be.
     pub(crate) refused: u64,
+    /// Older than the publisher's lifespan.
+    pub(crate) expired: u64,
     /// Not lost: copied when they were taken.
     pub(crate) copied: u64,
 }
@@ -114,8 +128,7 @@ pub(crate) struct NewLosses {
 impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
-        let RingConnection { mut ring, copies, let_go, record, schema, depth, publisher, .. } =
-            made;
+        let RingConnection { mut ring, copies, let_go, record, schema, qos, publisher, .. } = made;
         let position = ring.next() - 1;
         let source = match copies {
             None => MessageSource::Ring { ring, let_go },
@@ -124,7 +137,7 @@ impl Connection {
                 MessageSource::Copied { ring, copies, let_go }
             }
         };
-        Connection::new(source, publisher, position, record, schema, depth)
+        Connection::new(source, publisher, position, record, schema, &qos)
     }
 
     /// A link that has just joined `publisher`.
@@ -133,9 +146,9 @@ impl Connection {
         publisher: GroupPublisher<'_>,
         record: Option<Entity>,
     ) -> Connection {
-        let GroupPublisher { key, links, published, depth } = publisher;
+        let GroupPublisher { key, links, published, qos } = publisher;
         let source = MessageSource::Local { link, counted: CountedLink::new(links) };
-        Connection::new(source, key, published, record, None, depth)
+        Connection::new(source, key, published, record, None, qos)
     }
 
     fn new(
@@ -144,7 +157,7 @@ impl Connection {
         position: u64,
         record: Option<Entity>,
         schema: Option<Arc<Schema>>,
-        depth: u64,
+        qos: &Qos,
     ) -> Connection {
         let connection = Connection {
             source,
@@ -157,7 +170,10 @@ impl Connection {
             copied: 0,
             gone: false,
             passed_over: 0,
-            depth,
+            depth: qos.depth as u64,
+            overwrites: qos.overwrites(),
+            lifespan_ns: limit(qos.lifespan).map_or(FOR_EVER, |it| it.as_nanos() as u64),
+            expired: 0,
         };
         connection.show_position();
         connection
@@ -285,8 +301,38 @@ impl Connection {
         }
     }
 
+    /// Does its publisher overwrite what is not taken in time?
+    pub(crate) fn is_overwritten(&self) -> bool {
+        self.overwrites
+    }
+
     #[inline]
     pub(crate) fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
+        let taken = self.take_of_any_age()?;
+        if self.lifespan_ns == FOR_EVER { Ok(taken) } else { self.unexpired(taken) }
+    }
+
+    /// The first message that is not older than its publisher's lifespan.
+    #[cold]
+    fn unexpired(
+        &mut self,
+        mut taken: Option<RawSample>,
+    ) -> Result<Option<RawSample>, Box<TakeError>> {
+        let now_ns = crossdock_shm::clock::now_ns();
+        for _ in 0..EXPIRED_MAX {
+            let Some(sample) = &taken else { return Ok(None) };
+            if sample.meta().stamp_ns.saturating_add(self.lifespan_ns) >= now_ns {
+                return Ok(taken);
+            }
+            self.expired += 1;
+            self.gap = true;
+            taken = self.take_of_any_age()?;
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn take_of_any_age(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         let taken = match &mut self.source {
             MessageSource::Ring { ring, .. } => ring.take()?,
             MessageSource::Copied { ring, copies, .. } => {
@@ -405,8 +451,9 @@ impl Connection {
             }
         };
         let copied = std::mem::take(&mut self.copied);
+        let expired = std::mem::take(&mut self.expired);
         if now == self.counted {
-            return NewLosses { copied, ..NewLosses::default() };
+            return NewLosses { copied, expired, ..NewLosses::default() };
         }
         let before = std::mem::replace(&mut self.counted, now);
         NewLosses {
@@ -414,6 +461,7 @@ impl Connection {
             keep_last: now.keep_last.wrapping_sub(before.keep_last),
             corrupt: now.corrupt.wrapping_sub(before.corrupt),
             refused: now.refused.wrapping_sub(before.refused),
+            expired,
             copied,
         }
     }

@@ -56,6 +56,10 @@ pub struct SubscriberCounters {
     pub lapped: u64,
     /// Lost: more than `depth` waited.
     pub keep_last: u64,
+    /// Lost: overwritten by a reliable publisher that does not wait.
+    pub overwritten: u64,
+    /// Lost: older than its publisher's lifespan.
+    pub expired: u64,
     /// Lost: damaged.
     pub corrupt: u64,
     /// Payloads that were copied to a device.
@@ -73,6 +77,8 @@ impl SubscriberCounters {
             skipped: core.counter(counter::SKIPPED),
             lapped: core.counter(counter::LOST_LAPPED),
             keep_last: core.counter(counter::LOST_KEEP_LAST),
+            overwritten: core.counter(counter::LOST_OVERWRITTEN),
+            expired: core.counter(counter::LOST_EXPIRED),
             corrupt: core.counter(counter::LOST_CORRUPT),
             copies: core.counter(counter::COPIES),
             copied_bytes: core.counter(counter::COPIED_BYTES),

@@ -59,6 +59,11 @@ const DEEPER_LIMIT_BYTES: u64 = 8 << 20;
 const PREFAULT_BYTES_MAX: usize = 64 << 20;
 /// How long a loan that makes memory grow waits for the peers to map it.
 const GROWTH_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same of a publisher that overwrites: long enough for a process that runs, and no longer, as
+/// one that stands still must not hold it up. ROS 2's middleware has the same limit.
+const OVERWRITING_GROWTH_TIMEOUT: Duration = Duration::from_millis(100);
+/// Messages that memory is made present for if a publisher keeps all: it is seldom behind so far.
+const KEEP_ALL_PREFAULT: usize = 16;
 
 /// What all publishers have in common when they are created.
 pub(crate) struct PublisherPlan<'a> {
@@ -114,6 +119,7 @@ pub(crate) struct PublisherCore {
 
 fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
     let Qos { reliability, depth, .. } = plan.qos;
+    let usual = if plan.qos.keeps_all() { depth.min(KEEP_ALL_PREFAULT) } else { depth };
     let bytes = plan.max_bytes.unwrap_or(DEFAULT_BYTES).max(plan.message.root_bytes);
     let holds = (depth + 1).clamp(HOLDS_MIN, HOLDS_MAX);
     let subscribers = match plan.audience {
@@ -138,7 +144,7 @@ fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
         // In the ring, in a subscriber's hands, in the next loan. A call is answered before the
         // next in most cases: what it used is used again.
         Some(bytes) if plan.audience == Audience::One => 2.min(PREFAULT_BYTES_MAX / bytes.max(1)),
-        Some(bytes) => (depth + 3).min(PREFAULT_BYTES_MAX / bytes.max(1)),
+        Some(bytes) => (usual + 3).min(PREFAULT_BYTES_MAX / bytes.max(1)),
         None => 0,
     };
     RingConfig {
@@ -154,12 +160,18 @@ fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
         holds_per_subscriber: holds,
         memory_limit_bytes: limit,
         transient_local: plan.qos.is_transient_local(),
+        // To the ring, one that overwrites is one that waits for nobody.
         reliability: match reliability {
-            Reliability::Reliable { timeout } => RingReliability::Reliable { timeout },
-            Reliability::BestEffort => RingReliability::BestEffort,
+            Reliability::Reliable { timeout } if plan.qos.waits() => {
+                RingReliability::Reliable { timeout }
+            }
+            _ => RingReliability::BestEffort,
         },
         prefault_chunks: prefault,
-        growth_timeout: GROWTH_TIMEOUT,
+        growth_timeout: match plan.qos.overwrites() {
+            true => OVERWRITING_GROWTH_TIMEOUT,
+            false => GROWTH_TIMEOUT,
+        },
     }
 }
 
@@ -274,7 +286,7 @@ impl PublisherCore {
         let core = &self.handle.core;
         let mut state = core.lock();
         let on_topic = state.subscribers.values().filter(|s| s.info.topic == self.info.topic);
-        for subscriber in on_topic {
+        for subscriber in on_topic.filter(|_| core.refuses_misfits()) {
             if let Some(reason) = conflict(&self.info, &subscriber.info) {
                 return Err(registration::mismatch(core, &self.info, &subscriber.info, reason));
             }
@@ -515,7 +527,7 @@ impl LinkingPublisher for PublisherCore {
         let link = LocalLink::new(LocalOptions {
             label: theirs.label(&core.process),
             depth: theirs.qos.depth,
-            reliable: subscriber.refuses_inside(),
+            reliable: subscriber.refuses_inside() && !self.info.qos.overwrites(),
             holds: HOLDS_MAX,
         });
         self.ring.link(&link)?;
@@ -531,7 +543,7 @@ impl LinkingPublisher for PublisherCore {
             key: PublisherKey::of(&self.info),
             links: &self.links,
             published: self.published(),
-            depth: self.info.qos.depth as u64,
+            qos: &self.info.qos,
         };
         subscriber.add_connection(Connection::local(link, ours, record));
         Ok(())

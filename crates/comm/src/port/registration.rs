@@ -35,6 +35,10 @@ impl NewPort<'_> {
                 limit: DEPTH_MAX,
             });
         }
+        if let Some(why) = qos.contradiction() {
+            let (topic, node) = (topic.to_string(), node.to_string());
+            return Err(PortError::Contradiction { topic, node, why });
+        }
         Ok(())
     }
 
@@ -48,6 +52,7 @@ impl NewPort<'_> {
             type_hash: self.message.type_hash,
             layout_hash: self.message.layout_hash,
             qos: self.qos,
+            maker: core.maker,
         }
     }
 }

@@ -180,7 +180,9 @@ impl SubscriberCore {
     ) -> Result<(), PortError> {
         let core = &self.handle.core;
         let mut state = core.lock();
-        if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
+        if core.refuses_misfits()
+            && let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info)
+        {
             return Err(registration::mismatch(core, &publisher, &self.info, reason));
         }
         // Only the ring has the history that a transient-local subscriber may miss, and only it
@@ -283,7 +285,10 @@ impl SubscriberCore {
             BackPressure::Outside => connection.pair().is_some(),
             BackPressure::Never => false,
         };
-        if is_waited_for {
+        self.entity.add(counter::LOST_EXPIRED, losses.expired);
+        if is_waited_for && connection.is_overwritten() {
+            self.entity.add(counter::LOST_OVERWRITTEN, losses.lapped + losses.keep_last);
+        } else if is_waited_for {
             self.entity.add(counter::LOST_LAPPED, losses.lapped);
             self.entity.add(counter::LOST_KEEP_LAST, losses.keep_last);
         } else {
@@ -734,7 +739,13 @@ impl SubscriberCore {
 
     /// Messages lost, whatever the cause.
     pub(crate) fn lost(&self) -> u64 {
-        let causes = [counter::LOST_LAPPED, counter::LOST_KEEP_LAST, counter::LOST_CORRUPT];
+        let causes = [
+            counter::LOST_LAPPED,
+            counter::LOST_KEEP_LAST,
+            counter::LOST_OVERWRITTEN,
+            counter::LOST_EXPIRED,
+            counter::LOST_CORRUPT,
+        ];
         causes.iter().map(|cause| self.entity.value(*cause)).sum()
     }
 }

@@ -573,6 +573,7 @@ pub(crate) fn service_entity(
         type_hash: service_type.type_hash,
         layout_hash: [0; 32],
         qos: Qos::reliable(depth, Duration::ZERO),
+        maker: participant.handle.core.maker,
     };
     let description = EntityDescription {
         kind,

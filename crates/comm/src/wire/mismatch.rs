@@ -52,6 +52,17 @@ pub struct Mismatch {
 /// Why `publisher` cannot serve `subscriber`; `None` when it can. The same rule runs on both
 /// sides of a connection, because neither trusts the other.
 pub(crate) fn conflict(publisher: &PortInfo, subscriber: &PortInfo) -> Option<String> {
+    if let Some(reason) = types_differ(publisher, subscriber) {
+        return Some(reason);
+    }
+    let conflict = publisher.qos.conflict_with(&subscriber.qos)?;
+    Some(format!(
+        "{conflict} (offered: {}; requested: {}); change one of the two",
+        publisher.qos, subscriber.qos
+    ))
+}
+
+fn types_differ(publisher: &PortInfo, subscriber: &PortInfo) -> Option<String> {
     if !subscriber.type_name.is_empty() {
         if publisher.type_name != subscriber.type_name {
             return Some(format!(
@@ -76,11 +87,7 @@ pub(crate) fn conflict(publisher: &PortInfo, subscriber: &PortInfo) -> Option<St
             ));
         }
     }
-    let conflict = publisher.qos.conflict_with(&subscriber.qos)?;
-    Some(format!(
-        "{conflict} (offered: {}; requested: {}); change one of the two",
-        publisher.qos, subscriber.qos
-    ))
+    None
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -101,6 +108,7 @@ mod tests {
             type_hash: [0xab; 32],
             layout_hash: [1; 32],
             qos,
+            maker: crate::wire::port_info::Maker::Native,
         }
     }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::wire::fields::{FieldError, Flag, Reader, TEXT_BYTES_MAX, Writer};
 use crate::wire::names::{NameKind, check_name};
-use crate::wire::qos::{DEPTH_MAX, Durability, Qos, Reliability};
+use crate::wire::qos::{
+    DEPTH_MAX, Durability, History, INFINITE, Liveliness, Qos, Reliability, WhenFull,
+};
 
 /// What a process says of one of its ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,50 @@ pub(crate) struct PortInfo {
     pub(crate) type_hash: [u8; 32],
     pub(crate) layout_hash: [u8; 32],
     pub(crate) qos: Qos,
+    /// Who has made it.
+    pub(crate) maker: Maker,
+}
+
+/// Who has made a port or a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Maker {
+    /// A program that uses Crossdock itself.
+    #[default]
+    Native,
+    /// A ROS client library, through a plug-in for the middleware.
+    Rmw,
+    /// A gateway, for somebody in another domain or on another computer. Gateways carry nothing
+    /// further that another gateway has carried in.
+    Gateway,
+}
+
+impl Maker {
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Maker::Native => 0,
+            Maker::Rmw => 1,
+            Maker::Gateway => 2,
+        }
+    }
+
+    pub(super) const fn of_number(number: u8) -> Option<Maker> {
+        match number {
+            0 => Some(Maker::Native),
+            1 => Some(Maker::Rmw),
+            2 => Some(Maker::Gateway),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Maker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Maker::Native => "native",
+            Maker::Rmw => "rmw",
+            Maker::Gateway => "gateway",
+        })
+    }
 }
 
 impl PortInfo {
@@ -32,16 +78,25 @@ impl Writer {
         self.u64(port.port).text(&port.node).text(&port.topic).text(&port.type_name);
         self.raw(&port.type_hash).raw(&port.layout_hash);
         write_qos(self, &port.qos);
+        self.u8(port.maker.number());
     }
 }
 
 fn write_qos(out: &mut Writer, qos: &Qos) {
-    let timeout_ns = match qos.reliability {
-        Reliability::Reliable { timeout } => u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
-        Reliability::BestEffort => 0,
+    let timeout = match qos.reliability {
+        Reliability::Reliable { timeout } => timeout,
+        Reliability::BestEffort => Duration::ZERO,
     };
-    out.u8(u8::from(qos.is_reliable())).u64(timeout_ns);
+    out.u8(u8::from(qos.is_reliable())).u64(nanos(timeout));
+    out.u8(u8::from(qos.when_full == WhenFull::Overwrite)).u8(u8::from(qos.keeps_all()));
     out.u32(qos.depth as u32).u8(u8::from(qos.is_transient_local()));
+    out.u64(nanos(qos.deadline)).u64(nanos(qos.lifespan));
+    out.u8(u8::from(qos.liveliness == Liveliness::ManualByTopic)).u64(nanos(qos.lease));
+}
+
+/// `u64::MAX`: without limit.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Reader<'_> {
@@ -61,6 +116,7 @@ impl Reader<'_> {
             type_hash: self.array("type hash")?,
             layout_hash: self.array("layout hash")?,
             qos: self.qos()?,
+            maker: self.maker()?,
         })
     }
 
@@ -79,9 +135,16 @@ impl Reader<'_> {
         Ok(name.to_string())
     }
 
+    pub(super) fn maker(&mut self) -> Result<Maker, FieldError> {
+        let number = self.u8("maker")?;
+        Maker::of_number(number).ok_or_else(|| self.range("maker", number.into()))
+    }
+
     fn qos(&mut self) -> Result<Qos, FieldError> {
         let reliable = self.flag("reliable")?;
         let timeout = Duration::from_nanos(self.u64("timeout")?);
+        let when_full = self.either("overwrites", WhenFull::Wait, WhenFull::Overwrite)?;
+        let history = self.either("keep all", History::KeepLast, History::KeepAll)?;
         let depth = self.u32("depth")?;
         if depth == 0 || depth as usize > DEPTH_MAX {
             return Err(self.range("depth", depth.into()));
@@ -91,11 +154,36 @@ impl Reader<'_> {
                 Flag::On => Reliability::Reliable { timeout },
                 Flag::Off => Reliability::BestEffort,
             },
+            when_full,
+            history,
             depth: depth as usize,
-            durability: match self.flag("transient local")? {
-                Flag::On => Durability::TransientLocal,
-                Flag::Off => Durability::Volatile,
-            },
+            durability: self.either(
+                "transient local",
+                Durability::Volatile,
+                Durability::TransientLocal,
+            )?,
+            deadline: self.duration("deadline")?,
+            lifespan: self.duration("lifespan")?,
+            liveliness: self.either(
+                "manual by topic",
+                Liveliness::Automatic,
+                Liveliness::ManualByTopic,
+            )?,
+            lease: self.duration("lease")?,
+        })
+    }
+
+    fn either<T>(&mut self, field: &'static str, off: T, on: T) -> Result<T, FieldError> {
+        Ok(match self.flag(field)? {
+            Flag::On => on,
+            Flag::Off => off,
+        })
+    }
+
+    fn duration(&mut self, field: &'static str) -> Result<Duration, FieldError> {
+        Ok(match self.u64(field)? {
+            u64::MAX => INFINITE,
+            nanos => Duration::from_nanos(nanos),
         })
     }
 }

@@ -1,25 +1,55 @@
 //! Quality of service of a port, and which offers satisfy which requests.
 //!
 //! The words and the matching rule are ROS 2's: a publisher offers, a subscriber requests, and they
-//! are connected if every offer is at least what is requested. Each side chooses its depth alone.
+//! are connected if every offer is at least what is requested. Each side chooses its history, depth
+//! and lifespan alone.
 
 use std::fmt;
 use std::time::Duration;
 
 /// The deepest history of a port, in messages.
 pub const DEPTH_MAX: usize = 1 << 14;
+/// The depth of [`Qos::keep_all`]: what a publisher keeps for the slowest before it waits.
+pub const KEEP_ALL_DEPTH: usize = 1000;
+/// The longest duration: no limit. [`Duration::ZERO`] means the same, as in ROS 2 ("unspecified"
+/// there), and so does all that is longer than 2^63 ns.
+pub const INFINITE: Duration = Duration::MAX;
 
 /// Whether a publisher waits for slow subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reliability {
     /// Every message reaches every reliable subscriber: the publisher blocks when one of them is
-    /// `depth` messages behind, for at most `timeout`, then publishing fails.
+    /// `depth` messages behind, for at most `timeout`, then publishing fails. A publisher that
+    /// [overwrites](WhenFull::Overwrite) does not.
     Reliable {
         /// How long a publish may block. Of a subscriber's request it has no meaning.
         timeout: Duration,
     },
     /// The publisher never waits; what a slow subscriber misses is counted as lost there.
     BestEffort,
+}
+
+/// What a reliable publisher does if a reliable subscriber is `depth` messages behind. Of a
+/// subscriber, and of a best-effort publisher, it has no meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It waits, up to its time-out.
+    #[default]
+    Wait,
+    /// It never waits: the oldest message of that subscriber goes, and is counted as overwritten
+    /// there. This is what ROS 2's reliable publishers that keep the last messages do.
+    Overwrite,
+}
+
+/// What a port keeps of messages that were not taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// The last `depth` messages.
+    #[default]
+    KeepLast,
+    /// All of them. A subscriber passes over none by itself. Of a publisher, `depth` is the limit
+    /// of its resources: a reliable one waits when that many are kept for a reliable subscriber.
+    KeepAll,
 }
 
 /// What a subscriber that comes late gets.
@@ -29,6 +59,16 @@ pub enum Durability {
     Volatile,
     /// Also the last `depth` messages from before.
     TransientLocal,
+}
+
+/// Who says that a publisher is alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Liveliness {
+    /// Its process, as long as its control thread runs.
+    #[default]
+    Automatic,
+    /// The publisher's own node: with each message.
+    ManualByTopic,
 }
 
 /// Which publishers wait for a subscriber that is slow, if its quality of service is reliable.
@@ -53,22 +93,54 @@ pub enum BackPressure {
 pub struct Qos {
     /// Whether a publisher waits for slow subscribers.
     pub reliability: Reliability,
-    /// Messages that are kept for a subscriber that is behind (keep last); 1 to [`DEPTH_MAX`].
+    /// What a reliable publisher does if a subscriber is behind.
+    pub when_full: WhenFull,
+    /// What is kept for a subscriber that is behind.
+    pub history: History,
+    /// How many messages that are; 1 to [`DEPTH_MAX`].
     pub depth: usize,
     /// What a subscriber that comes late gets.
     pub durability: Durability,
+    /// The longest time from one message to the next: a publisher's promise, a subscriber's wish.
+    pub deadline: Duration,
+    /// Of a publisher: how old a message may be when it is taken. An older one is not handed out,
+    /// and counted as expired.
+    pub lifespan: Duration,
+    /// Who says that a publisher is alive.
+    pub liveliness: Liveliness,
+    /// How long a publisher is believed alive after that was said the last time.
+    pub lease: Duration,
+}
+
+/// A duration in effect: `None` if it sets no limit. See [`INFINITE`].
+pub fn limit(duration: Duration) -> Option<Duration> {
+    let is_finite = duration.as_nanos() < i64::MAX as u128;
+    (is_finite && !duration.is_zero()).then_some(duration)
 }
 
 impl Qos {
-    /// Reliable with this time-out, volatile.
-    pub const fn reliable(depth: usize, timeout: Duration) -> Qos {
-        let reliability = Reliability::Reliable { timeout };
-        Qos { reliability, depth, durability: Durability::Volatile }
+    const fn new(reliability: Reliability, depth: usize) -> Qos {
+        Qos {
+            reliability,
+            when_full: WhenFull::Wait,
+            history: History::KeepLast,
+            depth,
+            durability: Durability::Volatile,
+            deadline: INFINITE,
+            lifespan: INFINITE,
+            liveliness: Liveliness::Automatic,
+            lease: INFINITE,
+        }
     }
 
-    /// Best effort, volatile.
+    /// Reliable with this time-out, volatile, keeps the last messages, without limits of time.
+    pub const fn reliable(depth: usize, timeout: Duration) -> Qos {
+        Qos::new(Reliability::Reliable { timeout }, depth)
+    }
+
+    /// Best effort, volatile, keeps the last messages, without limits of time.
     pub const fn best_effort(depth: usize) -> Qos {
-        Qos { reliability: Reliability::BestEffort, depth, durability: Durability::Volatile }
+        Qos::new(Reliability::BestEffort, depth)
     }
 
     /// The same with transient-local durability.
@@ -76,9 +148,44 @@ impl Qos {
         Qos { durability: Durability::TransientLocal, ..self }
     }
 
+    /// The same, but a publisher overwrites what a slow subscriber has not taken.
+    pub const fn overwriting(self) -> Qos {
+        Qos { when_full: WhenFull::Overwrite, ..self }
+    }
+
+    /// The same, but everything is kept, up to [`KEEP_ALL_DEPTH`] messages.
+    pub const fn keep_all(self) -> Qos {
+        Qos { history: History::KeepAll, depth: KEEP_ALL_DEPTH, ..self }
+    }
+
+    /// The same with a deadline.
+    pub const fn deadline(self, deadline: Duration) -> Qos {
+        Qos { deadline, ..self }
+    }
+
+    /// The same with a lifespan.
+    pub const fn lifespan(self, lifespan: Duration) -> Qos {
+        Qos { lifespan, ..self }
+    }
+
+    /// The same with this kind of liveliness and its lease.
+    pub const fn liveliness(self, liveliness: Liveliness, lease: Duration) -> Qos {
+        Qos { liveliness, lease, ..self }
+    }
+
     /// Is every message delivered or refused?
     pub const fn is_reliable(&self) -> bool {
         matches!(self.reliability, Reliability::Reliable { .. })
+    }
+
+    /// Of a publisher: does it wait for reliable subscribers that are slow?
+    pub const fn waits(&self) -> bool {
+        self.is_reliable() && matches!(self.when_full, WhenFull::Wait)
+    }
+
+    /// Of a publisher: does it overwrite what they have not taken?
+    pub const fn overwrites(&self) -> bool {
+        self.is_reliable() && matches!(self.when_full, WhenFull::Overwrite)
     }
 
     /// Does a late subscriber get old messages?
@@ -86,8 +193,22 @@ impl Qos {
         matches!(self.durability, Durability::TransientLocal)
     }
 
+    /// Are no messages passed over while there is room?
+    pub const fn keeps_all(&self) -> bool {
+        matches!(self.history, History::KeepAll)
+    }
+
+    /// Why a port cannot have this; `None` when it can.
+    pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        let overwrites = self.when_full == WhenFull::Overwrite;
+        (self.keeps_all() && overwrites).then_some(
+            "a publisher that keeps all messages overwrites none; say `when_full: wait` or keep \
+             the last",
+        )
+    }
+
     /// Why a publisher that offers `self` cannot serve a subscriber that requests `requested`;
-    /// `None` when it can.
+    /// `None` when it can. Of several reasons the first, in the order of [`QosConflict`].
     pub fn conflict_with(&self, requested: &Qos) -> Option<QosConflict> {
         if requested.is_reliable() && !self.is_reliable() {
             return Some(QosConflict::Reliability);
@@ -95,7 +216,27 @@ impl Qos {
         if requested.is_transient_local() && !self.is_transient_local() {
             return Some(QosConflict::Durability);
         }
+        if is_longer(self.deadline, requested.deadline) {
+            return Some(QosConflict::Deadline);
+        }
+        if requested.liveliness == Liveliness::ManualByTopic
+            && self.liveliness == Liveliness::Automatic
+        {
+            return Some(QosConflict::Liveliness);
+        }
+        if is_longer(self.lease, requested.lease) {
+            return Some(QosConflict::Lease);
+        }
         None
+    }
+}
+
+/// Is the promise of a time longer than what is wished?
+fn is_longer(offered: Duration, requested: Duration) -> bool {
+    match (limit(offered), limit(requested)) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(offered), Some(requested)) => offered > requested,
     }
 }
 
@@ -103,7 +244,25 @@ impl fmt::Display for Qos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reliability = if self.is_reliable() { "reliable" } else { "best effort" };
         let durability = if self.is_transient_local() { "transient local" } else { "volatile" };
-        write!(f, "{reliability}, depth {}, {durability}", self.depth)
+        match self.history {
+            History::KeepLast => write!(f, "{reliability}, depth {}, {durability}", self.depth)?,
+            History::KeepAll => write!(f, "{reliability}, keep all, {durability}")?,
+        }
+        if self.overwrites() {
+            f.write_str(", overwrites")?;
+        }
+        for (what, duration) in [("deadline", self.deadline), ("lifespan", self.lifespan)] {
+            if let Some(duration) = limit(duration) {
+                write!(f, ", {what} {duration:?}")?;
+            }
+        }
+        if self.liveliness == Liveliness::ManualByTopic {
+            f.write_str(", liveliness by topic")?;
+        }
+        match limit(self.lease) {
+            Some(lease) => write!(f, ", lease {lease:?}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -114,6 +273,12 @@ pub enum QosConflict {
     Reliability,
     /// Volatile is offered, transient local is requested.
     Durability,
+    /// A longer deadline is offered than is requested.
+    Deadline,
+    /// Automatic liveliness is offered, manual by topic is requested.
+    Liveliness,
+    /// A longer lease of liveliness is offered than is requested.
+    Lease,
 }
 
 impl fmt::Display for QosConflict {
@@ -121,30 +286,14 @@ impl fmt::Display for QosConflict {
         f.write_str(match self {
             QosConflict::Reliability => "best effort is offered, reliable is requested",
             QosConflict::Durability => "volatile is offered, transient local is requested",
+            QosConflict::Deadline => "a longer deadline is offered than is requested",
+            QosConflict::Liveliness => {
+                "automatic liveliness is offered, liveliness by topic is requested"
+            }
+            QosConflict::Lease => "a longer lease of liveliness is offered than is requested",
         })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_offer_must_be_at_least_the_request() {
-        let reliable = Qos::reliable(4, Duration::from_secs(1));
-        let best_effort = Qos::best_effort(1);
-        assert_eq!(reliable.conflict_with(&best_effort), None);
-        assert_eq!(reliable.conflict_with(&reliable), None);
-        assert_eq!(best_effort.conflict_with(&best_effort), None);
-        assert_eq!(best_effort.conflict_with(&reliable), Some(QosConflict::Reliability));
-        let latched = reliable.transient_local();
-        assert_eq!(latched.conflict_with(&reliable), None);
-        assert_eq!(latched.conflict_with(&latched), None);
-        assert_eq!(reliable.conflict_with(&latched), Some(QosConflict::Durability));
-    }
-
-    #[test]
-    fn depths_do_not_have_to_agree() {
-        assert_eq!(Qos::best_effort(1).conflict_with(&Qos::best_effort(1000)), None);
-    }
-}
+mod tests;

@@ -64,6 +64,11 @@ pub mod counter {
     pub const SCANS: usize = 11;
     /// Publisher: times that a publish had to wait for a reliable subscriber.
     pub const WAITS: usize = 12;
+    /// Subscriber: lost because a reliable publisher that does not wait overwrote it.
+    pub const LOST_OVERWRITTEN: usize = 15;
+    /// Subscriber: lost because a message was older than its publisher's lifespan when it was
+    /// looked for.
+    pub const LOST_EXPIRED: usize = 16;
     /// Bytes of the payloads that were copied to a device or from it. Part of `COPIES` are these
     /// copies.
     pub const COPIED_BYTES: usize = 14;

@@ -16,6 +16,7 @@ mod mutating_process;
 mod observing;
 mod one_process;
 mod other_users;
+mod overwriting;
 mod private;
 mod processes;
 mod quotas;

@@ -8,7 +8,7 @@ use crossdock_comm::{
     BackPressure, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions, Doorbell,
     Durability, MemoryMaker, Participant, PortError, PortGroup, Publisher, PublisherHandle,
     PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, StatusTable, Subscriber,
-    SubscriberOptions,
+    SubscriberOptions, WhenFull,
 };
 use crossdock_graph::{Chain, Copies, DevicePlan, InputReading, NodePlan, OutputPlan, Time};
 use crossdock_msg::{Message, Schema, Service};
@@ -560,6 +560,10 @@ fn qos(plan: &crossdock_graph::Qos) -> Qos {
     use std::time::Duration;
     let timeout = Duration::from_millis(plan.timeout_ms.into());
     Qos {
+        when_full: match plan.when_full {
+            crossdock_graph::WhenFull::Wait => WhenFull::Wait,
+            crossdock_graph::WhenFull::Overwrite => WhenFull::Overwrite,
+        },
         reliability: match plan.reliability {
             crossdock_graph::Reliability::Reliable => Reliability::Reliable { timeout },
             crossdock_graph::Reliability::BestEffort => Reliability::BestEffort,
@@ -569,6 +573,7 @@ fn qos(plan: &crossdock_graph::Qos) -> Qos {
             crossdock_graph::Durability::Volatile => Durability::Volatile,
             crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
         },
+        ..Qos::best_effort(1)
     }
 }
 

@@ -6,7 +6,7 @@ use super::planning::Tallies;
 use super::{Check, Port, TopicPorts, Topics};
 use crate::description::FABRIC_BINARY;
 use crate::mapping::{ExecutorMode, TopicMapping};
-use crate::model::{Copies, Durability, InputReading, Qos, Reliability};
+use crate::model::{Copies, Durability, InputReading, Qos, Reliability, WhenFull};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, LogLevel,
     NodePlan, OutputPlan, ProcessPlan, Routes,
@@ -240,6 +240,10 @@ fn joined(a: Qos, b: Qos, asks: bool) -> Qos {
         durability: match strong(is_latched(a), is_latched(b)) {
             true => Durability::TransientLocal,
             false => Durability::Volatile,
+        },
+        when_full: match a.when_full == WhenFull::Overwrite || b.when_full == WhenFull::Overwrite {
+            true => WhenFull::Overwrite,
+            false => WhenFull::Wait,
         },
         depth: a.depth.max(b.depth),
         timeout_ms: a.timeout_ms.max(b.timeout_ms),

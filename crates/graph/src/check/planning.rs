@@ -4,7 +4,7 @@ use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::description::NodeTypeDescription;
 use crate::mapping::ExecutorMode;
-use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability};
+use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability, WhenFull};
 use crate::parameters::USE_SIM_TIME;
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, LogLevel, NodePlan, OutputPlan, Pacing, Plan,
@@ -341,6 +341,7 @@ impl<'a> Check<'a> {
         match self.options.time.is_unpaced() {
             true => Qos {
                 reliability: Reliability::Reliable,
+                when_full: WhenFull::Wait,
                 timeout_ms: port.qos.timeout_ms.max(UNPACED_TIMEOUT_MS),
                 ..port.qos
             },

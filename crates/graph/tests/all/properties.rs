@@ -6,7 +6,7 @@ use crossdock_graph::{
     GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
     GraphTopic, InputReading, Limit, Lockstep, Mapping, OnFailure, OnMiss, PackageDescriptions,
     ParameterValue, Period, Picture, Placement, QosRequest, Reliability, RunOptions, Same, Source,
-    check,
+    WhenFull, check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -64,14 +64,17 @@ fn value() -> impl Strategy<Value = ParameterValue> {
 fn qos() -> impl Strategy<Value = QosRequest> {
     let reliability = prop_oneof![Just(Reliability::Reliable), Just(Reliability::BestEffort)];
     let durability = prop_oneof![Just(Durability::Volatile), Just(Durability::TransientLocal)];
+    let when_full = prop_oneof![Just(WhenFull::Wait), Just(WhenFull::Overwrite)];
     let parts = (
         option::of(reliability),
+        option::of(when_full),
         option::of(1_u32..3_600_000),
         option::of(1_u32..16_384),
         option::of(durability),
     );
-    parts.prop_map(|(reliability, timeout_ms, depth, durability)| QosRequest {
+    parts.prop_map(|(reliability, when_full, timeout_ms, depth, durability)| QosRequest {
         reliability,
+        when_full,
         timeout_ms,
         depth,
         durability,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::wire::port_info::{decode_port, encode_port};
+use crate::wire::port_info::{Maker, decode_port, encode_port};
 use crate::wire::qos::Qos;
 
 fn port() -> PortInfo {
@@ -15,6 +15,7 @@ fn port() -> PortInfo {
         type_hash: [1; 32],
         layout_hash: [2; 32],
         qos: Qos::reliable(4, Duration::from_millis(250)).transient_local(),
+        maker: Maker::Gateway,
     }
 }
 
