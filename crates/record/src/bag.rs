@@ -7,6 +7,8 @@ use crate::file_index::{ChannelRecord, FileIndex, SchemaRecord};
 use crate::folder::{self, BagFiles, Storage};
 use crate::messages::Messages;
 use crate::metadata::FileSummary;
+use crate::names::absolute;
+use crate::options::ReaderOptions;
 use crate::qos::{OfferedQos, parse_profiles};
 use crate::source::{self, Source};
 use crate::sqlite::{self, Pages, RowIndex, SqliteBag};
@@ -15,42 +17,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Limits of a reader.
-#[derive(Debug, Clone, Copy)]
-pub struct ReaderOptions {
-    /// Largest chunk (decompressed) or message in bytes that is read; larger ones are damage.
-    pub record_bytes_max: u64,
-    /// Bytes of decompressed chunks held at a time in order to bring chunks that overlap in time
-    /// into log-time order; beyond it messages come in the order of their chunks.
-    pub order_bytes_max: u64,
-    /// A file without an index, as after an interrupted recording, has all its chunks decompressed
-    /// when it is opened. They may expand to this many times the file...
-    pub expansion_max: u64,
-    /// ... and to this many bytes more, so that small files of zeros are read whole.
-    pub expansion_bytes_free: u64,
-}
-
-/// Bytes of a record: a chunk holds about 1 MiB, or one message if that is larger.
-const RECORD_BYTES_MAX: u64 = 256 << 20;
-/// Bytes that are held for the order.
-const ORDER_BYTES_MAX: u64 = 256 << 20;
-/// How many times larger than a file its chunks are. Recordings expand 2 to 20 times.
-const EXPANSION_MAX: u64 = 256;
-/// Bytes beyond that.
-const EXPANSION_BYTES_FREE: u64 = 1 << 30;
-
-impl Default for ReaderOptions {
-    /// The limits in docs/limits.md.
-    fn default() -> Self {
-        Self {
-            record_bytes_max: RECORD_BYTES_MAX,
-            order_bytes_max: ORDER_BYTES_MAX,
-            expansion_max: EXPANSION_MAX,
-            expansion_bytes_free: EXPANSION_BYTES_FREE,
-        }
-    }
-}
 
 /// Why a bag cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -500,7 +466,7 @@ fn index_file(
     let (mut index, rows, bytes) = match storage {
         Storage::Mcap => {
             let bytes = file.metadata().map_err(io)?.len();
-            (FileIndex::build(path, &file, options)?, None, bytes)
+            (FileIndex::build(path, &file, options).map_err(io)?, None, bytes)
         }
         Storage::Sqlite => {
             let bytes = file.metadata().map_err(io)?.len();
@@ -618,11 +584,6 @@ fn topic_of(
     BagTopic { name, type_name, definition, type_hash, qos, problems }
 }
 
-/// Some tools record `chatter` where the topic was `/chatter`.
-pub(crate) fn absolute(name: &str) -> String {
-    if name.starts_with('/') { name.to_owned() } else { format!("/{name}") }
-}
-
 /// `package/Name` becomes `package/msg/Name`; `None` for what is no ROS 2 type name.
 fn complete_type_name(name: &str) -> Option<String> {
     let is_word = |word: &&str| {
@@ -642,12 +603,6 @@ fn complete_type_name(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn topic_names_become_absolute() {
-        assert_eq!(absolute("chatter"), "/chatter");
-        assert_eq!(absolute("/chatter"), "/chatter");
-    }
 
     #[test]
     fn type_names_are_completed_and_foreign_ones_refused() {

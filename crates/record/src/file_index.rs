@@ -5,14 +5,15 @@
 //! chunks included, so a truncated file gives all its messages. Memory is bounded by the file's own
 //! size and by named limits.
 
-use crate::bag::{OpenBagError, ReaderOptions};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Window};
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{Fields, RECORD_HEAD_BYTES, split_record};
+use crate::options::ReaderOptions;
 use mcap::MAGIC;
 use mcap::records::op;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Bytes of loose messages (outside chunks) that are read together: the usual size of a chunk.
@@ -109,9 +110,8 @@ impl FileIndex {
         path: &Path,
         file: &File,
         options: &ReaderOptions,
-    ) -> Result<FileIndex, OpenBagError> {
-        let io = |source| OpenBagError::Io { path: path.to_owned(), source };
-        let length = file.metadata().map_err(io)?.len();
+    ) -> io::Result<FileIndex> {
+        let length = file.metadata()?.len();
         if let Some(index) = Builder::new(path, file, length, options).read_by_summary() {
             return Ok(index);
         }

@@ -7,7 +7,9 @@
 //! first bytes are read here.
 
 use crate::bag::OpenBagError;
+use crate::metadata::{METADATA_NAME, METADATA_VERSION};
 use crate::qos::{OfferedQos, profiles_of};
+use crate::source::open_regular;
 use crate::sqlite::SQLITE_MAGIC;
 use crate::yaml::{YAML_BYTES_MAX, Yaml};
 use mcap::MAGIC;
@@ -34,10 +36,6 @@ pub(crate) struct MetadataTopic {
     pub(crate) type_hash: Option<String>,
 }
 
-/// Name of the file that describes a rosbag2 folder.
-pub(crate) const METADATA_NAME: &str = "metadata.yaml";
-/// The newest version of that file that is known, which is the one that is written.
-pub(crate) const METADATA_VERSION: u64 = 9;
 /// The one compression that ROS 2 has for files and messages.
 const COMPRESSION_FORMAT: &str = "zstd";
 /// The names of a bag's files end so; behind that, `.zstd` if they are compressed as a whole.
@@ -105,14 +103,6 @@ fn read_text(path: &Path) -> io::Result<String> {
     let file = open_regular(path)?;
     file.take(YAML_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Opens a file for reading unless it is a pipe or device, which could block for ever.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    File::open(path)
 }
 
 fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagError> {

@@ -1,11 +1,11 @@
 //! Reads rosbag2 bags in MCAP and SQLite files, and writes them in MCAP files.
 //!
-//! [`BagReader`] opens an .mcap or .db3 file or a rosbag2 folder, even if it is truncated or damaged,
-//! and gives its messages in log-time order. [`BagWriter`] writes bags that other tools open, and that
-//! stay readable if the process is killed or the disk is full. Both deal in messages as CDR bytes.
-//! [`Player`] publishes a bag's messages on topics, and [`Recorder`] writes topics into a bag. Both
-//! convert between CDR and the flat layout, and make no other copy. [`compare`] says where two bags
-//! differ.
+//! [`BagReader`] opens an .mcap or .db3 file or a rosbag2 folder, even if it is truncated or
+//! damaged, and gives its messages in log-time order. [`BagWriter`] writes bags that other tools
+//! open, and that stay readable if the process is killed or the disk is full. Both deal in messages
+//! as CDR bytes. [`Player`] publishes a bag's messages on topics, and [`Recorder`] writes topics
+//! into a bag. Both convert between CDR and the flat layout; the recorder leaves long arrays where
+//! they lie. [`compare`] says where two bags differ.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,8 @@ mod folder;
 mod mcap_file;
 mod messages;
 mod metadata;
+mod names;
+mod options;
 mod pace;
 mod player;
 mod player_thread;
@@ -37,11 +39,10 @@ mod typed;
 mod writer;
 mod yaml;
 
-pub use bag::{
-    BagReader, BagTopic, OpenBagError, ReadError, ReaderOptions, TopicProblem, TopicSchemaError,
-};
+pub use bag::{BagReader, BagTopic, OpenBagError, ReadError, TopicProblem, TopicSchemaError};
 pub use damage::{Damage, DamageKind};
 pub use messages::{BagMessage, Messages};
+pub use options::ReaderOptions;
 pub use pace::{Rate, StepTimer, Steps};
 pub use player::{
     PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player, PlayerOptions,

@@ -294,7 +294,12 @@ impl McapFile {
                 compressor.compress_to_buffer(plain, packed)?;
             }
             (Compression::Lz4, _) => {
-                let mut encoder = lz4::EncoderBuilder::new().build(std::mem::take(packed))?;
+                // The chunk has a checksum of its own, and some readers take LZ4's of blocks for
+                // wrong.
+                let mut encoder = lz4::EncoderBuilder::new()
+                    .block_checksum(lz4::liblz4::BlockChecksum::NoBlockChecksum)
+                    .checksum(lz4::ContentChecksum::NoChecksum)
+                    .build(std::mem::take(packed))?;
                 encoder.write_all(plain)?;
                 let (done, result) = encoder.finish();
                 *packed = done;

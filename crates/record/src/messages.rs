@@ -3,11 +3,12 @@
 //! Files follow each other. Inside a file, chunks that overlap in time are merged, within a memory
 //! limit. Damaged chunks are passed over and reported at the end.
 
-use crate::bag::{Bag, BagFile, ReadError, ReaderOptions};
+use crate::bag::{Bag, BagFile, ReadError};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Section, Window};
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{RECORD_HEAD_BYTES, split_record};
 use crate::file_index::{MessageHead, Segment, SegmentKind};
+use crate::options::ReaderOptions;
 use crate::source::{self, MessageDecoder};
 use crate::sqlite::{Pages, RowIndex};
 use mcap::records::op;

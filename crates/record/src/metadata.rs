@@ -3,13 +3,16 @@
 //! The text is made from the same values as the channels of the MCAP file: readers compare the two
 //! and give no messages if they differ.
 
-use crate::folder::{METADATA_NAME, METADATA_VERSION};
 use crate::qos::{OfferedQos, write_profiles};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+/// Name of the file that describes a rosbag2 folder.
+pub(crate) const METADATA_NAME: &str = "metadata.yaml";
+/// The newest version of that file that is known, which is the one that is written.
+pub(crate) const METADATA_VERSION: u64 = 9;
 /// A topic and how many messages of it were written.
 #[derive(Debug)]
 pub(crate) struct TopicCount<'a> {

@@ -3,8 +3,9 @@
 //! A thread of its own publishes the messages (`player_thread`). This module is the thread's
 //! handle, its options and its reports.
 
-use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError, absolute};
+use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
 use crate::ending::Ending;
+use crate::names::absolute;
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::port_qos;

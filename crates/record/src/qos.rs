@@ -249,7 +249,7 @@ pub fn qos_overrides(text: &str) -> Result<BTreeMap<String, OfferedQos>, QosOver
                 lease_ns: limit("liveliness_lease_duration"),
             },
         };
-        overrides.insert(crate::bag::absolute(&topic), qos);
+        overrides.insert(crate::names::absolute(&topic), qos);
     }
     Ok(overrides)
 }

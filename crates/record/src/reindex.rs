@@ -1,8 +1,9 @@
 //! Makes metadata.yaml of a folder with the files of a bag, as after an interrupted recording.
 
-use crate::bag::{BagReader, OpenBagError, ReaderOptions};
-use crate::folder::{self, METADATA_NAME};
-use crate::metadata::{BagSummary, TopicCount};
+use crate::bag::{BagReader, OpenBagError};
+use crate::folder;
+use crate::metadata::{BagSummary, METADATA_NAME, TopicCount};
+use crate::options::ReaderOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 

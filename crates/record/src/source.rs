@@ -3,11 +3,10 @@
 //! Such a file is decompressed into a file without a name in the folder for temporary files, within
 //! the reader's limits: never beside the bag, and not into memory.
 
-use crate::bag::ReaderOptions;
 use crate::damage::DamageKind;
-use crate::folder::open_regular;
+use crate::options::ReaderOptions;
 use rustix::fs::{Mode, OFlags};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -24,6 +23,14 @@ pub(crate) struct Source {
     pub(crate) compressed: bool,
     /// Why the content is not complete.
     pub(crate) damage: Option<DamageKind>,
+}
+
+/// Opens a file for reading unless it is a pipe or device, which could block for ever.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    File::open(path)
 }
 
 /// Opens the file at `path`.

@@ -3,8 +3,8 @@
 //! A bag in a folder may have several files, each of them sound by itself. Messages are collected
 //! into chunks in memory; a complete chunk goes to the file in one piece, so that a killed process
 //! costs at most the open chunk. The writer takes disk space for a message, closing records
-//! included, before it accepts the message. So a full disk refuses the next message and leaves a bag
-//! that can be finished.
+//! included, before it accepts the message. So a full disk refuses the next message and leaves a
+//! bag that can be finished.
 
 use crate::mcap_file::{McapFile, MessageFields, TYPE_HASH_KEY};
 use crate::metadata::{BagSummary, FileSummary, TopicCount};
@@ -554,7 +554,7 @@ impl BagWriter {
             topics: topics.collect(),
         };
         summary.store(folder).map_err(|source| WriteError::Metadata {
-            path: folder.join(crate::folder::METADATA_NAME),
+            path: folder.join(crate::metadata::METADATA_NAME),
             source,
         })
     }

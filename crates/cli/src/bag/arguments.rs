@@ -252,8 +252,8 @@ pub(crate) struct RecordArguments {
     pub(crate) include_hidden_topics: bool,
     #[command(flatten)]
     pub(crate) filter: TopicFilter,
-    /// New bag: a name ending in .mcap gives one file, any other a rosbag2 folder; default: a folder
-    /// named by the time
+    /// New bag: a name ending in .mcap gives one file, any other a rosbag2 folder; default: a
+    /// folder named by the time
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -580,11 +580,13 @@ fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> 
     }
 }
 
-/// How many messages of a live topic may wait for the recorder. Beyond it they are lost, and counted.
+/// How many messages of a live topic may wait for the recorder. Beyond it they are lost, and
+/// counted.
 const LIVE_DEPTH: usize = 256;
 
 /// A topic as it is recorded. In simulated time, publishers wait for the recorder as they wait for
-/// nodes. In real time they never do: a slow disk costs messages of the recording, not of the graph.
+/// nodes. In real time they never do: a slow disk costs messages of the recording, not of the
+/// graph.
 fn to_record(plan: &Plan, topic: &str) -> TopicToRecord {
     let offered = offered(plan, topic);
     let live = plan.all_processes().all(|process| process.time == Time::Wall);

@@ -4,11 +4,11 @@ use super::cell::{TablePage, Value};
 use super::pages::Pages;
 use super::rows::{MessageColumns, MessageRow, for_each_leaf, for_each_row};
 use super::tables::{Table, tables};
-use crate::bag::ReaderOptions;
 use crate::damage::{Damage, DamageKind};
 use crate::file_index::{
     ChannelRecord, DEFINITIONS_BYTES_MAX, FileIndex, SchemaRecord, Segment, SegmentKind,
 };
+use crate::options::ReaderOptions;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -6,7 +6,7 @@
 //! - The log holds new pages. Those up to its last commit count, each in its newest form.
 //! - The journal holds old pages of a transaction that was not completed. They all count.
 
-use crate::folder::open_regular;
+use crate::source::open_regular;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

@@ -83,7 +83,7 @@ fn independent_readers_see_split_bags_and_long_messages_that_were_not_copied() {
     let options = WriterOptions { split_bytes: Some(500_000), ..options(Compression::None, 5000) };
     let mut writer = BagWriter::create(&path, options).unwrap();
     let topic = writer.add_topic(common::string_topic("/a")).unwrap();
-    let text = |number: u64| "y".repeat(if number % 3 == 0 { 100_000 } else { 10 });
+    let text = |number: u64| "y".repeat(if number.is_multiple_of(3) { 100_000 } else { 10 });
     let count = 40;
     for number in 0..count {
         let cdr = string_cdr(&text(number));
@@ -91,7 +91,7 @@ fn independent_readers_see_split_bags_and_long_messages_that_were_not_copied() {
         let (head, tail) = cdr.split_at(8);
         let slices = [IoSlice::new(head), IoSlice::new(tail)];
         let copies = writer.write(topic, number, number, &slices).unwrap();
-        assert_eq!(copies, u64::from(number % 3 != 0));
+        assert_eq!(copies, u64::from(!number.is_multiple_of(3)));
     }
     writer.finish().unwrap();
     assert!(path.join("bag_2.mcap").exists());

@@ -57,7 +57,7 @@ fn a_folder_is_split_by_bytes_or_time_and_read_as_one_bag() {
 #[test]
 fn long_messages_go_to_the_file_as_they_are_in_the_order_of_writing() {
     let scratch = Scratch::new("direct");
-    let long = |number: u64| number % 5 == 0;
+    let long = |number: u64| number.is_multiple_of(5);
     let payload = |number: u64| match long(number) {
         true => string_cdr(&"z".repeat(70_000 + number as usize)),
         false => string_cdr(&text(number)),
