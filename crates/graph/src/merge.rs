@@ -134,6 +134,7 @@ pub(crate) fn add_topic(topics: &mut Vec<GraphTopic>, topic: GraphTopic) {
     known.qos = QosRequest {
         reliability: known.qos.reliability.or(topic.qos.reliability),
         timeout_ms: known.qos.timeout_ms.or(topic.qos.timeout_ms),
+        when_full: known.qos.when_full.or(topic.qos.when_full),
         depth: known.qos.depth.or(topic.qos.depth),
         durability: known.qos.durability.or(topic.qos.durability),
     };

@@ -1,14 +1,9 @@
-//! From the members of a type to its [`Schema`]: definitions as if they had been read from `.msg`
-//! files.
+//! From the members of a type support to a [`Schema`].
 
-use crate::introspection::{Element, Found, Member, Type, TypeError};
-use crossdock_msg::definition::{self, Field, FieldType, MessageDefinition, Shape, TypeName};
-use crossdock_msg::resolve::Library;
-use crossdock_msg::{Schema, SchemaError};
+use crate::introspection::{Element, Found, Type, TypeError};
+use crossdock_msg::definition::{self, FieldType, TypeName};
+use crossdock_msg::{Member, Schema, SchemaError, TypeMembers};
 use std::collections::HashSet;
-
-/// The member of a message without members, which C and C++ ask for.
-const EMPTY_MEMBER: &str = "structure_needs_at_least_one_member";
 
 /// The schema of a type. Allocates.
 ///
@@ -19,15 +14,13 @@ const EMPTY_MEMBER: &str = "structure_needs_at_least_one_member";
 pub fn schema_of(found: &Found) -> Result<Schema, TypeError> {
     let name = &found.root.name;
     let with_name = |cause| TypeError::Schema { type_name: name.clone(), cause };
-    let mut library = Library::new();
-    add(&found.root, &mut library, &mut HashSet::new()).map_err(with_name)?;
-    let schema = Schema::from_library(&library, name).map_err(with_name)?;
-    // Peers get the text: it must say what the members say, so names must be those of `.msg` files.
-    let read_back = Schema::parse(name, schema.definition()).map_err(with_name)?;
-    if read_back.layout_hash() != schema.layout_hash() {
-        let what = "its names do not survive as text";
-        return Err(TypeError::Damaged { type_name: name.clone(), what });
-    }
+    let mut used = Vec::new();
+    add(&found.root, &mut used, &mut HashSet::new()).map_err(with_name)?;
+    // A type comes behind those that it uses.
+    let Some(root) = used.pop() else {
+        return Err(TypeError::Damaged { type_name: name.clone(), what: "it has no members" });
+    };
+    let schema = Schema::from_members(&root, &used).map_err(with_name)?;
     match found.hash {
         Some(claimed) if claimed != schema.type_hash() => Err(TypeError::Hash {
             type_name: name.clone(),
@@ -41,7 +34,7 @@ pub fn schema_of(found: &Found) -> Result<Schema, TypeError> {
 /// Adds a type and the types that it uses. Introspection has bounded their nesting.
 fn add(
     one: &Type,
-    library: &mut Library,
+    used: &mut Vec<TypeMembers>,
     known: &mut HashSet<TypeName>,
 ) -> Result<TypeName, SchemaError> {
     let type_name =
@@ -49,25 +42,17 @@ fn add(
     if !known.insert(type_name.clone()) {
         return Ok(type_name);
     }
-    let members: &[Member] = match &one.members[..] {
-        [only] if only.name == EMPTY_MEMBER => &[],
-        members => members,
-    };
-    let mut fields = Vec::with_capacity(members.len());
-    for (member, line) in members.iter().zip(1..) {
+    let mut members = Vec::with_capacity(one.members.len());
+    for member in &one.members {
         let element = match &member.element {
             Element::Primitive(primitive) => definition::Element::Primitive(*primitive),
             Element::Text { bound } => definition::Element::Text { bound: *bound },
             Element::WideText { bound } => definition::Element::WideText { bound: *bound },
-            Element::Message(nested) => definition::Element::Message(add(nested, library, known)?),
+            Element::Message(nested) => definition::Element::Message(add(nested, used, known)?),
         };
-        let shape: Shape = member.shape;
-        let field_type = FieldType { element, shape };
-        let name = member.name.clone();
-        fields.push(Field { name, field_type, default: None, line, column: 1 });
+        let field_type = FieldType { element, shape: member.shape };
+        members.push(Member { name: member.name.clone(), field_type });
     }
-    let file = one.name.clone();
-    let constants = Vec::new();
-    library.add(MessageDefinition { type_name: type_name.clone(), file, fields, constants });
+    used.push(TypeMembers { type_name: type_name.clone(), members });
     Ok(type_name)
 }
