@@ -229,7 +229,7 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
         }
         if let Some(error) = &topic.first_error {
             fine = false;
-            output::warn(&[error.clone()]);
+            output::warn(std::slice::from_ref(error));
         }
     }
     if let Some(error) = error {
