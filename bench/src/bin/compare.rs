@@ -1,5 +1,5 @@
-//! `compare`: two versions of the product whose benchmarks ran in turn, by the medians of their rounds.
-//! `alternate` builds both and runs them.
+//! `compare`: two versions of the product whose benchmarks ran in turn, by the medians of their
+//! rounds. `alternate` builds both and runs them.
 
 use crossdock_bench::Failure;
 use crossdock_bench::failure::While;

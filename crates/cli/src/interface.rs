@@ -3,7 +3,7 @@
 
 use crate::arguments::{DefinitionArguments, InterfaceCommand};
 use crate::load::definitions;
-use crate::output::{self, clean};
+use crate::output::{self, clean, near_name};
 use anyhow::{Result, bail};
 use crossdock_msg::definition::{TypeName, merged_text, service_text};
 use crossdock_msg::resolve::Library;
@@ -42,9 +42,20 @@ fn definition(library: &Library, type_name: &str) -> Result<String> {
             Ok(merged_text(&library.resolve(&name)?.definitions))
         }
         _ => bail!(
-            "no definition of {} is known; `crossdock interface list` shows those that are, \
+            "no definition of {} is known; {}`crossdock interface list` shows those that are, \
              --interfaces FOLDER brings others",
-            clean(type_name)
+            clean(type_name),
+            near(library, type_name)
         ),
+    }
+}
+
+/// `did you mean ...? ` for a type that is not known, or whose package was left out.
+fn near(library: &Library, type_name: &str) -> String {
+    let names = names(library);
+    let last = |name: &str| name.rsplit('/').next().is_some_and(|last| last == type_name);
+    match names.iter().find(|name| last(name)) {
+        Some(name) => format!("did you mean `{}`? ", clean(name)),
+        None => clean(&near_name(type_name, names.iter().map(String::as_str))),
     }
 }

@@ -10,6 +10,8 @@ mod arguments;
 mod bench;
 mod check;
 mod device;
+#[cfg(test)]
+mod documented_tests;
 mod files;
 mod generate;
 mod graph;
@@ -55,11 +57,7 @@ fn main() -> ExitCode {
         Some(Ok(graph)) => graph.arguments.as_slice(),
         Some(Err(_)) | None => &[],
     };
-    let mut command = Cli::command();
-    for name in RUNNING {
-        command = command.mut_subcommand(name, |run| with_graph(run, graph_arguments));
-    }
-    let matches = match (command.try_get_matches(), &graph) {
+    let matches = match (command_with(graph_arguments).try_get_matches(), &graph) {
         (Ok(matches), _) => matches,
         // An option may be unknown only because the graph that would declare it cannot be read.
         (Err(error), Some(Err(violations))) if error.use_stderr() => {
@@ -182,6 +180,13 @@ fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, 
         }
     }
     None
+}
+
+/// The command line with the options that a graph declares.
+fn command_with(graph_arguments: &[Argument]) -> clap::Command {
+    RUNNING.iter().fold(Cli::command(), |command, name| {
+        command.mut_subcommand(name, |run| with_graph(run, graph_arguments))
+    })
 }
 
 /// Options that every command gets beside its own.

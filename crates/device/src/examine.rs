@@ -405,8 +405,8 @@ fn compiler(bench: &mut Bench<'_>) -> Result<String, Stop> {
     }
 }
 
-/// Runs something while nobody hears what the process prints on standard error: PoCL's compiler counts
-/// its errors there, beside the log that it returns.
+/// Runs something while nobody hears what the process prints on standard error: PoCL's compiler
+/// counts its errors there, beside the log that it returns.
 fn without_errors<T>(run: impl FnOnce() -> T) -> T {
     let own = std::io::stderr();
     let heard = fcntl_dupfd_cloexec(&own, 3).and_then(|kept| {

@@ -131,8 +131,8 @@ impl TraceView {
         self.threads.fill(Row::default());
     }
 
-    /// Adds what has come since the last call to `trace`, which must be the same each time, or since
-    /// [`TraceView::rewind`].
+    /// Adds what has come since the last call to `trace`, which must be the same each time, or
+    /// since [`TraceView::rewind`].
     pub fn read(&mut self, trace: &mut Trace) {
         self.read_definitions(trace);
         for index in 0..THREADS_MAX {

@@ -206,7 +206,7 @@ impl<'a> Check<'a> {
             let and = if is_awaited { ", and the lock step waits for its messages" } else { "" };
             let message =
                 format!("nobody publishes the topic of the {how} input `{}`{and}", port.port);
-            let or_else = if near.is_empty() { "" } else { " Else " };
+            let or_else = if near.is_empty() { "" } else { " Otherwise, " };
             let advice = format!(
                 "{near}{or_else}connect it to a published topic, or declare `{name}` with \
                  `external: true` if it comes from a recording or another program"
@@ -226,8 +226,8 @@ impl<'a> Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// Two nodes that publish one topic are a mistake more often than not: subscribers get the messages
-    /// of both, as they come.
+    /// Two nodes that publish one topic are a mistake more often than not: subscribers get the
+    /// messages of both, as they come.
     fn several_publishers(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
         let [first, others @ ..] = &ports.publishers[..] else { return };
         let is_meant = self.declared.get(name).is_some_and(|topic| topic.several_publishers);
