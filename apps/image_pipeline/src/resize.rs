@@ -12,9 +12,9 @@
 //! `bottom = fy ((1024 - fx) p(x, y') + fx p(x', y'))`.
 //!
 //! **Area** (only to smaller pictures): the mean of what pixel `d` covers. With `g = gcd(w, W)`,
-//! `s = w / g`, `t = W / g` it covers the units `d s .. (d + 1) s` of which pixel `i` of `w` has
-//! `i t .. (i + 1) t`; the weight of `i` is how many units both have, so that all weights of an
-//! axis sum up to `s`. With both axes each channel is
+//! `s = w / g`, `t = W / g` it covers the units `d s .. (d + 1) s`, and pixel `i` of `w` has the
+//! units `i t .. (i + 1) t`; the weight of `i` is how many units both have, so that all weights of
+//! an axis sum up to `s`. With both axes each channel is
 //! `floor((sum of (weight x) (weight y) p + T / 2) / T)`, `T = s_x s_y` (`T / 2` rounded down). `T`
 //! is at most [`AREA_MAX`], so that the sum fits 32 bits.
 

@@ -19,9 +19,9 @@ use crossdock_graph::{ImportJoin, LogLevel};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Communication for ROS 2 computation graphs on heterogeneous computers.
+/// Run ROS 2 computation graphs, and move their messages between processes, GPUs and FPGAs
 #[derive(Debug, Parser)]
-#[command(name = "crossdock", version = version(), about, max_term_width = 100)]
+#[command(name = "crossdock", version = version(), max_term_width = 100, after_help = BEGIN)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -32,6 +32,9 @@ const ROS_ARGUMENTS: &str = "Behind the options, as in ROS 2:
   --ros-args  -r FROM:=TO  -r NODE:FROM:=TO  -r __ns:=/NAMESPACE  -r __node:=NAME
               -p NAME:=VALUE  -p NODE:NAME:=VALUE  --params-file FILE
               --log-level LEVEL  --enclave NAME";
+/// What a new user does first.
+const BEGIN: &str = "To begin, run `crossdock new my_robot`: it makes a package with two nodes that \
+                     builds and runs.";
 
 /// Processes whose control protocols differ do not talk, and say so: here users compare them.
 fn version() -> String {
@@ -44,38 +47,23 @@ fn version() -> String {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Make a new package with two nodes and their graph
+    New(NewArguments),
     /// Run a graph; Ctrl-C ends it and prints the closing table
     #[command(after_help = ROS_ARGUMENTS)]
     Run(RunArguments),
     /// Check a graph file, its mapping and its parameters without running anything
     #[command(after_help = ROS_ARGUMENTS)]
     Check(CheckArguments),
-    /// Replay a recording so that every run gives the same outputs, bit by bit, in every mapping;
-    /// compare runs and recordings
-    #[command(after_help = ROS_ARGUMENTS)]
-    Replay(ReplayArguments),
     /// Draw a graph, or import one from JSON
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Graph(GraphArguments),
-    /// Map the topics of a graph from the placement of its nodes in software and hardware
-    Map(MapArguments),
-    /// Generate message types in a language, or files from a graph and its mapping
-    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-    Gen(GenArguments),
     /// Look at the topics of running graphs without disturbing them
     #[command(subcommand)]
     Topic(TopicCommand),
     /// Look at the nodes of running graphs without disturbing them
     #[command(subcommand)]
     Node(NodeCommand),
-    /// Show processes, nodes and topics of running graphs in a live table
-    Top(TopArguments),
-    /// Look at bags, play, record, convert, cut, check and mend them
-    #[command(subcommand)]
-    Bag(BagCommand),
-    /// Trace running graphs, and look at traces
-    #[command(subcommand)]
-    Trace(TraceCommand),
     /// Look at the services of running graphs, and call them
     #[command(subcommand)]
     Service(ServiceCommand),
@@ -85,14 +73,29 @@ pub(crate) enum Command {
     /// Decode encoded messages
     #[command(subcommand)]
     Msg(MsgCommand),
+    /// Show processes, nodes and topics of running graphs in a live table
+    Top(TopArguments),
+    /// Look at bags, play, record, convert, cut, check and mend them
+    #[command(subcommand)]
+    Bag(BagCommand),
+    /// Trace running graphs, and look at traces
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Run a graph on a recording with the same outputs, bit by bit, in every run and every
+    /// mapping; compare runs and recordings
+    #[command(after_help = ROS_ARGUMENTS)]
+    Replay(ReplayArguments),
     /// Show the GPUs and other devices of this machine, and try them
     #[command(subcommand)]
     Device(DeviceCommand),
+    /// Map the topics of a graph from the placement of its nodes in software and hardware
+    Map(MapArguments),
+    /// Generate message types in a language, or files from a graph and its mapping
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+    Gen(GenArguments),
     /// Repeat the experiments of papers on hardware, gateways and devices
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Make a new package with two nodes and their graph
-    New(NewArguments),
     /// Print a script that completes words in a shell
     Completions {
         /// Shell

@@ -16,6 +16,9 @@ pub(crate) struct Violations {
     pub(crate) remarks: Vec<String>,
 }
 
+/// How the source of a parameter begins that the command line sets.
+pub(crate) const SET_OPTION: &str = "-p ";
+
 impl Violations {
     /// Both lists as one JSON object.
     pub(crate) fn json(&self) -> serde_json::Value {
@@ -34,7 +37,13 @@ impl fmt::Display for Violations {
 impl std::error::Error for Violations {}
 
 impl From<Vec<Violation>> for Violations {
-    fn from(violations: Vec<Violation>) -> Self {
+    fn from(mut violations: Vec<Violation>) -> Self {
+        // A word of the command line has no lines.
+        for violation in &mut violations {
+            if violation.file.starts_with(SET_OPTION) {
+                violation.place = None;
+            }
+        }
         Self { violations, remarks: Vec::new() }
     }
 }

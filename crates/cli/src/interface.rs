@@ -3,7 +3,7 @@
 
 use crate::arguments::{DefinitionArguments, InterfaceCommand, KindArguments};
 use crate::definitions::{Definitions, definitions};
-use crate::output::{self, clean};
+use crate::output::{self, clean, near_name};
 use crate::yaml;
 use anyhow::{Result, bail};
 use crossdock_msg::definition::{
@@ -122,10 +122,21 @@ fn find<'a>(definitions: &'a Definitions, text: &str) -> Result<Found<'a>> {
         bail!("the definition of {} is broken: {why}", clean(text));
     }
     bail!(
-        "no definition of {} is known; `crossdock interface list` shows those that are, \
+        "no definition of {} is known; {}`crossdock interface list` shows those that are, \
          --interfaces FOLDER brings others",
-        clean(text)
+        clean(text),
+        near(definitions, text)
     );
+}
+
+/// `did you mean ...? ` for a type that is not known, or whose package was left out.
+fn near(definitions: &Definitions, text: &str) -> String {
+    let names: Vec<String> = definitions.names().iter().map(ToString::to_string).collect();
+    let last = |name: &str| name.rsplit('/').next().is_some_and(|last| last == text);
+    match names.iter().find(|name| last(name)) {
+        Some(name) => format!("did you mean `{}`? ", clean(name)),
+        None => clean(&near_name(text, names.iter().map(String::as_str))),
+    }
 }
 
 /// The definition of a type with those that it uses, each indented below the field that uses it.

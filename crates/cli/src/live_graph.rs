@@ -296,7 +296,7 @@ fn timers(process: &ProcessSnapshot, node: &str) -> Vec<GraphTimer> {
     timers.map(timer).collect()
 }
 
-/// Names of which there are several.
+/// How often each name occurs: names may occur several times.
 struct Names<'a> {
     nodes: BTreeMap<&'a str, usize>,
     processes: BTreeMap<&'a str, usize>,

@@ -2,7 +2,7 @@
 //! It must not start anything but the packages' descriptions of themselves.
 
 use crate::arguments::{GraphFiles, Rate, SetParameter};
-use crate::files::{Violations, read, read_bounded};
+use crate::files::{SET_OPTION, Violations, read, read_bounded};
 use crate::output::{say, sentence};
 use crate::packages::Packages;
 use crate::run::set_levels;
@@ -198,7 +198,7 @@ fn with_parameters(mut graph: Graph, files: &GraphFiles) -> Result<Graph> {
     }
     for SetParameter { node, parameter, value } in &files.beside.set {
         let text = format!("crossdock: 1\nnodes:\n  {node}: {{ {parameter}: {value} }}\n");
-        let name = format!("-p {node}.{parameter}:={value}");
+        let name = format!("{SET_OPTION}{node}.{parameter}:={value}");
         let overrides = ParameterOverrides::from_yaml(&name, text.as_bytes());
         graph = overrides
             .and_then(|overrides| graph.with_parameters(&overrides))

@@ -12,6 +12,8 @@ mod bench;
 mod check;
 mod definitions;
 mod device;
+#[cfg(test)]
+mod documented_tests;
 mod files;
 mod generate;
 mod graph;
@@ -70,10 +72,7 @@ fn main() -> ExitCode {
         Some(Ok(graph)) => graph.arguments.as_slice(),
         Some(Err(_)) | None => &[],
     };
-    let mut command = Cli::command();
-    for name in RUNNING {
-        command = command.mut_subcommand(name, |run| with_graph(run, graph_arguments));
-    }
+    let command = command_with(graph_arguments);
     let is_text = std::env::args_os().all(|word| word.to_str().is_some());
     let matches = match is_text {
         true => command.try_get_matches_from(words),
@@ -220,6 +219,13 @@ fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, 
         }
     }
     None
+}
+
+/// The command line with the options that a graph declares.
+fn command_with(graph_arguments: &[Argument]) -> clap::Command {
+    RUNNING.iter().fold(Cli::command(), |command, name| {
+        command.mut_subcommand(name, |run| with_graph(run, graph_arguments))
+    })
 }
 
 /// Options that every command gets beside its own.

@@ -3,7 +3,7 @@
 
 use crate::arguments::{NodeCommand, WatchArguments};
 use crate::output;
-use crate::output::{clean, say};
+use crate::output::{clean, near_name, say};
 use crate::run::{log, observer_options};
 use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, of_kind};
 use crate::summary::{bytes, duration};
@@ -89,10 +89,11 @@ fn find<'a>(
     let found: Vec<Found<'_>> = graph.processes.iter().filter_map(of).collect();
     if found.is_empty() {
         bail!(
-            "no node `{}` is running in domain {}; `crossdock node list` shows those that are, \
+            "no node `{}` is running in domain {}; {}`crossdock node list` shows those that are, \
              --domain-id looks elsewhere",
             clean(name),
-            watch.domain_id
+            watch.domain_id,
+            clean(&near_name(plain, graph.processes.iter().flat_map(Found::names)))
         );
     }
     Ok(found)
@@ -136,6 +137,11 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
+    /// The nodes of a process, by what its executors tell.
+    fn names(process: &ProcessSnapshot) -> impl Iterator<Item = &str> {
+        of_kind(&process.others, kind::NODE).map(|it| it.name.as_str())
+    }
+
     fn of(process: &'a ProcessSnapshot, name: &'a str) -> Option<Self> {
         let record = of_kind(&process.others, kind::NODE).find(|it| it.name == name);
         let ports = |ports: &'a [PortSnapshot]| -> Vec<&'a PortSnapshot> {

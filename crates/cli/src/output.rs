@@ -212,17 +212,25 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(gone)
 }
 
+/// `did you mean ...? ` for a name that nobody has, if a known name is near; else nothing.
+pub(crate) fn near_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    match crossdock_graph::did_you_mean(name, known) {
+        near if near.is_empty() => near,
+        near => near + " ",
+    }
+}
+
 /// Tells on standard error what takes long.
 pub(crate) fn tell(progress: Progress<'_>) {
     match progress {
         Progress::Building { what, seconds, folder } => {
-            say!("making the {what} (once, about {seconds} s; kept in {})", folder.display());
+            say!("making {what} (once, about {seconds} s; kept in {})", folder.display());
         }
         Progress::Waiting { what } => {
-            say!("waiting for another process that makes the {what} or its neighbour");
+            say!("waiting for another process that makes {what} or its neighbour");
         }
-        Progress::Damaged { what } => say!("what is kept of the {what} is damaged"),
-        Progress::Built { what, took } => say!("made the {what} in {:.0} s", took.as_secs_f64()),
+        Progress::Damaged { what } => say!("what is kept of {what} is damaged"),
+        Progress::Built { what, took } => say!("made {what} in {:.0} s", took.as_secs_f64()),
     }
 }
 

@@ -2,8 +2,11 @@
 //!
 //! Must not know what Crossdock's own commands do.
 
+const CHECKS: &str = "`crossdock check GRAPH` checks a graph, `crossdock top` shows running graphs, \
+      `crossdock device list` shows devices";
+
 /// Words after `ros2`, and where the same is done here.
-const WORDS: [(&[&str], &str); 13] = [
+const WORDS: [(&[&str], &str); 20] = [
     (
         &["launch"],
         "a graph file and a mapping file take the place of a launch file: \
@@ -51,8 +54,22 @@ const WORDS: [(&[&str], &str); 13] = [
         "packages are binaries `crossdock-<package>`, beside this command or in folders of \
       CROSSDOCK_PACKAGE_PATH",
     ),
+    (&["service", "echo"], "`crossdock service info SERVICE` counts the calls of a service"),
     (&["action"], "there are topics and services here, but no actions"),
     (&["daemon"], "there is no daemon: commands read the running processes themselves"),
+    (&["doctor"], CHECKS),
+    (&["wtf"], CHECKS),
+    (
+        &["lifecycle"],
+        "nodes here have no life cycle: `crossdock run` makes all nodes of a graph, then starts them",
+    ),
+    (
+        &["component"],
+        "nodes are not loaded into running processes: the mapping file says which nodes share a \
+      process",
+    ),
+    (&["multicast"], "nothing here uses the network"),
+    (&["security"], "docs/security.md says who may talk to whom"),
 ];
 
 /// The sentence for a command line that begins with words of `ros2`.

@@ -4,7 +4,7 @@
 use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
 use crate::definitions::definitions;
 use crate::output;
-use crate::output::{clean, say};
+use crate::output::{clean, near_name, say};
 use crate::run::observer_options;
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use crossdock_comm::{
 use crossdock_graph::yaml_value;
 use crossdock_msg::{JsonOptions, ServiceSchema};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub(crate) fn service(command: &ServiceCommand) -> Result<ExitCode> {
     match command {
         ServiceCommand::List { show_types, watch } => list(*show_types, watch)?,
         ServiceCommand::Type { service, watch } => print_type(service, watch)?,
+        ServiceCommand::Find { service_type, watch } => print_of_type(service_type, watch)?,
         ServiceCommand::Info { service, watch } => info(service, watch)?,
         ServiceCommand::Call(arguments) => call(arguments)?,
     }
@@ -105,12 +106,43 @@ fn find<'a>(
 ) -> Result<&'a Service<'a>> {
     let Some(service) = services.get(name) else {
         bail!(
-            "no running graph in domain {} has the service {name}; `crossdock service list` shows \
+            "no running graph in domain {} has the service {}; {}`crossdock service list` shows \
              those that exist, --domain-id looks elsewhere",
-            watch.domain_id
+            watch.domain_id,
+            clean(name),
+            near(services, name)
         );
     };
     Ok(service)
+}
+
+/// `did you mean ... ` for a service that does not exist.
+fn near(services: &BTreeMap<&str, Service<'_>>, name: &str) -> String {
+    clean(&near_name(name, services.keys().copied()))
+}
+
+fn print_of_type(type_name: &str, watch: &WatchArguments) -> Result<()> {
+    let snapshot = look(watch)?;
+    let services = services(&snapshot);
+    let of_type = services.iter().filter(|(_, service)| service.type_name() == type_name);
+    let names: Vec<&str> = of_type.map(|(name, _)| *name).collect();
+    if watch.json {
+        return output::print_json(&names);
+    }
+    if names.is_empty() {
+        let types: BTreeSet<&str> = services.values().map(Service::type_name).collect();
+        let types = types.into_iter().map(clean).collect::<Vec<_>>().join(", ");
+        let known = match types.is_empty() {
+            true => "no service is known".to_owned(),
+            false => format!("the types are {types}"),
+        };
+        bail!(
+            "no service in domain {} has the type {}; {known}",
+            watch.domain_id,
+            clean(type_name)
+        );
+    }
+    output::print(&names.iter().map(|name| clean(name) + "\n").collect::<String>())
 }
 
 fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
@@ -215,14 +247,17 @@ fn call(arguments: &CallArguments) -> Result<()> {
     })?;
     let request = schema.request().cdr_of_json(&values).context("the request")?;
     // A server that is there only has to be met.
-    let is_served = services(&look(watch)?).get(service.as_str()).is_some_and(Service::is_served);
+    let snapshot = look(watch)?;
+    let known = services(&snapshot);
+    let is_served = known.get(service.as_str()).is_some_and(Service::is_served);
     let options = ParticipantOptions::new(watch.domain_id, "crossdock service call");
     let participant = Participant::open(options)?;
     let options = ClientOptions { node: "service_call", service, ..ClientOptions::default() };
     let client = participant.any_client(Arc::new(schema), options)?;
     let timeout = Duration::from_secs_f64(arguments.timeout);
     if !watch.json && !is_served && !client.wait_for_server(Duration::ZERO) {
-        say!("waiting for a server of {service} ...");
+        let near = near(&known, service);
+        say!("waiting for a server of {} ... {}", clean(service), near.trim_end());
     }
     // Without a server the call says so, and why, if one does not fit.
     client.wait_for_server(timeout);

@@ -58,7 +58,7 @@ pub(crate) struct DeviceRow {
     /// Messages that this node had copied to the device or from it, and their bytes.
     pub(crate) copies: u64,
     pub(crate) copied_bytes: u64,
-    /// In how many places of each memory a payload of the topic lies, whoever has it there.
+    /// In how many places of each memory a payload of the topic lies, for all who have it there.
     pub(crate) resident: BTreeMap<String, u64>,
 }
 

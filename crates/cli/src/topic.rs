@@ -15,7 +15,7 @@ pub(crate) use table::{is_hidden, port_json, qos};
 
 use crate::arguments::{TopicCommand, WatchArguments};
 use crate::output;
-use crate::output::clean;
+use crate::output::{clean, near_name};
 use crate::run::observer_options;
 use anyhow::{Result, bail};
 use crossdock_comm::{GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot};
@@ -68,15 +68,17 @@ fn publishers<'a>(
 
 /// Fails when nobody has a port on the topic.
 fn must_exist(snapshot: &GraphSnapshot, topic: &str, domain_id: u32) -> Result<()> {
-    let mut ports = snapshot
+    let ports = snapshot
         .processes
         .iter()
         .flat_map(|process| process.publishers.iter().chain(&process.subscribers));
-    if !ports.any(|port| port.topic == topic) {
+    let topics: BTreeSet<&str> = ports.map(|port| port.topic.as_str()).collect();
+    if !topics.contains(topic) {
         bail!(
-            "no running graph in domain {domain_id} has the topic {}; `crossdock topic list` \
+            "no running graph in domain {domain_id} has the topic {}; {}`crossdock topic list` \
              shows those that exist, --domain-id looks elsewhere",
-            clean(topic)
+            clean(topic),
+            clean(&near_name(topic, topics))
         );
     }
     Ok(())

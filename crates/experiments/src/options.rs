@@ -41,7 +41,7 @@ pub struct MemoryLoadOptions {
 /// What [`crate::cpu_gpu`] can be told.
 #[derive(Clone, Debug, Args)]
 pub struct CpuGpuOptions {
-    /// The device, as `crossdock device list` names it
+    /// Device, as `crossdock device list` names it
     #[arg(long)]
     pub device: String,
     /// Which benchmark; default: both with --matrix, else concurrent
@@ -72,7 +72,7 @@ pub struct CpuGpuOptions {
     /// Runs before them
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     pub warm_up: u32,
-    /// Everything that is not said otherwise
+    /// Measure every combination that no other option excludes
     #[arg(long)]
     pub matrix: bool,
 }
@@ -80,7 +80,7 @@ pub struct CpuGpuOptions {
 /// What [`crate::frames`] can be told.
 #[derive(Clone, Debug, Args)]
 pub struct FramesOptions {
-    /// The device, as `crossdock device list` names it
+    /// Device, as `crossdock device list` names it
     #[arg(long)]
     pub device: String,
     /// Sides of frames; may be repeated; default: all

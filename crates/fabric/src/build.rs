@@ -146,7 +146,7 @@ impl Library {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, BuildError> {
         let tools = Tools::find(search)?;
-        let what = format!("simulation of {module}");
+        let what = format!("the simulation of {module}");
         let files = inputs(generated, top);
         let recipe = format!("{VERILATOR:?} {COMPILER:?} {EXPORTS} {}", top.list);
         let parts = files.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);

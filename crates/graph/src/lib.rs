@@ -72,6 +72,7 @@ pub use model::{
     Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
     GraphTopic, InputReading, Lockstep, Period, Qos, QosRequest, Reliability, WhenFull,
 };
+pub use names::did_you_mean;
 pub use parameters::ParameterOverrides;
 pub use picture::{Figures, Picture};
 pub use placement::Placement;

@@ -133,8 +133,10 @@ pub(crate) fn message_type_fault(name: &str) -> Option<String> {
 /// Words that files used before, and what they are called now.
 const RENAMED: [(&str, &str); 1] = [("deadline_ms", "max_latency_ms")];
 
-/// The `, did you mean ...` for a name that is not among `known`: empty when nothing is near.
-pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+/// `did you mean ...?` for a name that is not among `known`. Empty if no known name is near.
+/// Compares at most 1000 names.
+#[must_use]
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => String::new(),

@@ -34,7 +34,7 @@ impl KernelObserver for Teller {
 }
 
 impl QueueTrace {
-    /// That of this thread's executor on a device. Allocates, takes a lock.
+    /// The trace of this thread's executor on a device. Allocates, takes a lock.
     pub(crate) fn new(device: &str) -> Self {
         let thread = std::thread::current();
         let trace = DeviceTrace::new(device, thread.name().unwrap_or(""));

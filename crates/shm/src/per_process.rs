@@ -21,7 +21,7 @@ impl<T: Default + Send + Sync> PerProcess<T> {
         PerProcess(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// That of this process. Allocates the first time; takes no lock.
+    /// The value of this process. Allocates the first time; takes no lock.
     pub(crate) fn of_process(&self) -> &'static T {
         let known = self.0.load(Ordering::Acquire);
         // SAFETY: null, or leaked below and never freed.

@@ -83,7 +83,7 @@ impl ElementType {
         Self::F64,
     ];
 
-    /// That of a number, as in messages.
+    /// The type with a number, as messages name it.
     pub fn of_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|it| *it as u8 == number)
     }

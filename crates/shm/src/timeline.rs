@@ -91,7 +91,7 @@ impl Timeline {
         Ok(Self { words: Arc::new(Words::Peer(words)) })
     }
 
-    /// That of a publisher, for itself.
+    /// The timeline of a publisher, for itself.
     pub(crate) fn of_publisher(head: MapRef<Head>, of: Of) -> Self {
         Self { words: Arc::new(Words::Publisher(head, of)) }
     }

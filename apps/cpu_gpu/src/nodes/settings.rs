@@ -63,7 +63,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// That of worker `worker`; `None`: it has nothing to do.
+    /// The task of worker `worker`; `None`: it has nothing to do.
     pub(super) fn of(
         turn: TurnView<'_>,
         worker: u32,

@@ -8,8 +8,8 @@ use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Se
 use crossdock_msg::types::sensor_msgs::{CameraInfo, CameraInfoView, Image};
 use crossdock_offload::DeviceStage;
 
-/// Resizes images; see [`crate::resize`]. Allocates when an image comes whose size differs from
-/// that of the one before, and never otherwise.
+/// Resizes images; see [`crate::resize`]. Allocates when an image has another size than the image
+/// before, and never otherwise.
 ///
 /// Camera infos are scaled as `image_proc` does it: rows of K and P, and the region of interest,
 /// times the ratio of the sizes.

@@ -77,6 +77,14 @@ pub(crate) enum ServiceCommand {
         #[command(flatten)]
         watch: WatchArguments,
     },
+    /// List the services of a type
+    Find {
+        /// Service type, such as std_srvs/srv/SetBool
+        #[arg(value_name = "TYPE")]
+        service_type: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
     /// Show type, server, clients and counters of a service
     Info {
         /// Service

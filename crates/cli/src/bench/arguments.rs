@@ -9,46 +9,54 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Cycles of hardware-mapped topics: the message sizes of the fpgaDDS paper, and 1 to 8
-    /// publishers with 1 to 16 subscribers. Fails if a network does not take exactly publishers x
-    /// beats and its constant
+    /// Cycles of hardware-mapped topics, beside the fpgaDDS paper
+    ///
+    /// The sizes of messages are those of the paper; 1 to 8 publishers have 1 to 16 subscribers.
+    /// The command fails if a network does not take exactly publishers x beats and its constant.
     Hmt {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
     },
-    /// Cycles of a chain of three hardware nodes in sequential and in dataflow execution. Fails if
-    /// they are not exactly the phases and their fill
+    /// Cycles of a chain of three hardware nodes, in sequential and in dataflow execution
+    ///
+    /// The command fails if the cycles are not exactly the phases and their fill.
     ExecutionModes {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
     },
-    /// Cycles of messages that gateways move over loaded host memory: the message sizes of the
-    /// fpgaDDS paper with 0, 25, 50 and 75 % of the memory in use by others. Fails if the cycles
-    /// are not beats / (1 - share) and the way's constant
+    /// Cycles of messages that gateways move over host memory that others use, too
+    ///
+    /// The sizes of messages are those of the fpgaDDS paper. Others use 0, 25, 50 and 75 % of the
+    /// memory. The command fails if the cycles are not beats / (1 - share) and the way's constant.
     MemifLoad {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: MemoryLoadOptions,
     },
-    /// A topic in host memory beside one with a gateway: the experiment of the gateway paper. Fails
-    /// if Crossdock misses the goal of a cell. The profile zcu104-paper models the published system
+    /// A topic in host memory beside one with a gateway: the experiment of the gateway paper
+    ///
+    /// The command fails if Crossdock misses the goal of a cell. The profile zcu104-paper models
+    /// the published system.
     Gateway {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
     },
-    /// Processor and device on one array: the benchmarks of the CPU-iGPU paper, natively and as
-    /// nodes. Fails if an array differs from the result of one thread
+    /// Processor and device on one array: the benchmarks of the CPU-iGPU paper
+    ///
+    /// They run natively and as nodes. The command fails if an array differs from the result of one
+    /// thread.
     CpuGpu(CpuGpuArguments),
-    /// Frames per second from a node that draws on a device to a node that shows frames there, as
-    /// in rosidl::Buffer's published test, and of the way between them alone. Fails if a frame
-    /// differs from a processor's
+    /// Frames per second from a node that draws on a device to a node that shows them there
+    ///
+    /// rosidl::Buffer's published test measures the same. The way between the nodes is also
+    /// measured alone. The command fails if a frame differs from a processor's.
     Frames {
         #[command(flatten)]
         out: OutFolder,

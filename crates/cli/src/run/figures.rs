@@ -257,7 +257,7 @@ fn chain_rows(plan: &Plan, processes: &[ProcessFigures]) -> Vec<ChainRow> {
     rows.collect()
 }
 
-/// Fails when another process publishes a topic of which the plan holds all publishers: its
+/// Fails if another process publishes a topic whose publishers are all in the plan: its
 /// messages would mix with those of the run, and its nodes would hold up those of the run.
 pub(crate) fn must_have_topics_alone(
     domain_id: u32,
@@ -290,8 +290,8 @@ pub(crate) fn must_have_topics_alone(
     Ok(())
 }
 
-/// How this command observes: the processes of a domain at the usual place, of whomever that is
-/// for.
+/// How this command observes: the processes of a domain at the usual place, of all users who share
+/// that place.
 pub(crate) fn observer_options(domain_id: u32, name: &str) -> ObserverOptions {
     let rendezvous = Rendezvous::default_folder();
     ObserverOptions { domain_id, name: name.to_owned(), access: rendezvous.access(), rendezvous }

@@ -257,7 +257,7 @@ impl Fleet {
                 Woken::Signal => "was killed: a signal asked for the end at once".to_owned(),
                 Woken::Deadline if deadline <= Instant::now() => format!(
                     "did not end within {} s after it was stopped, and was killed; look for a node \
-                     that waits in `execute`, or for whoever has stopped the process",
+                     that waits in `execute`, or for a debugger that has stopped the process",
                     patience.as_secs()
                 ),
                 _ => continue,

@@ -33,7 +33,7 @@ impl Progress {
         Self { started, due, activity: None, published: 0, shown: false }
     }
 
-    /// Descriptors of which one is readable when something happens after idleness.
+    /// One of these descriptors is readable when something happens after idleness.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.activity.iter().flat_map(Activity::descriptors)
     }

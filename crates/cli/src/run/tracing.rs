@@ -78,7 +78,7 @@ impl Tracing {
         Ok(unreachable.into_iter().map(missing).collect())
     }
 
-    /// Processes have died, the last of which perhaps ends the run: writes the last events of all,
+    /// Processes have died, and perhaps the last death ends the run: writes the last events of all,
     /// once for each death. Gives sentences on it.
     pub(super) fn note_deaths(&mut self, dead: &[(String, u32)], end: Option<&End>) -> Vec<String> {
         let Stage::Kept(kept) = &mut self.stage else { return Vec::new() };

@@ -65,7 +65,7 @@ impl ThreadUse {
         let status = fs::read_to_string(task.join("status")).ok()?;
         let switches = ["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"];
         let switches = switches.map(|name| number(field(&status, name)));
-        // Kernels without scheduler statistics count in ticks, of which there are 100 in a second.
+        // Kernels without scheduler statistics count in ticks, 100 in a second.
         let processor_ns = match fs::read_to_string(task.join("schedstat")) {
             Ok(text) => number(Some(&text)),
             Err(_) => {

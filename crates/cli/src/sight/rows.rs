@@ -143,7 +143,7 @@ impl ChainSum {
     }
 }
 
-/// Two readings, the older of which may be missing.
+/// Two readings; the older one may be missing.
 pub(crate) struct Span<'a> {
     now: &'a Reading,
     before: Option<&'a Reading>,

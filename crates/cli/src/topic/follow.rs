@@ -1,4 +1,4 @@
-//! The messages of a topic as an observer sees them go by: stamps and sizes, whoever publishes.
+//! The messages of a topic as an observer sees them go by: stamps and sizes, of all publishers.
 //!
 //! Rings are read from outside; the publishers do nothing for it after their memory has been asked
 //! for. Topics of a chain have no ring: of them the counters are read so often that each message is

@@ -76,6 +76,11 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     assert_eq!(place.said(&["service", "list"]), "/lamp/switch\n");
     assert_eq!(place.said(&["service", "list", "-t"]), "/lamp/switch [std_srvs/srv/SetBool]\n");
     assert_eq!(place.said(&["service", "type", "/lamp/switch"]), "std_srvs/srv/SetBool\n");
+    assert_eq!(place.said(&["service", "find", "std_srvs/srv/SetBool"]), "/lamp/switch\n");
+    let none = place.refused(&["service", "find", "std_srvs/srv/Trigger"]);
+    assert!(none.contains("the types are std_srvs/srv/SetBool"), "{none}");
+    let near = place.refused(&["service", "info", "/lamp/swich"]);
+    assert!(near.contains("did you mean `/lamp/switch`?"), "{near}");
     let picture = place.said(&["graph", "--live", "--interval", "0.05"]);
     assert!(
         picture.contains("shape=hexagon") && picture.contains("label=\"/lamp/switch"),

@@ -93,7 +93,7 @@ impl LocalSubscriber {
 pub(crate) enum Takes {
     /// The one that it was made for.
     One,
-    /// That of the first publisher that it meets.
+    /// The type of the first publisher that it meets.
     Any,
 }
 

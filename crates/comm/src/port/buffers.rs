@@ -165,7 +165,7 @@ impl std::fmt::Debug for Buffers {
 pub struct SharedBuffer<T: Element> {
     mapped: Arc<Mapped>,
     claimant: Claimant,
-    /// That of the token it came with.
+    /// The generation of the token that it came with.
     generation: Option<u64>,
     owned: Option<Arc<Owned>>,
     element: PhantomData<fn() -> T>,

@@ -22,7 +22,7 @@ pub(crate) struct Lookahead {
     len: Cell<usize>,
     /// Where `header.stamp` lies, once somebody wants to know the newest message's.
     stamp_offset: Cell<Option<usize>>,
-    /// That of the last message that was taken.
+    /// The stamp of the last message that was taken.
     last_stamp: Cell<Option<(i32, u32)>>,
 }
 

@@ -515,7 +515,7 @@ impl Driver for Cuda {
         let start = |span: RawSpan| unsafe { behind::<Memory>(span.memory) }.address;
         let parameters = Parameters::of(arguments, start);
         let mut parameters = parameters.ok_or_else(|| {
-            let why = format!("more than {PARAMETERS_MAX} parameters, of which a span has two");
+            let why = format!("more than {PARAMETERS_MAX} parameters; a span takes two");
             self.context.refused(doing, why)
         })?;
         if grid.items.contains(&0) {

@@ -66,7 +66,7 @@ impl NodeDescription {
         self
     }
 
-    /// Declares a subscriber of which each message runs the node, unless the graph file says
+    /// Declares a subscriber whose messages each run the node, unless the graph file says
     /// otherwise.
     #[must_use]
     pub fn subscriber<T: Message>(self, port: &str) -> Self {

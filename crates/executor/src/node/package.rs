@@ -72,7 +72,7 @@ impl Package {
     /// Sets what moves messages of this binary's nodes to devices. If several executors of one
     /// device read a topic, its messages are uploaded once for all of them; without `uploaders`,
     /// each of these executors copies them for itself. The same object makes the memory of topics
-    /// of which the mapping says `managed`.
+    /// that are `managed` in the mapping.
     #[must_use]
     pub fn uploaders(mut self, uploaders: &'static dyn Uploaders) -> Self {
         self.uploaders = Some(uploaders);

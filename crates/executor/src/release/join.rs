@@ -110,7 +110,7 @@ impl Join {
     }
 }
 
-/// The release by all messages of a join, the latest of which was published then.
+/// The release by all messages of a join; the last of them was published at `last_ns`.
 fn of_join(last_ns: Option<u64>) -> Option<(Released, u64)> {
     last_ns.map(|last_ns| (Released::Join, last_ns))
 }

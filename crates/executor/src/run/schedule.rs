@@ -212,7 +212,7 @@ impl Executor {
         }
     }
 
-    /// The end of a call, or a request; both come from outside, whoever sent them.
+    /// The end of a call, or a request. Both come from outside, even if this executor sent them.
     fn next_call(&mut self) -> Option<Step> {
         if self.finish.is_exhausted() {
             return None;

@@ -391,7 +391,7 @@ processes:
     checked(&graph, &mapping, Time::Wall)
 }
 
-/// Launches a process as root without rights, or as whoever runs the test.
+/// Launches a process as root without rights, or as the user who runs the test.
 fn spawn_without_rights(folder: &Path) -> LaunchedProcess {
     let drop = if rustix::process::geteuid().is_root() {
         "setpriv --bounding-set=-sys_nice,-ipc_lock"

@@ -59,7 +59,7 @@ fn a_library_is_built_once_and_a_damaged_one_again() {
         assert_eq!(library.ports().len(), 2);
         heard
     };
-    let network = "simulation of network_board";
+    let network = "the simulation of network_board";
     let runtime = "Verilator's runtime";
     let building = [format!("building {network}"), format!("building {runtime}")];
     let built = [format!("built {runtime}"), format!("built {network}")];
@@ -233,7 +233,7 @@ fn a_network_that_does_not_compile_says_what_the_tool_said() {
     let cache = fresh("wrong");
     let built = Library::build(&generated, &search(), &cache, &mut |_| {});
     let error = built.expect_err("it is no Verilog").to_string();
-    assert!(error.starts_with("simulation of network_board could not be built:"), "{error}");
+    assert!(error.starts_with("the simulation of network_board could not be built:"), "{error}");
     assert!(error.contains(&name), "{error}");
     std::fs::remove_dir_all(cache.folder()).expect("the cache");
 }

@@ -174,8 +174,8 @@ impl<'a> Check<'a> {
             };
             (name.to_owned(), topic)
         });
-        // What comes with requests of a service: shared buffers, of which its clients see what is
-        // written.
+        // What comes with requests of a service: shared buffers. Clients of the service see what is
+        // written there.
         let services = ports.servers.iter().map(|server| {
             let asked = DeviceTopic {
                 model: self.copy_model(number, &server.service),

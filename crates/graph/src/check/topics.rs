@@ -206,7 +206,7 @@ impl<'a> Check<'a> {
             let and = if is_awaited { ", and the lock step waits for its messages" } else { "" };
             let message =
                 format!("nobody publishes the topic of the {how} input `{}`{and}", port.port);
-            let or_else = if near.is_empty() { "" } else { " Else " };
+            let or_else = if near.is_empty() { "" } else { " Otherwise, " };
             let advice = format!(
                 "{near}{or_else}connect it to a published topic, or declare `{name}` with \
                  `external: true` if it comes from a recording or another program"

@@ -66,5 +66,10 @@ fn of_primitive(primitive: Primitive, random: &mut Random) -> Value {
         Primitive::Int64 => json!(bits as i64),
         Primitive::Float32 => json!(f64::from(bits as i16) / 8.0),
         Primitive::Float64 => json!(bits as i64 as f64 / 8.0),
+        Primitive::Char8 | Primitive::Wchar | Primitive::Float128 => {
+            unreachable!(
+                "only IDL files have {primitive:?}, and no type of the sample comes from one"
+            )
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! The pages of the documentation, followed to the letter.
 
-use crossdock_suite::{Run, binaries};
+use crossdock_suite::{Run, Running, binaries, until};
 use crossdock_test_support::workspace;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A fenced block of a page: its language, the file that the text before it names, its content.
 struct Block {
@@ -30,8 +30,8 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Runs one command of the page in `folder`; the product is the one under test.
-fn follow(command: &str, folder: &Path, run: &Run) -> String {
+/// One command of a page, to be run in `folder`; the product is the one under test.
+fn shell(command: &str, folder: &Path, run: &Run) -> Command {
     let built = binaries().display().to_string();
     let release = built.ends_with("release");
     let command = command
@@ -39,9 +39,13 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
         .replace("target/release", &built)
         .replace(" --release", if release { " --release" } else { "" });
     let target = binaries().parent().expect("the target folder");
-    let output = Command::new("sh")
+    let path = std::env::var("PATH").expect("a path");
+    let mut shell = Command::new("sh");
+    shell
         .args(["-c", &command])
         .current_dir(folder)
+        .env("PATH", format!("{built}:{path}"))
+        .env_remove("ROS_DOMAIN_ID")
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_NET_OFFLINE", "true")
         // The profile of the tests, so that what they have built is used again.
@@ -49,12 +53,17 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
         .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env("XDG_RUNTIME_DIR", run.runtime())
         .env("CROSSDOCK_TOOLS", workspace().join("target/tools"))
-        .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"))
-        .output()
-        .expect("a shell");
+        .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"));
+    shell
+}
+
+/// Runs one command of a page to its end, and gives what it said.
+fn follow(command: &str, folder: &Path, run: &Run) -> String {
+    let output = shell(command, folder, run).output().expect("a shell");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "`{command}`: {}\n{errors}", output.status);
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "`{command}`: {}\n{said}{errors}", output.status);
+    said
 }
 
 #[test]
@@ -104,16 +113,46 @@ fn follow_page(page: &str, folder: &Path, run: &Run) -> String {
     follow_blocks(page, folder, run)
 }
 
-/// Follows a page in a folder that is there.
+/// Starts a graph that runs until Ctrl-C, and gives it once all its nodes are there: none runs
+/// before.
+fn begin(command: &str, folder: &Path, run: &Run) -> Running {
+    let mut shell = shell(&format!("exec {command}"), folder, run);
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let running = Running::spawn(shell);
+    until("a running graph", || {
+        assert!(!running.has_ended(), "`{command}` has ended");
+        let topics = run.output(&["topic", "list", "--json"]).stdout;
+        let topics = serde_json::from_slice::<serde_json::Value>(&topics).unwrap_or_default();
+        let mut topics = topics.as_array().into_iter().flatten();
+        topics.any(|topic| topic["messages"].as_u64() > Some(0))
+    });
+    running
+}
+
+/// Follows a page in a folder that is there. Gives what the last command said that has ended; a
+/// graph that runs until Ctrl-C ends with the page, and is the last.
 fn follow_blocks(page: &str, folder: &Path, run: &Run) -> String {
     let page = workspace().join("docs/how-to").join(page);
     let page = std::fs::read_to_string(page).expect("the page");
     let mut said = String::new();
+    let mut running: Option<Running> = None;
     for block in blocks(&page) {
+        let content = block.content.replace("\\\n", " ");
         match (block.language.as_str(), block.file) {
             ("sh", _) => {
-                for command in block.content.lines() {
+                for command in content.lines() {
                     said = follow(command, folder, run);
+                }
+            }
+            ("sh keeps-running", _) => {
+                assert!(running.is_none(), "a page has one graph that goes on");
+                running = Some(begin(content.trim(), folder, run));
+            }
+            // Commands with what they print.
+            ("console", _) => {
+                for command in content.lines().filter_map(|line| line.strip_prefix("$ ")) {
+                    said = follow(command, folder, run);
+                    assert!(!said.is_empty(), "`{command}` says nothing");
                 }
             }
             (_, Some(file)) => {
@@ -124,11 +163,29 @@ fn follow_blocks(page: &str, folder: &Path, run: &Run) -> String {
                 let content = block.content.replace("../crossdock/crates", &crates);
                 std::fs::write(file, content).expect("a file");
             }
-            // What is shown only, such as a command that goes on until Ctrl-C.
+            // What is shown only.
             (_, None) => {}
         }
     }
+    if let Some(running) = running {
+        running.interrupt();
+        let (status, table) = running.end();
+        assert!(status.success(), "{table}");
+        said = table;
+    }
     said
+}
+
+/// A folder that looks like the clone, for pages whose commands are run there: what they write is
+/// not written into the sources.
+fn clone(run: &Run) -> PathBuf {
+    let folder = run.file("clone");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["apps", "crates", "docs", "hw", "scripts", "target"] {
+        let there = workspace().join(name);
+        std::os::unix::fs::symlink(there, folder.join(name)).expect("a link");
+    }
+    folder
 }
 
 /// Follows a page that makes a package in `folder`, with the versions that were built already.
@@ -156,6 +213,82 @@ fn the_first_node_runs_when_its_page_is_followed() {
     // The page on messages goes on with the package.
     let said = follow_blocks("messages.md", &run.file("pilot"), &run);
     assert!(figure(&said, "reporter", 2) > 0, "{said}");
+    // And so does the page on logs.
+    follow_blocks("logs.md", &run.file("pilot"), &run);
+    let logs = messages(&run.file("pilot/logs.mcap"), "/rosout");
+    let says = |words: &str| logs.iter().any(|it| contains(it, words));
+    assert!(says("the battery has 12.") && says("the battery is low") && !says("a look at"));
+}
+
+fn contains(bytes: &[u8], words: &str) -> bool {
+    bytes.windows(words.len()).any(|part| part == words.as_bytes())
+}
+
+/// The messages of a topic of a recording.
+fn messages(recording: &Path, topic: &str) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(recording).expect("a recording");
+    let all = mcap::MessageStream::new(&bytes).expect("MCAP").map(|it| it.expect("a message"));
+    all.filter(|it| it.channel.topic == topic).map(|it| it.data.into_owned()).collect()
+}
+
+#[test]
+fn a_running_graph_is_seen_when_its_page_is_followed() {
+    let run = Run::new("look_inside_page");
+    let folder = clone(&run);
+    let said = follow_blocks("look-inside.md", &folder, &run);
+    assert!(figure(&said, "control", 2) > 0, "{said}");
+    let picture = std::fs::read_to_string(folder.join("now.svg")).expect("a picture");
+    assert!(picture.contains("<svg") && picture.contains("compensation"));
+}
+
+#[test]
+fn a_trace_is_recorded_and_compared_when_its_page_is_followed() {
+    let run = Run::new("tracing_page");
+    let folder = clone(&run);
+    follow_blocks("tracing.md", &folder, &run);
+    for made in ["out/drive.svg", "out/drive.perfetto-trace", "out/last/metadata"] {
+        let bytes = std::fs::metadata(folder.join(made)).map(|it| it.len());
+        assert!(bytes.as_ref().is_ok_and(|bytes| *bytes > 1000), "{made}: {bytes:?}");
+    }
+}
+
+#[test]
+fn a_process_that_was_killed_comes_back_when_the_page_on_failures_is_followed() {
+    let run = Run::new("real_time_page");
+    let said = follow_page("real-time.md", &run.file("limits"), &run);
+    assert!(figure(&said, "compensation", 2) > 0, "{said}");
+    assert!(said.contains("process drive, started again"), "{said}");
+}
+
+#[test]
+fn a_kernel_gives_the_same_bits_when_the_page_on_device_nodes_is_followed() {
+    let run = Run::new("device_nodes_page");
+    let said = follow_package_page("device-nodes.md", &run.file("inverter"), &run);
+    assert!(said.starts_with("processor.mcap and device.mcap are the same"), "{said}");
+}
+
+#[test]
+fn experiments_are_tried_when_their_pages_are_followed() {
+    let run = Run::new("experiments_pages");
+    let folder = clone(&run);
+    for (page, made) in [
+        ("cpu-gpu.md", "out/bench/cpu-gpu"),
+        ("hardware-experiments.md", "out/bench/execution-modes"),
+    ] {
+        follow_blocks(page, &folder, &run);
+        let files = std::fs::read_dir(folder.join(made)).expect("results").count();
+        assert!(files >= 3, "{made} holds {files} files");
+    }
+}
+
+#[test]
+fn every_how_to_page_is_followed_by_a_test() {
+    let tests = std::fs::read_to_string(workspace().join(file!())).expect("this file");
+    let pages = std::fs::read_dir(workspace().join("docs/how-to")).expect("a folder");
+    let names = pages.map(|page| page.expect("a page").file_name().into_string().expect("UTF-8"));
+    let lacking: Vec<String> =
+        names.filter(|name| !tests.contains(&format!("\"{name}\""))).collect();
+    assert!(lacking.is_empty(), "no test follows {lacking:?}");
 }
 
 #[test]
@@ -221,22 +354,18 @@ fn the_first_hardware_node_runs_when_its_page_is_followed() {
     let run = Run::new("first_hardware_node");
     let folder = run.file("pilot");
     follow_page("first-hardware-node.md", &folder, &run);
-    let messages = |file: &str, topic: &str| -> Vec<Vec<u8>> {
-        let bytes = std::fs::read(folder.join(file)).expect("a recording");
-        let all = mcap::MessageStream::new(&bytes).expect("MCAP").map(|it| it.expect("a message"));
-        all.filter(|it| it.channel.topic == topic).map(|it| it.data.into_owned()).collect()
-    };
     // A picture's bytes are the last field of its message.
     let bright = |picture: &Vec<u8>| {
         let pixels = &picture[picture.len() - 640 * 480 * 3..];
         pixels.iter().filter(|level| **level >= 200).count() as u32
     };
     let expected: Vec<u32> =
-        messages("pictures.mcap", "/camera/snapshot").iter().map(bright).collect();
+        messages(&folder.join("pictures.mcap"), "/camera/snapshot").iter().map(bright).collect();
     assert!(expected.len() > 2 && expected.iter().any(|count| *count > 0), "{expected:?}");
     let number =
         |message: &Vec<u8>| message[4..].try_into().map(u32::from_le_bytes).expect("4 bytes");
-    let counted: Vec<u32> = messages("counts.mcap", "/bright").iter().map(number).collect();
+    let counted: Vec<u32> =
+        messages(&folder.join("counts.mcap"), "/bright").iter().map(number).collect();
     assert_eq!(counted, expected);
 }
 
@@ -323,4 +452,55 @@ fn the_summary_of_the_site_names_every_page() {
         .filter(|page| !named.contains(&canonical(page.clone())))
         .collect();
     assert!(lacking.is_empty(), "docs/SUMMARY.md lacks {lacking:#?}");
+}
+
+/// Words that make readers stumble, and what stands before them where they do not: STYLE.md.
+const STUMBLES: [(&str, &[&str]); 4] = [
+    ("whoever", &[]),
+    ("of which", &["each ", "one ", "both ", "none "]),
+    ("of whom", &["each ", "one ", "both ", "none "]),
+    ("/// that of", &[]),
+];
+
+fn stumbles(line: &str) -> Option<&'static str> {
+    let line = line.to_lowercase();
+    let found = STUMBLES.iter().find(|(words, after)| {
+        line.match_indices(words).any(|(at, _)| {
+            let before = &line[..at];
+            !after.iter().any(|good| before.ends_with(good))
+        })
+    });
+    found.map(|(words, _)| *words)
+}
+
+/// The sources of the product, where comments and messages are read.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !path.ends_with("tests") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn pages_and_sources_avoid_the_words_that_the_style_names() {
+    let root = workspace();
+    // The page that names the words.
+    let mut files: Vec<PathBuf> =
+        pages().into_iter().filter(|page| !page.ends_with("STYLE.md")).collect();
+    for folder in ["crates", "apps", "bench/src"] {
+        sources(&root.join(folder), &mut files);
+    }
+    let mut wrong = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a file");
+        let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at, stumbles(line)?)));
+        wrong.extend(lines.map(|(at, it)| format!("{}:{}: {it}", file.display(), at + 1)));
+    }
+    assert!(wrong.is_empty(), "say it plainly:\n{}", wrong.join("\n"));
+    assert_eq!(stumbles("two, one of which waits"), None);
+    assert_eq!(stumbles("a topic of which nothing comes"), Some("of which"));
 }

@@ -90,6 +90,7 @@ fn levels_and_parameters_are_set_from_outside(run: &Run, graph: &str) {
     let wrong = said(&run.output(&["run", graph, "-p", "text:=bye"]));
     assert!(wrong.contains("like `pilot.speed:=0.2`"), "{wrong}");
     let unknown = said(&run.output(&["check", graph, "-p", "talker.txt:=bye"]));
+    assert!(unknown.contains("-p talker.txt:=bye: node `talker`"), "{unknown}");
     assert!(unknown.contains("has no parameter `txt`"), "{unknown}");
 }
 
@@ -166,10 +167,13 @@ fn fingers_that_know_ros_2_are_told_what_to_type() {
     let run = Run::new("fingers");
     for (words, answer) in [
         (&["launch", "x.py"][..], "crossdock run GRAPH"),
-        (&["bag", "play", "x"], "--input BAG"),
+        (&["bag", "burst", "x"], "--start-paused"),
         (&["topic", "pub", "/x", "std_msgs/msg/Bool"], "crossdock new"),
         (&["param", "set", "/n", "p", "1"], "-p NODE.PARAMETER:=VALUE"),
         (&["interface", "shows", "x"], "`show TYPE`"),
+        (&["doctor"], "crossdock check GRAPH"),
+        (&["lifecycle", "nodes"], "no life cycle"),
+        (&["component", "list"], "the mapping file says"),
     ] {
         let output = run.output(words);
         assert_eq!(output.status.code(), Some(2));
@@ -184,6 +188,12 @@ fn fingers_that_know_ros_2_are_told_what_to_type() {
     assert!(listed.lines().any(|line| line == "sensor_msgs/msg/Image"), "{listed}");
     let unknown = said(&run.output(&["interface", "show", "my_msgs/msg/Own"]));
     assert!(unknown.contains("--interfaces FOLDER"), "{unknown}");
+    for near in ["Image", "sensor_msgs/msg/Imag"] {
+        let near = said(&run.output(&["interface", "show", near]));
+        assert!(near.contains("did you mean `sensor_msgs/msg/Image`?"), "{near}");
+    }
+    let none = said(&run.output(&["service", "find", "std_srvs/srv/SetBool"]));
+    assert!(none.contains("no service is known"), "{none}");
 }
 
 #[test]
@@ -202,6 +212,10 @@ fn topics_are_named_and_found_as_in_ros_2() {
     assert_eq!(String::from_utf8_lossy(&of.stdout), "nav_msgs/msg/Odometry\n");
     let found = run.output(&["topic", "find", "nav_msgs/msg/Odometry"]);
     assert_eq!(String::from_utf8_lossy(&found.stdout), "/odom\n");
+    let near = said(&run.output(&["topic", "info", "/odm"]));
+    assert!(near.contains("did you mean `/odom`?"), "{near}");
+    let near = said(&run.output(&["node", "info", "simulatr"]));
+    assert!(near.contains("did you mean `simulator`?"), "{near}");
     let none = said(&run.output(&["topic", "find", "nav_msgs/msg/Path"]));
     assert!(none.contains("the types are") && none.contains("sensor_msgs/msg/Image"), "{none}");
     a_chain_is_measured_from_outside(&run);

@@ -119,7 +119,7 @@ fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_i
         mapping.processes = Mapping::one_process_per_node(graph).processes;
     };
     assert_eq!(found(&RunOptions::PLAIN, apart), (vec![], false));
-    // A recorder is a process of its own, and so is whoever else publishes.
+    // A recorder is a process of its own, and so is any other publisher.
     let recorded = RunOptions { recorded: vec![COMPENSATED.into()], ..RunOptions::PLAIN };
     assert_eq!(found(&recorded, |_, _| ()), (vec![], false));
 }
