@@ -76,3 +76,34 @@ pub(crate) fn lost_text(topic: &str) -> String {
         MESSAGE_BYTES_MAX >> 20
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_one_users_messages_share_a_limit_and_those_of_others_have_their_own() {
+        let mut budgets = Budgets::default();
+        let one = budgets.of_user(1001).clone();
+        assert!(Arc::ptr_eq(&one, budgets.of_user(1001)));
+        assert!(!Arc::ptr_eq(&one, budgets.of_user(1002)));
+        // Users who come and go leave nothing; one who has something left finds it again.
+        for uid in 2000..3000 {
+            budgets.of_user(uid);
+            assert!(budgets.copies.len() <= PROCESSES_MAX);
+        }
+        assert!(Arc::ptr_eq(&one, budgets.of_user(1001)));
+    }
+
+    #[test]
+    fn a_user_and_all_users_have_as_many_processes_as_is_said() {
+        let of = |uid: u32, count: usize| std::iter::repeat_n(uid, count);
+        assert_eq!(refuses_process(1, of(1, PROCESSES_OF_USER_MAX - 1)), None);
+        let user = refuses_process(1, of(1, PROCESSES_OF_USER_MAX)).expect("a reason");
+        assert!(user.starts_with("user 1 has 32 processes here already"), "{user}");
+        // Others do not count for a user, and all of them together count.
+        assert_eq!(refuses_process(1, of(2, PROCESSES_MAX - 1)), None);
+        let all = refuses_process(1, of(2, PROCESSES_MAX)).expect("a reason");
+        assert!(all.starts_with("256 processes of users"), "{all}");
+    }
+}

@@ -10,7 +10,8 @@ use std::time::Instant;
 use common::child::{Process, hear, role, tell};
 use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, publisher, subscriber};
-use crossdock_comm::{Participant, Qos, Subscriber};
+use crossdock_comm::{Participant, PublisherOptions, Qos, Subscriber};
+use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -114,6 +115,65 @@ fn a_stranger_advertises_a_limited_number_of_publishers_and_our_own_user_more() 
         }
         child.finish();
     }
+}
+
+/// The longest message of a stranger.
+const MESSAGE_BYTES: usize = 64 << 20;
+
+/// Publishes one message of each of these lengths of data, each when the parent asks for it.
+fn long_messages() {
+    let participant = join("long");
+    let (qos, topic) = (Qos::best_effort(1), "/long");
+    let max_bytes = Some(MESSAGE_BYTES + 8192);
+    let options = PublisherOptions { node: "source", topic, qos, max_bytes, group: None };
+    let output = participant.publisher::<Image>(options).unwrap();
+    let matched = participant.wait_until(LIMIT, || output.peers() == 1);
+    assert!(matched, "{:?}", participant.take_events());
+    tell("ready");
+    while let Some(bytes) = hear() {
+        let bytes: usize = bytes.parse().unwrap();
+        let mut loan = output.loan(Extra::none().bytes(bytes)).unwrap();
+        let last = loan.message().data_uninit(bytes).unwrap().last_mut().map(|it| *it = 7);
+        assert!(last.is_some());
+        loan.publish().unwrap();
+        tell("published");
+    }
+}
+
+#[test]
+fn a_message_of_a_stranger_that_is_too_long_is_lost_and_counted_and_the_next_one_comes() {
+    let test = "quotas::a_message_of_a_stranger_that_is_too_long_is_lost_and_counted_and_the_next_one_comes";
+    if role().is_some() {
+        return long_messages();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("long", Users::Two);
+    let victim = shared.open("victim");
+    let input = subscriber(&victim, "/long", Qos::best_effort(1));
+    let mut child = shared.start(test, "long");
+    child.expect("ready");
+    assert!(victim.wait_until(LIMIT, || input.matched() == 1));
+    // The limit counts the whole message, of which the data are the most.
+    for (bytes, comes) in
+        [(1, true), (MESSAGE_BYTES - 4096, true), (MESSAGE_BYTES, false), (2, true)]
+    {
+        let lost = input.lost();
+        child.say(&bytes.to_string());
+        child.expect("published");
+        match input.take().unwrap() {
+            Some(sample) => {
+                assert!(comes, "{bytes} bytes");
+                let data = sample.message().data().unwrap();
+                assert_eq!((data.len(), data.last()), (bytes, Some(&7)));
+            }
+            None => assert!(!comes, "{bytes} bytes: {:?}", victim.take_events()),
+        }
+        assert_eq!(input.lost() - lost, u64::from(!comes), "{bytes} bytes");
+    }
+    told(&victim, "could not be copied and are lost: each may be 64 MiB long");
+    child.finish();
 }
 
 /// As many descriptors as this process may have at all.

@@ -520,6 +520,33 @@ fn a_peer_that_goes_before_it_was_served_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_publisher_that_goes_to_another_thread_does_not_write_into_a_link_of_the_first() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let options = LocalOptions { label: "chain".into(), depth: 2, reliable: false, holds: 2 };
+    let link = LocalLink::new(options);
+    publisher.link(&link).unwrap();
+    let published = std::thread::spawn(move || publish(&publisher, 1)).join();
+    let reason = published.unwrap_err();
+    let reason = reason.downcast_ref::<&str>().unwrap();
+    assert_eq!(*reason, "a local link was used on a thread that did not make it");
+    assert!(link.take().unwrap().is_none());
+}
+
+#[test]
+fn every_triggering_connection_has_a_bit_of_its_own() {
+    let (side, _) = side();
+    // More than a line has, and more than a word of it.
+    let leases: Vec<_> = (0..600).map(|_| side.pair.allocate_armed(1).unwrap()).collect();
+    let places: std::collections::BTreeSet<_> = leases.iter().map(|it| it.place()).collect();
+    assert_eq!(places.len(), leases.len());
+    // One that is given back is used again.
+    let given = leases[70].place();
+    let rest: Vec<_> = leases.into_iter().filter(|it| it.place() != given).collect();
+    assert_eq!(side.pair.allocate_armed(1).unwrap().place(), given);
+    drop(rest);
+}
+
+#[test]
 fn a_local_link_hands_over_without_the_ring_and_beside_it() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let options = LocalOptions { label: "chain".into(), depth: 2, reliable: false, holds: 2 };
