@@ -11,6 +11,7 @@ use crossdock_shm::{Marks, MemoryMaker, RawLoan, Region};
 
 use crate::discovery::local_ports::Audience;
 use crate::discovery::participant::Participant;
+use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishError};
 use crate::port::counters::PublisherCounters;
 use crate::port::erased::PublisherHandle;
@@ -147,6 +148,11 @@ impl<T: Message> Publisher<T> {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// What happens to it: with whom it is matched, what does not fit. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events()
     }
 
     /// The part that does not depend on the type, for executors.

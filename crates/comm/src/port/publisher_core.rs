@@ -21,6 +21,7 @@ use crate::discovery::handover::PublisherKey;
 use crate::discovery::local_ports::{Audience, Level, LocalPublisher, Wake};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::participant_core::ParticipantCore;
+use crate::discovery::port_events::PortEvents;
 use crate::discovery::{slab_exchange, subscribing_side};
 use crate::error::{LoanError, PortError};
 use crate::port::connection::{Connection, GroupPublisher, LinkCount};
@@ -113,6 +114,7 @@ pub(crate) struct PublisherCore {
     reach: Arc<Reach>,
     is_overdue: Cell<bool>,
     level: Arc<Level>,
+    events: PortEvents,
 }
 
 fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
@@ -239,6 +241,7 @@ impl PublisherCore {
             reach: Arc::default(),
             is_overdue: Cell::new(false),
             level: Arc::default(),
+            events: PortEvents::new(&core.callbacks),
         });
         publisher.join_group(plan.group)?;
         publisher.register(LocalPublisher {
@@ -251,6 +254,7 @@ impl PublisherCore {
             slabs: Vec::new(),
             reach: Arc::clone(&publisher.reach),
             level: Arc::clone(&publisher.level),
+            events: publisher.events.clone(),
         })?;
         Ok(publisher)
     }
@@ -285,6 +289,11 @@ impl PublisherCore {
 
     pub(crate) fn info(&self) -> &PortInfo {
         &self.info
+    }
+
+    /// What happens to it.
+    pub(crate) fn events(&self) -> PortEvents {
+        self.events.clone()
     }
 
     /// What a publisher of logs lets pass.
@@ -481,6 +490,7 @@ impl PublisherCore {
         let mut state = core.lock();
         subscribing_side::remove_publisher(&mut state, self.info.port);
         core.publish(state);
+        self.events.close();
     }
 }
 
@@ -517,6 +527,7 @@ impl LinkingPublisher for PublisherCore {
             links: &self.links,
             published: self.published(),
             qos: &self.info.qos,
+            events: [self.events.clone(), subscriber.events()],
         };
         subscriber.add_connection(Connection::local(link, ours, record));
         Ok(())

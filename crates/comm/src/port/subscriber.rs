@@ -12,6 +12,7 @@ use crossdock_trace::ReleaseTrace;
 
 use crate::discovery::local_ports::Takes;
 use crate::discovery::participant::Participant;
+use crate::discovery::port_events::PortEvents;
 use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::connection::Taken;
 use crate::port::counters::SubscriberCounters;
@@ -228,6 +229,11 @@ impl<T: Message> Subscriber<T> {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// What happens to it: with whom it is matched, what does not fit, what it lost. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events_of()
     }
 
     /// The part that does not depend on the type, for executors.

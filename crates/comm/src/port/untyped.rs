@@ -9,6 +9,7 @@ use crossdock_trace::ReleaseTrace;
 
 use crate::discovery::local_ports::{Audience, Takes};
 use crate::discovery::participant::Participant;
+use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
 use crate::port::connection::Taken;
 use crate::port::counters::{PublisherCounters, SubscriberCounters};
@@ -268,6 +269,11 @@ impl AnyPublisher {
         self.core.topic()
     }
 
+    /// What happens to it, as that of typed ports. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events()
+    }
+
     /// The part that executors need.
     pub fn handle(&self) -> PublisherHandle {
         PublisherHandle::new(Rc::clone(&self.core))
@@ -402,6 +408,11 @@ impl AnySubscriber {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// What happens to it, as that of typed ports. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events_of()
     }
 
     /// The part that executors need; header stamps cannot be looked at.
