@@ -63,6 +63,9 @@ pub use device::slabs::SlabTaker;
 pub use device::upload::{Uploader, Uploading};
 pub use discovery::event::{self, Event};
 pub use discovery::participant::{OpenError, Participant, ParticipantOptions};
+pub use discovery::port_events::{
+    CountStatus, IncompatibleQosStatus, MatchedStatus, PortEvent, PortEvents,
+};
 pub use discovery::subscribing_side::TopicConnections;
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use observe::activity::Activity;

@@ -22,6 +22,7 @@ use crate::discovery::{
     bells, buffer_exchange, publishing_side, quotas, slab_exchange, subscribing_side,
 };
 use crate::wire::frame::{Frame, PIECE_BYTES_MAX, Purpose, VERSION};
+use crate::wire::mismatch::clash;
 use crate::wire::port_info::PortInfo;
 
 /// Publishers that one process may advertise.
@@ -258,7 +259,14 @@ fn live(
         }
         Frame::Mismatch { publisher, subscriber, reason } => {
             let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
-            let publisher = state.publishers.get(&publisher).map(|known| known.info.clone());
+            let known = state.publishers.get(&publisher);
+            // What the peer says of its port was decoded; what follows from it we see ourselves.
+            if let Some(known) = known
+                && let Some(clash) = clash(&known.info, &subscriber)
+            {
+                known.events.clashed(clash);
+            }
+            let publisher = known.map(|known| known.info.clone());
             if let (Some(process), Some(publisher)) = (process, publisher) {
                 let ours = (&publisher, core.process.as_str());
                 state.mismatch(ours, (&subscriber, &process), reason);

@@ -8,6 +8,7 @@ use crossdock_shm::{DoorbellControl, RingControl};
 
 use crate::device::slabs::{Offered, Reach, Wish};
 use crate::discovery::mailbox::Mailbox;
+use crate::discovery::port_events::PortEvents;
 use crate::wire::port_info::PortInfo;
 use crate::wire::qos::BackPressure;
 
@@ -24,6 +25,7 @@ pub(crate) struct LocalPublisher {
     pub(crate) slabs: Vec<Offered>,
     pub(crate) reach: Arc<Reach>,
     pub(crate) level: Arc<Level>,
+    pub(crate) events: PortEvents,
 }
 
 /// The least severe level that a publisher of logs lets pass: its node reads it, others may set it.
@@ -70,6 +72,7 @@ pub(crate) struct LocalSubscriber {
     pub(crate) group: Option<u64>,
     pub(crate) depth: Depth,
     pub(crate) slabs: Wish,
+    pub(crate) events: PortEvents,
 }
 
 /// How many messages may wait for a subscriber.

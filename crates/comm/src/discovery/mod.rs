@@ -5,6 +5,7 @@
 
 pub(crate) mod bells;
 pub(crate) mod buffer_exchange;
+pub(crate) mod callbacks;
 pub(crate) mod control_thread;
 pub(crate) mod copying;
 pub mod event;
@@ -18,6 +19,7 @@ pub(crate) mod participant;
 pub(crate) mod participant_core;
 pub(crate) mod participant_state;
 pub(crate) mod peer_link;
+pub(crate) mod port_events;
 pub(crate) mod publishing_side;
 pub(crate) mod quotas;
 pub(crate) mod scarce;

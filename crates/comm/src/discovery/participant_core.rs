@@ -10,6 +10,7 @@ use crossdock_shm::socket::{Access, ControlSocket};
 use crossdock_shm::status::{Entity, EntityDescription, StatusTable, WithHistogram};
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd, Trust};
 
+use crate::discovery::callbacks::Callbacks;
 use crate::discovery::pair_reports::{PairReports, Waker};
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::Stage;
@@ -47,6 +48,8 @@ pub(crate) struct ParticipantCore {
     /// Is there a watcher that wants to know when we have nothing to do?
     watched: AtomicBool,
     watchers: Mutex<Vec<(u64, Arc<ControlSocket>)>>,
+    /// Runs what ports have to tell their users.
+    pub(crate) callbacks: Arc<Callbacks>,
     /// Dropped last: a peer that we have greeted finds us here until that connection has ended.
     pub(crate) rendezvous: Rendezvous,
 }
@@ -94,6 +97,7 @@ impl ParticipantCore {
             new_segments: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             watchers: Mutex::new(Vec::new()),
+            callbacks: Arc::default(),
         }
     }
 

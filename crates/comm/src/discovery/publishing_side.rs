@@ -225,6 +225,7 @@ pub(crate) fn attach(
     let is_insider = known.audience == Audience::One || state.waits_for(key.0);
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
+    let events = known.events.clone();
     known.reach.expect(wants_slabs);
     let wake = wake_target(&theirs, places.wake)?;
     let config = PeerConfig {
@@ -249,6 +250,7 @@ pub(crate) fn attach(
     let pair = Outgoing { publisher, control, peer, segments, told, retired, label, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
+    events.matched();
     if let Some(Wake { bell, input }) = wake_publisher {
         bell.ring(input);
     }
@@ -350,6 +352,7 @@ pub(crate) fn retire(state: &mut ParticipantState, key: OutgoingKey) -> bool {
         let publisher = pair.publisher;
         slab_exchange::recount(state, publisher);
         state.services.has_room(publisher);
+        unmatched(state, publisher);
         state.changes += 1;
     }
     true
@@ -373,8 +376,18 @@ pub(crate) fn detach(state: &mut ParticipantState, key: OutgoingKey) -> bool {
     pair.control.detach(pair.peer);
     slab_exchange::recount(state, pair.publisher);
     state.services.has_room(pair.publisher);
+    if !pair.retired {
+        unmatched(state, pair.publisher);
+    }
     state.changes += 1;
     true
+}
+
+/// A publisher of ours has lost a subscriber.
+fn unmatched(state: &ParticipantState, publisher: u64) {
+    if let Some(known) = state.publishers.get(&publisher) {
+        known.events.unmatched();
+    }
 }
 
 /// A peer's subscriber does not use a publisher of ours any more.

@@ -37,7 +37,7 @@ use crate::discovery::scarce::{Failure, Unconnected};
 use crate::discovery::{bells, copying, publishing_side, quotas, slab_exchange};
 use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
-use crate::wire::mismatch::conflict;
+use crate::wire::mismatch::{clash, conflict};
 use crate::wire::port_info::PortInfo;
 use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 
@@ -205,6 +205,11 @@ fn connect(
     let ours = known.info.clone();
     if let Some(reason) = conflict(&info, &ours) {
         let publisher = info.port;
+        if let Some(clash) = clash(&info, &ours) {
+            known.events.clashed(clash);
+            let publisher = state.publishers.get(&publisher).filter(|_| token == LOCAL);
+            publisher.into_iter().for_each(|it| it.events.clashed(clash));
+        }
         state.mismatch((&info, &process), (&ours, &core.process), reason.clone());
         if token != LOCAL {
             state.send(token, &Frame::Mismatch { publisher, subscriber: ours, reason });
@@ -562,7 +567,9 @@ fn open_connection(
     }
     if let Some(subscriber) = state.subscribers.get(&subscriber) {
         // Refused only when the subscriber was dropped just now: dropping it lets the pair go.
-        drop(subscriber.mailbox.connected(connection));
+        if subscriber.mailbox.connected(connection).is_ok() {
+            subscriber.events.matched();
+        }
         wake_up(subscriber);
     }
     state.changes += 1;

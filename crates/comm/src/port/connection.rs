@@ -11,6 +11,7 @@ use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::discovery::handover::{LetGo, PublisherKey, RingConnection};
+use crate::discovery::port_events::PortEvents;
 use crate::wire::qos::{Qos, limit};
 use crate::wire::status_records::CONNECTION_POSITION;
 
@@ -24,24 +25,30 @@ const FOR_EVER: u64 = u64::MAX;
 pub(crate) type LinkCount = Arc<AtomicUsize>;
 
 /// Counts a link at its publisher for as long as both live.
-struct CountedLink(Weak<AtomicUsize>);
+struct CountedLink {
+    links: Weak<AtomicUsize>,
+    /// Of both ports.
+    events: [PortEvents; 2],
+}
 
 impl CountedLink {
-    fn new(links: &LinkCount) -> CountedLink {
+    fn new(links: &LinkCount, events: [PortEvents; 2]) -> CountedLink {
         links.fetch_add(1, Ordering::Relaxed);
-        CountedLink(Arc::downgrade(links))
+        events.iter().for_each(PortEvents::matched);
+        CountedLink { links: Arc::downgrade(links), events }
     }
 
     fn has_publisher(&self) -> bool {
-        self.0.strong_count() > 0
+        self.links.strong_count() > 0
     }
 }
 
 impl Drop for CountedLink {
     fn drop(&mut self) {
-        if let Some(links) = self.0.upgrade() {
+        if let Some(links) = self.links.upgrade() {
             links.fetch_sub(1, Ordering::Relaxed);
         }
+        self.events.iter().for_each(PortEvents::unmatched);
     }
 }
 
@@ -52,6 +59,8 @@ pub(crate) struct GroupPublisher<'a> {
     /// Messages that it has published.
     pub(crate) published: u64,
     pub(crate) qos: &'a Qos,
+    /// Of the publisher and of the subscriber.
+    pub(crate) events: [PortEvents; 2],
 }
 
 /// Where the messages of a connection come from.
@@ -146,8 +155,8 @@ impl Connection {
         publisher: GroupPublisher<'_>,
         record: Option<Entity>,
     ) -> Connection {
-        let GroupPublisher { key, links, published, qos } = publisher;
-        let source = MessageSource::Local { link, counted: CountedLink::new(links) };
+        let GroupPublisher { key, links, published, qos, events } = publisher;
+        let source = MessageSource::Local { link, counted: CountedLink::new(links, events) };
         Connection::new(source, key, published, record, None, qos)
     }
 

@@ -8,6 +8,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::discovery::port_events::PortEvents;
 use crate::error::PortError;
 use crate::port::connection::Connection;
 use crate::wire::port_info::PortInfo;
@@ -39,6 +40,9 @@ pub(crate) trait LinkedSubscriber {
 
     /// Does a publisher find a full queue full?
     fn refuses_inside(&self) -> bool;
+
+    /// What happens to it.
+    fn events(&self) -> PortEvents;
 
     fn add_connection(&self, connection: Connection);
 }

@@ -11,6 +11,7 @@ use crossdock_shm::{Marks, MemoryMaker, RawLoan, Region};
 
 use crate::discovery::local_ports::Audience;
 use crate::discovery::participant::Participant;
+use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishError};
 use crate::port::counters::PublisherCounters;
 use crate::port::erased::PublisherHandle;
@@ -194,6 +195,11 @@ impl<T: Message, O: Owner> Publisher<T, O> {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// What happens to it: with whom it is matched, what does not fit. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events()
     }
 
     /// Takes note of peers that came or went, for a publisher that is idle for long.

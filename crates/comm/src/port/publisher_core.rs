@@ -22,6 +22,7 @@ use crate::discovery::handover::PublisherKey;
 use crate::discovery::local_ports::{Audience, Level, LocalPublisher, Wake};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::participant_core::ParticipantCore;
+use crate::discovery::port_events::PortEvents;
 use crate::discovery::{slab_exchange, subscribing_side};
 use crate::error::{LoanError, PortError};
 use crate::port::connection::{Connection, GroupPublisher, LinkCount};
@@ -115,6 +116,7 @@ pub(crate) struct PublisherCore {
     reach: Arc<Reach>,
     is_overdue: Cell<bool>,
     level: Arc<Level>,
+    events: PortEvents,
 }
 
 fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
@@ -266,6 +268,7 @@ impl PublisherCore {
             reach: Arc::default(),
             is_overdue: Cell::new(false),
             level: Arc::default(),
+            events: PortEvents::new(&core.callbacks),
         };
         let publisher = own(publisher, plan.group)?;
         publisher.register(LocalPublisher {
@@ -278,6 +281,7 @@ impl PublisherCore {
             slabs: Vec::new(),
             reach: Arc::clone(&publisher.reach),
             level: Arc::clone(&publisher.level),
+            events: publisher.events.clone(),
         })?;
         Ok(publisher)
     }
@@ -312,6 +316,11 @@ impl PublisherCore {
 
     pub(crate) fn info(&self) -> &PortInfo {
         &self.info
+    }
+
+    /// What happens to it.
+    pub(crate) fn events(&self) -> PortEvents {
+        self.events.clone()
     }
 
     /// What a publisher of logs lets pass.
@@ -508,6 +517,7 @@ impl PublisherCore {
         let mut state = core.lock();
         subscribing_side::remove_publisher(&mut state, self.info.port);
         core.publish(state);
+        self.events.close();
     }
 }
 
@@ -544,6 +554,7 @@ impl LinkingPublisher for PublisherCore {
             links: &self.links,
             published: self.published(),
             qos: &self.info.qos,
+            events: [self.events.clone(), subscriber.events()],
         };
         subscriber.add_connection(Connection::local(link, ours, record));
         Ok(())

@@ -12,6 +12,7 @@ use crossdock_trace::ReleaseTrace;
 
 use crate::discovery::local_ports::Takes;
 use crate::discovery::participant::Participant;
+use crate::discovery::port_events::PortEvents;
 use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::connection::Taken;
 use crate::port::counters::SubscriberCounters;
@@ -259,6 +260,11 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// What happens to it: with whom it is matched, what does not fit, what it lost. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events_of()
     }
 
     /// What its doorbell calls this subscriber; `None`: it has none.

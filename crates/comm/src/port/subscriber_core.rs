@@ -21,6 +21,7 @@ use crate::device::slabs::{SlabTaker, Wish};
 use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes};
 use crate::discovery::mailbox::{Mailbox, Note};
 use crate::discovery::participant::{Participant, ParticipantHandle};
+use crate::discovery::port_events::PortEvents;
 use crate::discovery::subscribing_side::{self, local_conflict};
 use crate::discovery::{quotas, slab_exchange};
 use crate::error::{PortError, TakeError};
@@ -82,6 +83,7 @@ pub(crate) struct SubscriberCore {
     /// Through what it reaches what publishers leave in memory of a device.
     slabs: OnceCell<Arc<dyn SlabTaker>>,
     pub(crate) state: RefCell<SubscriberConnections>,
+    events: PortEvents,
     closed: Cell<bool>,
 }
 
@@ -163,6 +165,7 @@ impl SubscriberCore {
             patience: Cell::new(PATIENCE),
             told_refused: Cell::default(),
             slabs: OnceCell::new(),
+            events: PortEvents::new(&core.callbacks),
             closed: Cell::new(false),
             state: RefCell::default(),
         });
@@ -198,6 +201,7 @@ impl SubscriberCore {
             group: group.filter(|_| linked).or(bridge),
             depth: Depth::Own,
             slabs,
+            events: self.events.clone(),
         };
         subscribing_side::add_subscriber(core, &mut state, subscriber);
         core.publish(state);
@@ -210,6 +214,11 @@ impl SubscriberCore {
 
     pub(crate) fn info(&self) -> &PortInfo {
         &self.info
+    }
+
+    /// What happens to it.
+    pub(crate) fn events_of(&self) -> PortEvents {
+        self.events.clone()
     }
 
     pub(crate) fn doorbell_index(&self) -> Option<u16> {
@@ -277,6 +286,7 @@ impl SubscriberCore {
         }
         self.entity.add(counter::COPIES, losses.copied);
         self.entity.add(counter::LOST_CORRUPT, losses.corrupt + losses.refused);
+        self.events.lost(losses.corrupt + losses.refused + losses.expired);
         if losses.refused > 0 && !self.told_refused.replace(true) {
             self.tell_refused();
         }
@@ -286,6 +296,9 @@ impl SubscriberCore {
             BackPressure::Never => false,
         };
         self.entity.add(counter::LOST_EXPIRED, losses.expired);
+        if is_waited_for {
+            self.events.lost(losses.lapped + losses.keep_last);
+        }
         if is_waited_for && connection.is_overwritten() {
             self.entity.add(counter::LOST_OVERWRITTEN, losses.lapped + losses.keep_last);
         } else if is_waited_for {
@@ -731,6 +744,7 @@ impl SubscriberCore {
     pub(crate) fn count_corrupt(&self) {
         self.entity.add(counter::LOST_CORRUPT, 1);
         self.entity.add(counter::PROCESSED, 1);
+        self.events.lost(1);
     }
 
     pub(crate) fn counter(&self, counter: usize) -> u64 {
@@ -774,6 +788,7 @@ impl SubscriberCore {
         let mut state = core.lock();
         subscribing_side::remove_subscriber(&mut state, self.info.port);
         core.publish(state);
+        self.events.close();
     }
 }
 
@@ -784,6 +799,10 @@ impl LinkedSubscriber for SubscriberCore {
 
     fn is_triggering(&self) -> bool {
         self.bell.is_some()
+    }
+
+    fn events(&self) -> PortEvents {
+        self.events.clone()
     }
 
     fn refuses_inside(&self) -> bool {

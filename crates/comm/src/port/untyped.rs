@@ -9,6 +9,7 @@ use crossdock_trace::ReleaseTrace;
 
 use crate::discovery::local_ports::{Audience, Takes};
 use crate::discovery::participant::Participant;
+use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
 use crate::port::connection::Taken;
 use crate::port::counters::{PublisherCounters, SubscriberCounters};
@@ -352,6 +353,11 @@ impl<O: Owner> AnyPublisher<O> {
     pub fn topic(&self) -> &str {
         self.core.topic()
     }
+
+    /// What happens to it, as that of typed ports. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events()
+    }
 }
 
 impl AnyPublisher {
@@ -489,6 +495,11 @@ impl<O: Owner> AnySubscriber<O> {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// What happens to it, as that of typed ports. Does not block.
+    pub fn events(&self) -> PortEvents {
+        self.core.events_of()
     }
 
     /// As [`crate::Subscriber::doorbell_index`].

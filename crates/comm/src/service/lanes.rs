@@ -15,6 +15,7 @@ use crate::discovery::handover::Counterpart;
 use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes, Wake};
 use crate::discovery::mailbox::{Mailbox, Note};
 use crate::discovery::participant::{Participant, ParticipantHandle};
+use crate::discovery::port_events::PortEvents;
 use crate::discovery::subscribing_side::{self, local_conflict};
 use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::connection::Connection;
@@ -106,6 +107,7 @@ impl<X> ServiceLanes<X> {
             group: None,
             depth: Depth::OfPublisher,
             slabs: Wish::No,
+            events: PortEvents::new(&core.callbacks),
         };
         subscribing_side::add_subscriber(core, &mut state, subscriber);
         core.publish(state);

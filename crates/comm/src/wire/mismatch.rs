@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::wire::port_info::PortInfo;
-use crate::wire::qos::Qos;
+use crate::wire::qos::{Qos, QosConflict};
 
 /// One side of a connection that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,23 @@ pub struct Mismatch {
     pub subscriber: Side,
     /// What does not fit, and what to change.
     pub reason: String,
+}
+
+/// In what two ports differ that keeps them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clash {
+    /// Name, definition or layout of the type.
+    Type,
+    /// A policy of the quality of service.
+    Qos(QosConflict),
+}
+
+/// In what `publisher` and `subscriber` differ; `None`: they fit.
+pub(crate) fn clash(publisher: &PortInfo, subscriber: &PortInfo) -> Option<Clash> {
+    match types_differ(publisher, subscriber) {
+        Some(_) => Some(Clash::Type),
+        None => publisher.qos.conflict_with(&subscriber.qos).map(Clash::Qos),
+    }
 }
 
 /// Why `publisher` cannot serve `subscriber`; `None` when it can. The same rule runs on both

@@ -102,13 +102,15 @@ pub struct Qos {
     /// What a subscriber that comes late gets.
     pub durability: Durability,
     /// The longest time from one message to the next: a publisher's promise, a subscriber's wish.
+    /// It is matched; nobody watches whether it is kept.
     pub deadline: Duration,
     /// Of a publisher: how old a message may be when it is taken. An older one is not handed out,
     /// and counted as expired.
     pub lifespan: Duration,
     /// Who says that a publisher is alive.
     pub liveliness: Liveliness,
-    /// How long a publisher is believed alive after that was said the last time.
+    /// How long a publisher is believed alive after that was said the last time. It is matched, as
+    /// the kind of liveliness is; a publisher counts as gone if its process has gone.
     pub lease: Duration,
 }
 

@@ -17,6 +17,7 @@ mod observing;
 mod one_process;
 mod other_users;
 mod overwriting;
+mod port_events;
 mod private;
 mod processes;
 mod quotas;

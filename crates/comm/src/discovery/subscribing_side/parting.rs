@@ -27,6 +27,7 @@ pub(super) fn tell_gone(state: &mut ParticipantState, number: u32) {
     let Some(subscriber) = state.subscribers.get(&pair.subscriber) else { return };
     // A connection that comes back was never looked at and is one too many: it goes.
     drop(subscriber.mailbox.gone(number));
+    subscriber.events.unmatched();
     wake_up(subscriber);
 }
 
@@ -45,6 +46,7 @@ pub(crate) fn hear_of_pairs(core: &ParticipantCore, state: &mut ParticipantState
                     && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
                 {
                     subscriber.mailbox.cut_off();
+                    subscriber.events.unmatched();
                 }
                 leave(state, number);
             }
@@ -88,6 +90,7 @@ fn release(state: &mut ParticipantState, number: u32) {
     pair.stage = IncomingStage::Releasing;
     if was_counted && let Some(subscriber) = state.subscribers.get(&pair.subscriber) {
         subscriber.mailbox.cut_off();
+        subscriber.events.unmatched();
     }
     state.changes += 1;
     if token == LOCAL {

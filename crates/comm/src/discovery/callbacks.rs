@@ -1,0 +1,91 @@
+//! The thread that runs callbacks of users, so that no callback can hold up or stop the control
+//! thread or a thread that uses a port.
+//!
+//! It starts with the first callback that is set, and ends with the participant. A callback that
+//! blocks holds up the other callbacks of its participant and nothing else. One that panics is
+//! dropped and reported. Nobody waits for this thread.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// What has a callback to run.
+pub(crate) trait Calls: Send + Sync {
+    /// Runs what is due. On the thread of callbacks.
+    fn call(&self);
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Each caller at most once: as many as there are ports.
+    due: VecDeque<Weak<dyn Calls>>,
+    over: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    came: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        loop {
+            let mut queue = self.lock();
+            let due = loop {
+                match queue.due.pop_front() {
+                    _ if queue.over => return,
+                    Some(due) => break due,
+                    None => {
+                        queue = self.came.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+            };
+            drop(queue);
+            if let Some(due) = due.upgrade() {
+                // Callers catch panics of callbacks; this is for their own end (a callback that
+                // panics when it is dropped).
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    due.call();
+                    drop(due);
+                }));
+            }
+        }
+    }
+}
+
+/// See the head of this file. Dropping it ends the thread behind the callback that runs.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    shared: Arc<Shared>,
+    started: OnceLock<()>,
+}
+
+impl Callbacks {
+    /// Starts the thread, if it does not run.
+    pub(crate) fn start(&self) {
+        self.started.get_or_init(|| {
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("crossdock-calls".to_string());
+            // Without a thread nobody is called; what happened can still be polled.
+            let _ = thread.spawn(move || shared.run());
+        });
+    }
+
+    /// Has `due` called soon. Takes a lock, and wakes the thread.
+    pub(crate) fn queue(&self, due: Weak<dyn Calls>) {
+        self.shared.lock().due.push_back(due);
+        self.shared.came.notify_one();
+    }
+}
+
+impl Drop for Callbacks {
+    fn drop(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.came.notify_one();
+    }
+}

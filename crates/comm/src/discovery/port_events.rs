@@ -1,0 +1,298 @@
+//! What happens to one port: with whom it is matched, with whom it is not and why, what it lost.
+//!
+//! As in ROS 2, each kind of event has a status of counts since the port's creation and since the
+//! last look. It can be polled, and a callback tells that there is something to look at.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::discovery::callbacks::{Callbacks, Calls};
+use crate::wire::mismatch::Clash;
+use crate::wire::qos::QosConflict;
+
+/// Kinds of events of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PortEvent {
+    /// A port on the other side was connected, or has gone.
+    Matched,
+    /// A port on the other side has a quality of service that does not fit.
+    IncompatibleQos,
+    /// A port on the other side has another type.
+    IncompatibleType,
+    /// Of subscribers: messages were lost. It is noticed when the subscriber looks for messages.
+    MessageLost,
+}
+
+impl PortEvent {
+    const COUNT: usize = 4;
+}
+
+/// With how many ports of the other side a port is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatchedStatus {
+    /// Connections so far.
+    pub total: u64,
+    /// Those since the last look.
+    pub total_change: u64,
+    /// Connections now.
+    pub current: u64,
+    /// How much that has changed since the last look.
+    pub current_change: i64,
+}
+
+/// How often something happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountStatus {
+    /// Since the port's creation.
+    pub total: u64,
+    /// Since the last look.
+    pub change: u64,
+}
+
+impl CountStatus {
+    fn add(&mut self, more: u64) {
+        self.total = self.total.saturating_add(more);
+        self.change = self.change.saturating_add(more);
+    }
+
+    fn take(&mut self) -> CountStatus {
+        let now = *self;
+        self.change = 0;
+        now
+    }
+}
+
+/// How often a port of the other side did not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IncompatibleQosStatus {
+    /// How often.
+    pub count: CountStatus,
+    /// The policy of the last one; `None`: there was none.
+    pub last: Option<QosConflict>,
+}
+
+type Callback = Box<dyn FnMut(PortEvent) + Send>;
+
+#[derive(Default)]
+struct State {
+    matched: MatchedStatus,
+    incompatible_qos: IncompatibleQosStatus,
+    incompatible_type: CountStatus,
+    lost: CountStatus,
+    /// `None` also while it runs.
+    callbacks: [Option<Callback>; PortEvent::COUNT],
+    /// Counts what was set, so that a callback that has run does not replace a newer one.
+    settings: [u64; PortEvent::COUNT],
+    /// Events that the callbacks have to be told of, in the order of [`KINDS`].
+    due: [bool; PortEvent::COUNT],
+    queued: bool,
+    /// A callback of this port runs: it is out of its place.
+    running: bool,
+    closed: bool,
+}
+
+const KINDS: [PortEvent; PortEvent::COUNT] = [
+    PortEvent::Matched,
+    PortEvent::IncompatibleQos,
+    PortEvent::IncompatibleType,
+    PortEvent::MessageLost,
+];
+
+impl State {
+    fn has_news(&self, kind: PortEvent) -> bool {
+        match kind {
+            PortEvent::Matched => self.matched.total_change > 0 || self.matched.current_change != 0,
+            PortEvent::IncompatibleQos => self.incompatible_qos.count.change > 0,
+            PortEvent::IncompatibleType => self.incompatible_type.change > 0,
+            PortEvent::MessageLost => self.lost.change > 0,
+        }
+    }
+}
+
+struct Shared {
+    state: Mutex<State>,
+    thread: Arc<Callbacks>,
+}
+
+/// The events of one port.
+///
+/// `Send` and `Sync`; cloning gives another handle. It does not keep the port. No call waits for a
+/// callback; each takes a lock that nobody holds for long.
+#[derive(Clone)]
+pub struct PortEvents {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for PortEvents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PortEvents").field("matched", &self.lock().matched).finish_non_exhaustive()
+    }
+}
+
+impl PortEvents {
+    pub(crate) fn new(thread: &Arc<Callbacks>) -> PortEvents {
+        let thread = Arc::clone(thread);
+        PortEvents { shared: Arc::new(Shared { state: Mutex::default(), thread }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.lock()
+    }
+
+    /// With how many ports of the other side it is connected, and what changed since the last call.
+    pub fn take_matched(&self) -> MatchedStatus {
+        let matched = &mut self.lock().matched;
+        let now = *matched;
+        (matched.total_change, matched.current_change) = (0, 0);
+        now
+    }
+
+    /// How often a port of the other side has a quality of service that does not fit.
+    pub fn take_incompatible_qos(&self) -> IncompatibleQosStatus {
+        let status = &mut self.lock().incompatible_qos;
+        IncompatibleQosStatus { count: status.count.take(), last: status.last }
+    }
+
+    /// How often a port of the other side has another type.
+    pub fn take_incompatible_type(&self) -> CountStatus {
+        self.lock().incompatible_type.take()
+    }
+
+    /// How many messages a subscriber has lost, whatever the cause; what was skipped is not lost.
+    pub fn take_lost(&self) -> CountStatus {
+        self.lock().lost.take()
+    }
+
+    /// Has `callback` called when there is something new of this kind, at once if there is now;
+    /// it takes the place of the one before. Several events may be told by one call.
+    ///
+    /// Callbacks of all ports of a participant run on one thread, which does nothing else: one that
+    /// blocks holds up the others alone. One that panics is not called again. It may use and drop
+    /// everything. After the port was dropped none begins; one that runs then is not waited for.
+    pub fn set_callback(&self, kind: PortEvent, callback: impl FnMut(PortEvent) + Send + 'static) {
+        self.replace(kind, Some(Box::new(callback)));
+    }
+
+    /// Nobody is called for this kind any more.
+    pub fn clear_callback(&self, kind: PortEvent) {
+        self.replace(kind, None);
+    }
+
+    fn replace(&self, kind: PortEvent, callback: Option<Callback>) {
+        let is_set = callback.is_some();
+        let mut state = self.lock();
+        if state.closed {
+            return;
+        }
+        let place = kind as usize;
+        state.settings[place] += 1;
+        let before = std::mem::replace(&mut state.callbacks[place], callback);
+        if is_set {
+            self.shared.thread.start();
+            if state.has_news(kind) {
+                self.tell(&mut state, kind);
+            }
+        }
+        // What a callback owns is dropped outside the lock.
+        drop(state);
+        drop(before);
+    }
+
+    /// Something of this kind is new.
+    fn tell(&self, state: &mut State, kind: PortEvent) {
+        state.due[kind as usize] = true;
+        let is_wanted = state.running || state.callbacks.iter().any(Option::is_some);
+        if is_wanted && !std::mem::replace(&mut state.queued, true) {
+            let calls: Arc<dyn Calls> = Arc::<Shared>::clone(&self.shared);
+            let weak: Weak<dyn Calls> = Arc::downgrade(&calls);
+            self.shared.thread.queue(weak);
+        }
+    }
+
+    /// A port of the other side was connected.
+    pub(crate) fn matched(&self) {
+        let mut state = self.lock();
+        state.matched.total += 1;
+        state.matched.total_change += 1;
+        state.matched.current += 1;
+        state.matched.current_change += 1;
+        self.tell(&mut state, PortEvent::Matched);
+    }
+
+    /// One that was connected is so no more.
+    pub(crate) fn unmatched(&self) {
+        let mut state = self.lock();
+        state.matched.current = state.matched.current.saturating_sub(1);
+        state.matched.current_change -= 1;
+        self.tell(&mut state, PortEvent::Matched);
+    }
+
+    /// A port of the other side does not fit.
+    pub(crate) fn clashed(&self, clash: Clash) {
+        let mut state = self.lock();
+        let kind = match clash {
+            Clash::Type => {
+                state.incompatible_type.add(1);
+                PortEvent::IncompatibleType
+            }
+            Clash::Qos(policy) => {
+                state.incompatible_qos.count.add(1);
+                state.incompatible_qos.last = Some(policy);
+                PortEvent::IncompatibleQos
+            }
+        };
+        self.tell(&mut state, kind);
+    }
+
+    /// Messages were lost.
+    pub(crate) fn lost(&self, messages: u64) {
+        if messages > 0 {
+            let mut state = self.lock();
+            state.lost.add(messages);
+            self.tell(&mut state, PortEvent::MessageLost);
+        }
+    }
+
+    /// The port is dropped: no callback begins any more.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let callbacks = std::mem::take(&mut state.callbacks);
+        drop(state);
+        drop(callbacks);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Calls for Shared {
+    fn call(&self) {
+        self.lock().queued = false;
+        for kind in KINDS {
+            let place = kind as usize;
+            let mut state = self.lock();
+            if !std::mem::take(&mut state.due[place]) {
+                continue;
+            }
+            let Some(mut callback) = state.callbacks[place].take() else { continue };
+            let setting = state.settings[place];
+            state.running = true;
+            drop(state);
+            // The hook for panics has reported it; the callback is not called again.
+            let is_whole = catch_unwind(AssertUnwindSafe(|| callback(kind))).is_ok();
+            let mut state = self.lock();
+            state.running = false;
+            if is_whole && !state.closed && state.settings[place] == setting {
+                state.callbacks[place] = Some(callback);
+            } else {
+                // What it owns is dropped outside the lock.
+                drop(state);
+                drop(callback);
+            }
+        }
+    }
+}
