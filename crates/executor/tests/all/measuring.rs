@@ -12,7 +12,7 @@ use support::{Process, checked};
 struct Seen {
     name: String,
     detail: String,
-    counters: [u64; 16],
+    counters: Vec<u64>,
     histogram: HistogramSnapshot,
 }
 
@@ -62,7 +62,7 @@ fn observe_in(
                 let seen = Seen {
                     name: entity.name.clone(),
                     detail: String::from_utf8(entity.detail.clone()).expect("text"),
-                    counters: entity.counters,
+                    counters: entity.counters.to_vec(),
                     histogram: observer.histogram(process.name, entity)?,
                 };
                 Some((entity.kind, seen))
