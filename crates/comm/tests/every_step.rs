@@ -234,6 +234,7 @@ mod steps {
             }
             let expected: Vec<u32> = (1..).take(numbers.len()).collect();
             assert_eq!(numbers, expected, "{moment}");
+            assert_eq!(input.counters().corrupt, 0, "{moment}: what is left is no message");
             drop(held);
             let free = free_chunks(output);
             assert_eq!(free, self.free_chunks, "{moment}: chunks have not come back");
