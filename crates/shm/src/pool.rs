@@ -74,6 +74,9 @@ pub struct Class {
     parts: Option<Vec<u64>>,
 }
 
+/// No segment has this number.
+const NO_SEGMENT: u16 = u16::MAX;
+
 /// All chunks of one publisher.
 ///
 /// Loans come from two classes at most: small chunks in the ring's own segment, and the chunks of
@@ -85,6 +88,8 @@ pub struct Pool {
     classes: Vec<Class>,
     /// Those that were left, and not all of whose chunks have come back.
     left: Vec<Class>,
+    /// The segment all of whose chunks are of the first class; [`NO_SEGMENT`]: there is none.
+    sole: u16,
     /// Segments ever used.
     segments: usize,
     /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0:
@@ -243,6 +248,7 @@ impl Pool {
         let mut pool = Pool {
             classes: vec![class],
             left: Vec::new(),
+            sole: NO_SEGMENT,
             segments: 1,
             small_end: 0,
             live: VecDeque::with_capacity(retained + 1),
@@ -253,13 +259,17 @@ impl Pool {
             used_bytes: 0,
             loaned: 0,
         };
-        pool.note_small();
+        pool.note_classes();
         pool
     }
 
-    fn note_small(&mut self) {
+    /// The classes have changed.
+    fn note_classes(&mut self) {
         let small = self.classes.first().filter(|class| class.segment == 0 && !class.is_large());
         self.small_end = small.map_or(0, |class| class.chunk_bytes + 1);
+        // Two classes share a segment only if one of them was left.
+        let first = self.classes.first().filter(|_| self.left.is_empty());
+        self.sole = first.map_or(NO_SEGMENT, |class| class.segment);
     }
 
     /// A further class for larger loans, which takes the place of the one before; its segment is
@@ -269,13 +279,14 @@ impl Pool {
         self.left.extend(self.classes.drain(ring..));
         self.classes.push(class);
         self.segments += 1;
+        self.note_classes();
     }
 
     /// Loans come from classes that are added from now on; what is in use stays so until it is
     /// free.
     pub fn leave_classes(&mut self) {
         self.left.append(&mut self.classes);
-        self.small_end = 0;
+        self.note_classes();
     }
 
     /// The chunks in the ring's own segment; `None`: they were left.
@@ -307,7 +318,7 @@ impl Pool {
         if old.fresh > 0 {
             self.left.push(old);
         }
-        self.note_small();
+        self.note_classes();
         Some((first, total))
     }
 
@@ -339,9 +350,11 @@ impl Pool {
     pub fn forget_left(&mut self, can_go: impl Fn(u16) -> bool) -> Option<u16> {
         // Memory of the ring's own segment stays; its books are not needed any more.
         self.left.retain(|class| class.segment != 0 || !class.is_whole());
+        self.note_classes();
         let left = self.left.iter();
         let place = left.enumerate().find(|(_, it)| it.is_whole() && can_go(it.segment))?.0;
         let class = self.left.swap_remove(place);
+        self.note_classes();
         self.used_bytes -= class.used_bytes();
         Some(class.segment)
     }
@@ -561,11 +574,11 @@ impl Pool {
 
     /// Frees every retired message that `is_held` does not name.
     pub fn reclaim(&mut self, is_held: impl Fn(u64) -> bool) {
-        let Pool { classes, left, retired, .. } = self;
+        let Pool { classes, left, retired, sole, .. } = self;
         retired.retain(|used| {
             let held = is_held(used.seq);
             if !held {
-                free_into(classes, left, used.chunk());
+                free_into(classes, left, *sole, used.chunk());
             }
             held
         });
@@ -575,12 +588,20 @@ impl Pool {
 
     #[inline]
     fn free(&mut self, chunk: Chunk) {
-        free_into(&mut self.classes, &mut self.left, chunk);
+        free_into(&mut self.classes, &mut self.left, self.sole, chunk);
     }
 }
 
-#[inline]
-fn free_into(classes: &mut [Class], left: &mut [Class], chunk: Chunk) {
+#[inline(always)]
+fn free_into(classes: &mut [Class], left: &mut [Class], sole: u16, chunk: Chunk) {
+    match classes {
+        [class, ..] if chunk.segment == sole => class.free.push(chunk.offset),
+        _ => find_and_free(classes, left, chunk),
+    }
+}
+
+#[inline(never)]
+fn find_and_free(classes: &mut [Class], left: &mut [Class], chunk: Chunk) {
     let class = classes.iter_mut().chain(left).find(|class| class.contains(chunk));
     debug_assert!(class.is_some(), "{chunk:?} is of no class");
     if let Some(class) = class {

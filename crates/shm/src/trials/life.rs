@@ -267,10 +267,11 @@ impl<'p> Life<'p> {
         let needed = self.books.needed(self.depth(), is_open, &wanted);
         let chunk = chunk_bytes(self.contract.chunk_bytes as u64).expect("a size");
         let all = match self.mood.creeps {
-            // Half of the limit is for the messages of today.
+            // Half of the limit is for the messages of today, less what earlier ones, which were
+            // smaller and more, have used of chunks that are too short now.
             true => {
                 let largest = self.largest.max(20_000).next_multiple_of(PAGE_BYTES) as u64;
-                self.publisher.memory_bytes().1 / 2 / largest
+                self.publisher.memory_bytes().1 / 4 / largest
             }
             false => self.contract.memory_limit_bytes / chunk,
         };
