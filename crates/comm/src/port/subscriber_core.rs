@@ -22,8 +22,8 @@ use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes};
 use crate::discovery::mailbox::{Mailbox, Note};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::port_events::PortEvents;
+use crate::discovery::slab_exchange;
 use crate::discovery::subscribing_side::{self, local_conflict};
-use crate::discovery::{quotas, slab_exchange};
 use crate::error::{PortError, TakeError};
 use crate::port::connection::{Connection, Taken};
 use crate::port::doorbell::Input;
@@ -37,6 +37,7 @@ use crate::wire::qos::{BackPressure, Qos};
 use crate::wire::status_records::{counter, kind};
 
 pub(crate) mod gathering;
+mod losses;
 mod unfinished;
 
 /// What all subscribers have in common when they are created.
@@ -276,45 +277,6 @@ impl SubscriberCore {
         if connection.take_gap() {
             self.count_losses(connection);
         }
-    }
-
-    #[cold]
-    fn count_losses(&self, connection: &mut Connection) {
-        let losses = connection.new_losses();
-        if losses == Default::default() {
-            return;
-        }
-        self.entity.add(counter::COPIES, losses.copied);
-        self.entity.add(counter::LOST_CORRUPT, losses.corrupt + losses.refused);
-        self.events.lost(losses.corrupt + losses.refused + losses.expired);
-        if losses.refused > 0 && !self.told_refused.replace(true) {
-            self.tell_refused();
-        }
-        let is_waited_for = match self.back_pressure {
-            BackPressure::All => true,
-            BackPressure::Outside => connection.pair().is_some(),
-            BackPressure::Never => false,
-        };
-        self.entity.add(counter::LOST_EXPIRED, losses.expired);
-        if is_waited_for {
-            self.events.lost(losses.lapped + losses.keep_last);
-        }
-        if is_waited_for && connection.is_overwritten() {
-            self.entity.add(counter::LOST_OVERWRITTEN, losses.lapped + losses.keep_last);
-        } else if is_waited_for {
-            self.entity.add(counter::LOST_LAPPED, losses.lapped);
-            self.entity.add(counter::LOST_KEEP_LAST, losses.keep_last);
-        } else {
-            // Nobody waited for it, and it did not ask in time.
-            self.pass_over(losses.lapped + losses.keep_last);
-        }
-    }
-
-    #[cold]
-    fn tell_refused(&self) {
-        let mut shared = self.handle.core.lock();
-        shared.trouble(quotas::lost_text(self.topic()));
-        self.handle.core.publish(shared);
     }
 
     /// Counts what publishers of the same group have pushed out of full queues since the last call

@@ -1,0 +1,48 @@
+//! What a subscriber has lost on its connections: counted by cause, and told.
+
+use super::SubscriberCore;
+use crate::discovery::quotas;
+use crate::port::connection::Connection;
+use crate::wire::qos::BackPressure;
+use crate::wire::status_records::counter;
+
+impl SubscriberCore {
+    #[cold]
+    pub(super) fn count_losses(&self, connection: &mut Connection) {
+        let losses = connection.new_losses();
+        if losses == Default::default() {
+            return;
+        }
+        self.entity.add(counter::COPIES, losses.copied);
+        self.entity.add(counter::LOST_CORRUPT, losses.corrupt + losses.refused);
+        self.events.lost(losses.corrupt + losses.refused + losses.expired);
+        if losses.refused > 0 && !self.told_refused.replace(true) {
+            self.tell_refused();
+        }
+        let is_waited_for = match self.back_pressure {
+            BackPressure::All => true,
+            BackPressure::Outside => connection.pair().is_some(),
+            BackPressure::Never => false,
+        };
+        self.entity.add(counter::LOST_EXPIRED, losses.expired);
+        if is_waited_for {
+            self.events.lost(losses.lapped + losses.keep_last);
+        }
+        if is_waited_for && connection.is_overwritten() {
+            self.entity.add(counter::LOST_OVERWRITTEN, losses.lapped + losses.keep_last);
+        } else if is_waited_for {
+            self.entity.add(counter::LOST_LAPPED, losses.lapped);
+            self.entity.add(counter::LOST_KEEP_LAST, losses.keep_last);
+        } else {
+            // Nobody waited for it, and it did not ask in time.
+            self.pass_over(losses.lapped + losses.keep_last);
+        }
+    }
+
+    #[cold]
+    fn tell_refused(&self) {
+        let mut shared = self.handle.core.lock();
+        shared.trouble(quotas::lost_text(self.topic()));
+        self.handle.core.publish(shared);
+    }
+}
