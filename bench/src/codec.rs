@@ -1,5 +1,5 @@
-//! Conversions of large messages between the flat layout and CDR, beside a copy of the same bytes by
-//! `memcpy` in the same round.
+//! Conversions of large messages between the flat layout and CDR, beside a copy of the same bytes
+//! by `memcpy` in the same round.
 //!
 //! It must not know how figures are reported.
 
@@ -80,8 +80,8 @@ fn built<M: Message>(extra: Extra, fill: impl FnOnce(M::Builder<'_>)) -> FlatBuf
     FlatBuffer::from_bytes(&memory.as_slice()[..used])
 }
 
-/// Measures one type: in each round each operation once, so that all meet the same machine. What reads
-/// the same bytes goes in turn first, because the second finds them in the cache.
+/// Measures one type: in each round each operation once, so that all meet the same machine. What
+/// reads the same bytes goes in turn first, because the second finds them in the cache.
 pub fn measure<M: Message>(what: &str, message: &FlatBuffer, rounds: usize) -> Conversion {
     let schema = Schema::of::<M>().expect("a shipped type");
     let block = Block::new(message.as_slice());

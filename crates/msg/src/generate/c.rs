@@ -1,5 +1,5 @@
-//! Headers for C and C++: one struct per type with a static assertion on every offset, and accessors
-//! that check every reference once, as docs/formats/flat-layout.md says.
+//! Headers for C and C++: one struct per type with a static assertion on every offset, and
+//! accessors that check every reference once, as docs/formats/flat-layout.md says.
 
 use super::model::{Package, Subject};
 use super::text::Text;

@@ -1,5 +1,5 @@
-//! SystemVerilog packages: the root struct of each type as a packed struct whose bits are the bytes of
-//! the flat layout, byte 0 in the lowest bits.
+//! SystemVerilog packages: the root struct of each type as a packed struct whose bits are the
+//! bytes of the flat layout, byte 0 in the lowest bits.
 
 use super::model::{Package, Subject};
 use super::text::Text;

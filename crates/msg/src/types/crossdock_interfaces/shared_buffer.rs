@@ -169,7 +169,8 @@ impl<'a> SharedBufferView<'a> {
     /// `uint64 generation`.
     ///
     /// ```text
-    /// The owner begins a new one when it takes back what the dead have left: what older tokens say is over.
+    /// The owner begins a new one when it takes back what the dead have left:
+    /// what older tokens say is over.
     /// ```
     #[inline]
     pub fn generation(self) -> u64 {
@@ -262,7 +263,8 @@ impl SharedBufferBuilder<'_> {
     /// `uint64 generation`.
     ///
     /// ```text
-    /// The owner begins a new one when it takes back what the dead have left: what older tokens say is over.
+    /// The owner begins a new one when it takes back what the dead have left:
+    /// what older tokens say is over.
     /// ```
     #[inline]
     pub fn set_generation(&mut self, value: u64) {
