@@ -1,8 +1,6 @@
 //! Small recordings written by the product, for the targets that read some.
 
-use crossdock_record::{
-    BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
-};
+use crossdock_record::{BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions};
 use std::io::IoSlice;
 use std::path::Path;
 
