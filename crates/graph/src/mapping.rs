@@ -3,7 +3,7 @@
 //!
 //! Pure data. Must not know what nodes do; whether it fits a graph is for `check`.
 
-use crate::device::MappedDevice;
+use crate::device::{CopyModel, MappedDevice};
 use crate::expansion::{join, shown};
 use crate::model::{Graph, GraphNode};
 use crate::policy::{Realtime, Restart};
@@ -232,8 +232,8 @@ impl Mapping {
             on_devices.extend(device.nodes.iter().cloned());
             all(&mut device.nodes);
             let topics = std::mem::take(&mut device.topics).into_iter();
-            let new = |(name, model)| {
-                topic(&String::as_str(&name)).into_iter().map(move |it| (it, model))
+            let new = |(name, model): (String, CopyModel)| {
+                topic(name.as_str()).into_iter().map(move |it| (it, model))
             };
             device.topics = topics.flat_map(new).collect();
         }

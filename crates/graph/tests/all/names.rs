@@ -390,7 +390,7 @@ fn ros_parameters_count_in_the_order_of_the_command_line() {
         let value = graph.nodes[0].parameters["clip_percent"].clone();
         (value, unused.iter().map(ToString::to_string).collect::<Vec<_>>(), graph)
     };
-    let (value, unused, after) = set(&[file.clone()]);
+    let (value, unused, after) = set(std::slice::from_ref(&file));
     assert_eq!(value, ParameterValue::Double(3.0));
     let told = [
         "p.yaml:5:49: no node has the parameter `clop` that is set for `/front/compensation`",
