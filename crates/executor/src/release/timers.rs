@@ -150,8 +150,8 @@ impl Timers {
         self.find_next();
     }
 
-    /// The clock was set back to `now_ns`. As in ROS 2, a timer that has fired later than that is due
-    /// one period after it, or at its next time on the clock; any other goes on.
+    /// The clock was set back to `now_ns`. As in ROS 2, a timer that has fired later than that is
+    /// due one period after it, or at its next time on the clock; any other goes on.
     pub(crate) fn set_back(&mut self, now_ns: u64) {
         let running = self.groups.iter_mut().filter(|group| group.due_ns != u64::MAX);
         running.filter(|group| now_ns < group.seen_ns).for_each(|group| group.start(now_ns));

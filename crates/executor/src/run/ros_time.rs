@@ -117,8 +117,8 @@ impl Executor {
         rests.min()
     }
 
-    /// Takes over the messages on `/clock` one by one, for nodes whose time that is, until a timer is
-    /// due: it fires at the time of the message that made it so.
+    /// Takes over the messages on `/clock` one by one, for nodes whose time that is, until a timer
+    /// is due: it fires at the time of the message that made it so.
     pub(crate) fn follow_topic(&mut self) {
         for _ in 0..CLOCK_DEPTH {
             let Some(input) = &self.topic_input else { return };

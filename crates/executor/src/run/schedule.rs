@@ -403,8 +403,8 @@ impl Executor {
         if self.other_timers.is_empty() { None } else { self.next_due_elsewhere() }
     }
 
-    /// The step of a timer that has fired, if its node is not held back. `time_ns` is the time of the
-    /// run that the node is to see.
+    /// The step of a timer that has fired, if its node is not held back. `time_ns` is the time of
+    /// the run that the node is to see.
     pub(crate) fn fire(&mut self, due: Due, time_ns: Option<u64>) -> Option<Step> {
         let Due { index, due_ns, skipped } = due;
         let timer = &mut self.timer_slots[index];

@@ -102,10 +102,10 @@ impl Node for Timed {
                 WALL_NS.store(context.now_ns(), Ordering::Release);
             }
             Trigger::Timer("tick") => say(format!("tick at {}", context.now_ns() / 1_000_000)),
-            Trigger::Timer("steady") if !self.is_wall => {
-                if STEADY.fetch_add(1, Ordering::AcqRel) == 0 {
-                    say(format!("steady at {}", context.now_ns() / 1_000_000));
-                }
+            Trigger::Timer("steady")
+                if !self.is_wall && STEADY.fetch_add(1, Ordering::AcqRel) == 0 =>
+            {
+                say(format!("steady at {}", context.now_ns() / 1_000_000));
             }
             Trigger::Timer("system") => _ = SYSTEM.fetch_add(1, Ordering::AcqRel),
             _ => {}
