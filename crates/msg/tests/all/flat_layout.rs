@@ -98,6 +98,17 @@ fn views_refuse_external_buffers_and_unaligned_blocks() {
 }
 
 #[test]
+fn errors_of_texts_say_where_their_reference_lies() {
+    // The reference to the names lies behind the header of 24 bytes, its mark in its last byte.
+    let mut memory = FlatBuffer::with_bytes(sensor_msgs::JointState::ROOT_BYTES);
+    memory.as_mut_slice()[24 + 15] = 0x80;
+    let block = Block::new(memory.as_slice());
+    let state = sensor_msgs::JointState::view(block).unwrap();
+    assert_eq!(state.name().err(), Some(FlatError::ExternalBuffer { at: 24 }));
+    assert!(!block.is_empty() && Block::new(&[]).is_empty());
+}
+
+#[test]
 fn references_that_overlap_do_not_blow_up_a_conversion() {
     let schema = Schema::parse("my_msgs/Many", "string[] texts\n").unwrap();
     // 60 references to one text of 1000 bytes.
