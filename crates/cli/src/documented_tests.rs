@@ -1,6 +1,6 @@
 //! The commands that the documentation shows are commands that `crossdock` understands.
 
-use crate::{command_with, named_graph};
+use crate::{command_with, named_graph, ros_arguments};
 use clap::error::ErrorKind;
 use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,11 @@ fn fault(Shown { words, is_whole, .. }: &Shown) -> Option<String> {
     let words: Vec<String> = words.iter().map(in_clone).collect();
     let graph = named_graph(words.iter().cloned()).and_then(Result::ok);
     let arguments = graph.as_ref().map_or(&[][..], |graph| &graph.arguments);
-    let command = std::iter::once("crossdock".to_owned()).chain(words);
+    let command = std::iter::once("crossdock".to_owned()).chain(words).collect();
+    let command = match ros_arguments(command) {
+        Ok((_, words)) => words,
+        Err(error) => return Some(error.to_string()),
+    };
     let error = command_with(arguments).try_get_matches_from(command).err()?;
     let is_part = match error.kind() {
         ErrorKind::MissingRequiredArgument

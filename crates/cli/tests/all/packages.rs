@@ -147,7 +147,7 @@ fn recordings_and_endless_files_are_not_read_into_memory_to_find_out_what_they_a
     };
     let compared = limited(&["replay", "--compare", &text(&recording), &text(&recording)]);
     let errors = String::from_utf8_lossy(&compared.stderr).into_owned();
-    assert!(errors.contains("is not an MCAP file"), "{errors}");
+    assert!(errors.contains("is neither an MCAP nor a SQLite file"), "{errors}");
     for command in ["check", "run"] {
         let refused = limited(&[command, &text(&graph)]);
         let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
