@@ -184,7 +184,14 @@ fn port(frame: &mut Vec<u8>, number: u64, reliable: u8, depth: u32) {
     frame.extend(Header::LAYOUT_HASH.0);
     frame.push(reliable);
     frame.extend(0u64.to_le_bytes());
+    // Waits, keeps the last.
+    frame.extend([0, 0]);
     frame.extend(depth.to_le_bytes());
+    frame.push(0);
+    // Deadline, lifespan, automatic liveliness, lease, none of them with a limit; a native port.
+    frame.extend([u64::MAX.to_le_bytes(), u64::MAX.to_le_bytes()].concat());
+    frame.push(0);
+    frame.extend(u64::MAX.to_le_bytes());
     frame.push(0);
 }
 

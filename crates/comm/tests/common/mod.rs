@@ -26,6 +26,23 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 /// Time-out of reliable publishers.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The end of a port's description in a frame: quality of service without limits of time, volatile,
+/// of a native port.
+pub fn qos_and_maker(frame: &mut Vec<u8>, is_reliable: bool, depth: u32) {
+    frame.push(u8::from(is_reliable));
+    // Time-out.
+    frame.extend(0u64.to_le_bytes());
+    // Waits, keeps the last.
+    frame.extend([0, 0]);
+    frame.extend(depth.to_le_bytes());
+    frame.push(0);
+    // Deadline, lifespan, automatic liveliness, lease.
+    frame.extend([u64::MAX.to_le_bytes(), u64::MAX.to_le_bytes()].concat());
+    frame.push(0);
+    frame.extend(u64::MAX.to_le_bytes());
+    frame.push(0);
+}
+
 /// Each test of a program whose tests look at what the whole process has holds its turn from its
 /// first line to its last.
 pub fn turn() -> MutexGuard<'static, ()> {

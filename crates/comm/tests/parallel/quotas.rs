@@ -73,11 +73,7 @@ fn advertisement(port: u64) -> Vec<u8> {
         frame.extend(text.as_bytes());
     }
     frame.extend([0; 64]);
-    // Best effort, no time-out, depth 1, volatile.
-    frame.push(0);
-    frame.extend(0u64.to_le_bytes());
-    frame.extend(1u32.to_le_bytes());
-    frame.push(0);
+    common::qos_and_maker(&mut frame, false, 1);
     frame
 }
 

@@ -64,10 +64,7 @@ fn advertise(port: u64) -> Vec<u8> {
     text(&mut frame, Image::TYPE_NAME);
     frame.extend(Image::TYPE_HASH.0);
     frame.extend(Image::LAYOUT_HASH.0);
-    frame.push(1);
-    frame.extend(0u64.to_le_bytes());
-    frame.extend(4u32.to_le_bytes());
-    frame.push(0);
+    common::qos_and_maker(&mut frame, true, 4);
     frame
 }
 
