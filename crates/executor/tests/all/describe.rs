@@ -7,8 +7,6 @@ use std::time::Duration;
 use crossdock_executor::describe;
 use crossdock_executor::launch::{LaunchedProcess, SpawnOptions};
 
-use crate::support;
-
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder of one test, removed at the end.
@@ -44,7 +42,7 @@ fn a_package_describes_its_nodes() {
     let words = "processes::package_binary --exact --nocapture --test-threads=1 --quiet";
     let script = folder.script(&format!("exec '{}' {words}", program.display()));
     let description = describe(&script, PATIENCE).expect("a description");
-    assert_eq!(description, support::nodes::package().description());
+    assert_eq!(description, crate::processes::time_set::package().description());
 }
 
 #[test]

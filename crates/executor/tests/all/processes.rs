@@ -5,7 +5,7 @@
 mod lockstep;
 mod replaying;
 mod standing;
-mod time_set;
+pub(crate) mod time_set;
 use crate::support;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

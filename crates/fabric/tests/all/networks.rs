@@ -100,7 +100,7 @@ fn of_two_processes_one_builds_and_neither_minds_one_that_was_killed() {
     let mut killed = builder(cache.folder());
     let mut lines = BufReader::new(killed.stdout.take().expect("a pipe")).lines();
     let line = lines.next().expect("a line").expect("text");
-    assert!(line.starts_with("building simulation of network_board"), "{line}");
+    assert!(line.starts_with("building the simulation of network_board"), "{line}");
     killed.kill().expect("it runs");
     killed.wait().expect("it ends");
 

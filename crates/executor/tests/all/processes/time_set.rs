@@ -35,7 +35,7 @@ extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -
 }
 
 /// The nodes of all tests of processes.
-pub(super) fn package() -> Package {
+pub(crate) fn package() -> Package {
     nodes::package().node::<Map>().node::<Setter>().node::<Reader>()
 }
 
