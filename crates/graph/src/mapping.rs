@@ -212,7 +212,7 @@ impl Mapping {
         self.with_names(&|node| shown(namespace, node), &|topic| vec![join(namespace, topic)])
     }
 
-    /// The mapping with other names of nodes, and with other names of topics, of which one may
+    /// The mapping with other names of nodes, and with other names of topics. One topic may
     /// have become several.
     pub(crate) fn with_names(
         &self,

@@ -196,7 +196,7 @@ impl Remapping<'_> {
             for new in self.names.of(&old) {
                 topic.name.clone_from(&new);
                 let mut declared = topic.clone();
-                // Whoever publishes there now is in the graph.
+                // Those who publish there now are in the graph.
                 declared.external &= new == old || !published.contains(&new);
                 add_topic(&mut graph.topics, declared);
             }

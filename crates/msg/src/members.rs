@@ -1,7 +1,7 @@
 //! Types that are given by their members instead of a text, as a running program has them.
 //!
 //! The text is written from the members and read again: so handshakes and recordings carry it, and
-//! whoever reads it comes to the same type with the same hash.
+//! their readers come to the same type with the same hash.
 
 use crate::definition::{
     Element, Field, FieldType, MessageDefinition, Primitive, ServiceDefinition, Shape, TypeName,

@@ -81,7 +81,7 @@ pub(crate) struct FileIndex {
 }
 
 impl FileIndex {
-    /// Of a file of which nothing is known yet.
+    /// Of a file that nothing is known about yet.
     pub(crate) fn new(path: &Path) -> FileIndex {
         FileIndex {
             path: path.to_owned(),

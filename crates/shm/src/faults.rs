@@ -20,9 +20,9 @@ pub mod fault {
     pub const KEPT_WITHOUT_LIMIT: &str = "kept without limit";
     /// publish: a message has its number before its descriptor is written.
     pub const NUMBER_FIRST: &str = "number first";
-    /// rendezvous: a folder is joined whoever owns it and whoever may enter it.
+    /// rendezvous: a folder is joined without a look at its owner and its mode.
     pub const ANY_FOLDER: &str = "any folder";
-    /// trust: whoever is let in is treated as our own user.
+    /// trust: all who are let in are treated as our own user.
     pub const ALL_ARE_OWN: &str = "all are own";
     /// shared buffers: memory that its owner has not taken is taken by its members.
     pub const SPARSE_MEMORY: &str = "sparse memory";

@@ -241,8 +241,8 @@ impl Mapping {
         self.driver.is_none()
     }
 
-    /// Lets go of the memory object: the addresses stay taken, and are read as zeros. Whoever still
-    /// reads there was told by its publisher that it holds nothing there, and reads zeros.
+    /// Lets go of the memory object: the addresses stay taken, and are read as zeros. A
+    /// reader that is still there was told by its publisher that it holds nothing, and reads zeros.
     pub(crate) fn vacate(&self) {
         if self.driver.is_some() || self.fork.in_child() {
             return;

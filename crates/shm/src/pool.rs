@@ -179,7 +179,17 @@ impl Class {
         self.part(offset).map_or(0, |(_, there)| self.needed(bytes).saturating_sub(there))
     }
 
-    /// A free chunk of which enough is present.
+    /// What was ever used of the chunks that are not free. Looks at all free ones.
+    #[cold]
+    fn busy_bytes(&self) -> u64 {
+        let free = self.free.iter().map(|offset| match self.part(*offset) {
+            Some((_, there)) => there,
+            None => self.chunk_bytes,
+        });
+        self.used_bytes().saturating_sub(free.sum())
+    }
+
+    /// A free chunk that has enough present.
     fn take_present(&mut self, bytes: u64) -> Option<Chunk> {
         let place = self.free.iter().rposition(|offset| self.lacks(*offset, bytes) == 0)?;
         Some(Chunk { segment: self.segment, offset: self.free.swap_remove(place) })
@@ -449,9 +459,10 @@ impl Pool {
         let mut room = limit_bytes.saturating_sub(self.used_bytes);
         let class = &mut self.classes[place];
         if room < class.needed(bytes) && self.follows_messages {
-            // What was left may be whole but for one message that is held: half of the limit is for
-            // the messages of today in any case.
-            room = room.max((self.limit_bytes / 2).saturating_sub(class.used_bytes()));
+            // What was left may be whole but for one message that is held, and what earlier messages
+            // have used of free chunks may be too short now: half of the limit is for the messages of
+            // today in any case.
+            room = room.max((self.limit_bytes / 2).saturating_sub(class.busy_bytes()));
         }
         if let Some(offset) = class.free.last()
             && class.lacks(*offset, bytes) <= room

@@ -449,8 +449,8 @@ impl Rendezvous {
         self.listener.as_fd()
     }
 
-    /// Readable when somebody may have arrived; `None` with abstract names, or without a watch: then
-    /// a process that arrives connects.
+    /// Readable when somebody may have arrived; `None` with abstract names, or without a watch:
+    /// then a process that arrives connects.
     pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }

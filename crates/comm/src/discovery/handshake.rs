@@ -258,19 +258,7 @@ fn live(
             subscribing_side::refused(core, state, token, pair, later, reason)
         }
         Frame::Mismatch { publisher, subscriber, reason } => {
-            let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
-            let known = state.publishers.get(&publisher);
-            // What the peer says of its port was decoded; what follows from it we see ourselves.
-            if let Some(known) = known
-                && let Some(clash) = clash(&known.info, &subscriber)
-            {
-                known.events.clashed(clash);
-            }
-            let publisher = known.map(|known| known.info.clone());
-            if let (Some(process), Some(publisher)) = (process, publisher) {
-                let ours = (&publisher, core.process.as_str());
-                state.mismatch(ours, (&subscriber, &process), reason);
-            }
+            mismatched(core, state, token, publisher, &subscriber, reason);
             Ok(())
         }
         Frame::Leave { pair } => publishing_side::leave_requested(state, token, pair),
@@ -295,6 +283,29 @@ fn live(
             slab_exchange::answered(state, token, (pair, slab, taken))
         }
         frame => hand_over(core, state, token, frame, fds),
+    }
+}
+
+/// A peer says that its subscriber does not fit to a publisher of ours.
+fn mismatched(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    token: u64,
+    publisher: u64,
+    subscriber: &PortInfo,
+    reason: String,
+) {
+    let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
+    let known = state.publishers.get(&publisher);
+    // What the peer says of its port was decoded; what follows from it we see ourselves.
+    if let Some(known) = known
+        && let Some(clash) = clash(&known.info, subscriber)
+    {
+        known.events.clashed(clash);
+    }
+    let publisher = known.map(|known| known.info.clone());
+    if let (Some(process), Some(publisher)) = (process, publisher) {
+        state.mismatch((&publisher, core.process.as_str()), (subscriber, &process), reason);
     }
 }
 

@@ -180,15 +180,13 @@ fn wake_target(theirs: &Theirs, wake: Option<WakePlaces>) -> Result<Option<WakeT
     }))
 }
 
-/// Attaches a subscriber to a publisher of ours, and answers its ring.
-pub(crate) fn attach(
+/// May this subscriber be attached to a publisher of ours?
+fn check_attachment(
     state: &mut ParticipantState,
     key: OutgoingKey,
     publisher: u64,
     subscriber: &PortInfo,
-    label: String,
-    (theirs, places): (Theirs, &Places),
-) -> Result<(Arc<RingControl>, Attached), Failure> {
+) -> Result<(), Failure> {
     let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
     if known.info.topic != subscriber.topic {
         return Err(format!("port {publisher} publishes `{}`", known.info.topic).into());
@@ -213,6 +211,20 @@ pub(crate) fn attach(
                       which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
     }
+    Ok(())
+}
+
+/// Attaches a subscriber to a publisher of ours, and answers its ring.
+pub(crate) fn attach(
+    state: &mut ParticipantState,
+    key: OutgoingKey,
+    publisher: u64,
+    subscriber: &PortInfo,
+    label: String,
+    (theirs, places): (Theirs, &Places),
+) -> Result<(Arc<RingControl>, Attached), Failure> {
+    check_attachment(state, key, publisher, subscriber)?;
+    let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
     // A stranger copies what it takes, in time or not at all; it costs this process nothing that
     // others would miss: no chunk that it holds, no wait, no queue deeper than the publisher's.
     let trusted = !state.standing(key.0).is_stranger();

@@ -1,6 +1,7 @@
 //! What nodes hold: publishers, subscribers, doorbells and shared buffers.
 //!
-//! Each lives on one thread, or is used by one at a time. The control thread reaches a subscriber through its mailbox alone.
+//! Each lives on one thread, or is used by one at a time. The control thread reaches a subscriber
+//! through its mailbox alone.
 
 pub(crate) mod buffers;
 pub(crate) mod connection;

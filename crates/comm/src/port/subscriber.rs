@@ -262,7 +262,8 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
         self.core.topic()
     }
 
-    /// What happens to it: with whom it is matched, what does not fit, what it lost. Does not block.
+    /// What happens to it: with whom it is matched, what does not fit, what it lost. Does
+    /// not block.
     pub fn events(&self) -> PortEvents {
         self.core.events_of()
     }

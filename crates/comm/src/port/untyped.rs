@@ -246,7 +246,8 @@ pub struct Bridge {
 
 /// Publishes messages of a type that is known at run time only.
 ///
-/// For one thread or any: as the typed port. Blocking, allocation and system calls as [`crate::Publisher`].
+/// For one thread or any: as the typed port. Blocking, allocation and system calls as
+/// [`crate::Publisher`].
 pub struct AnyPublisher<O: Owner = OwnThread> {
     core: O::Of<PublisherCore>,
     schema: Arc<Schema>,
@@ -435,7 +436,8 @@ impl<'a> AnyLoan<'a> {
 
 /// Takes messages of whatever type the topic's first publisher has.
 ///
-/// For one thread or any: as the typed port. Blocking, allocation and system calls as [`crate::Subscriber`].
+/// For one thread or any: as the typed port. Blocking, allocation and system calls as
+/// [`crate::Subscriber`].
 pub struct AnySubscriber<O: Owner = OwnThread> {
     core: O::Of<SubscriberCore>,
     /// The type, if it is known before the first publisher is met.

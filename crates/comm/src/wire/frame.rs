@@ -269,11 +269,9 @@ impl Frame {
                 out.u8(kind::SEGMENT).u32(*pair).u32(*segment).u64(*bytes);
             }
             Frame::SegmentMapped { pair, segment } => {
-                out.u8(kind::SEGMENT_MAPPED).u32(*pair).u32(*segment);
+                out.segment(kind::SEGMENT_MAPPED, *pair, *segment);
             }
-            Frame::GiveBack { pair, segment } => {
-                out.u8(kind::GIVE_BACK).u32(*pair).u32(*segment);
-            }
+            Frame::GiveBack { pair, segment } => out.segment(kind::GIVE_BACK, *pair, *segment),
             Frame::Slab { pair, slab, shape, device } => {
                 out.u8(kind::SLAB).u32(*pair).u32(*slab).u32(shape.segment).u64(shape.first);
                 out.u64(shape.chunk_bytes).u32(shape.chunks).text(device);
@@ -345,10 +343,12 @@ impl Frame {
                 bytes: input.u64("bytes")?,
             },
             kind::SEGMENT_MAPPED => {
-                Frame::SegmentMapped { pair: input.u32("pair")?, segment: input.u32("segment")? }
+                let (pair, segment) = input.segment()?;
+                Frame::SegmentMapped { pair, segment }
             }
             kind::GIVE_BACK => {
-                Frame::GiveBack { pair: input.u32("pair")?, segment: input.u32("segment")? }
+                let (pair, segment) = input.segment()?;
+                Frame::GiveBack { pair, segment }
             }
             kind::SLAB => input.slab()?,
             kind::SLAB_ANSWER => Frame::SlabAnswer {
@@ -378,6 +378,10 @@ impl Frame {
 }
 
 impl Writer {
+    fn segment(&mut self, kind: u8, pair: u32, segment: u32) {
+        self.u8(kind).u32(pair).u32(segment);
+    }
+
     fn purpose(&mut self, purpose: Purpose) {
         let (number, port) = match purpose {
             Purpose::Peer => (0, 0),
@@ -397,6 +401,11 @@ impl Writer {
 }
 
 impl Reader<'_> {
+    /// The numbers of a pair and of a segment.
+    fn segment(&mut self) -> Result<(u32, u32), FieldError> {
+        Ok((self.u32("pair")?, self.u32("segment")?))
+    }
+
     fn hello(&mut self) -> Result<Frame, FieldError> {
         Ok(Frame::Hello {
             version: self.u32("version")?,

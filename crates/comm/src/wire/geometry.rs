@@ -77,8 +77,8 @@ pub(crate) struct RingShape {
     pub(crate) attached: Attached,
     /// Does the publisher leave alone what the subscriber holds? Else that has to be copied.
     pub(crate) held: bool,
-    /// Bytes of the further segments that come with it, from segment 1 on; 0: it was given back, and
-    /// no descriptor comes for it.
+    /// Bytes of the further segments that come with it, from segment 1 on; 0: it was given back,
+    /// and no descriptor comes for it.
     pub(crate) segments: Vec<u64>,
 }
 

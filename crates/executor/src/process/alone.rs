@@ -38,7 +38,7 @@ pub(crate) fn run(
 ) -> Result<(), PackageError> {
     let (ros, words) = RosArguments::taken_from(words).map_err(|error| alone(error.to_string()))?;
     if words.iter().any(|word| word == "--help" || word == "-h") {
-        // Whoever asked may have gone.
+        // The reader may have gone.
         let _ = std::io::stdout().write_all(usage(package).as_bytes());
         return Ok(());
     }

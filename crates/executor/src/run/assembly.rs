@@ -390,7 +390,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// The subscriber to `/clock` of those nodes whose time that is, in a run by the computer's
-    /// time. Whoever publishes there may come later.
+    /// time. The publisher may come later.
     fn topic_input(&self) -> Result<Option<ClockInput>, RunError> {
         if !self.nodes.iter().any(|slot| slot.follows_topic) {
             return Ok(None);
@@ -435,6 +435,10 @@ impl<'a> Assembly<'a> {
         bells
     }
 
+    fn nodes_that(&self, is_meant: impl Fn(&NodeSlot) -> bool) -> Box<[usize]> {
+        (0..self.nodes.len()).filter(|node| is_meant(&self.nodes[*node])).collect()
+    }
+
     fn build(mut self) -> Result<Executor, RunError> {
         if let Clock::Simulated { now_ns } = Clock::new(self.options.time) {
             self.calls.set_time(now_ns);
@@ -443,8 +447,7 @@ impl<'a> Assembly<'a> {
         let stepped = self.stepped()?;
         let (clock_input, clock_output) = self.clock_ports()?;
         let topic_input = self.topic_input()?;
-        let jump_watchers = self.nodes.iter().enumerate().filter(|(_, it)| it.jumps.is_some());
-        let jump_watchers = jump_watchers.map(|(node, _)| node).collect();
+        let jump_watchers = self.nodes_that(|slot| slot.jumps.is_some());
         let timers = self.timers_of(None, time.into());
         let other_timers = self.other_timers();
         let watches = self.watches()?;
@@ -452,11 +455,8 @@ impl<'a> Assembly<'a> {
         let remote = self.options.remote.clone();
         let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
         remote.attach(self.doorbell.control(), names);
-        let may_hold_up = |slot: &NodeSlot| {
-            slot.condition.as_ref().is_some_and(|condition| condition.may_hold_up())
-        };
-        let joins = self.nodes.iter().enumerate().filter(|(_, slot)| may_hold_up(slot));
-        let joins = joins.map(|(node, _)| node).collect();
+        let joins =
+            self.nodes_that(|slot| slot.condition.as_ref().is_some_and(|it| it.may_hold_up()));
         Ok(Executor {
             mode: plan.mode,
             released: NumberSet::new(self.nodes.len()),

@@ -223,9 +223,8 @@ impl Executor {
                 record.entered(RUNNING_POLL, 0);
                 Trigger::Poll
             }
-            // Never chosen as a step: `misses` tells nodes of limits directly.
+            // Never chosen as steps: `misses` and `ros_time` tell nodes directly.
             Cause::Limit => Trigger::Limit,
-            // As above, by `ros_time`.
             Cause::Jump => Trigger::TimeJump,
             Cause::Response(index) => {
                 let client = &self.calls.clients[index];

@@ -161,8 +161,8 @@ impl<'a> From<&'a String> for Text<'a> {
     }
 }
 
-/// Mended faults that a test build can put back, as `crates/shm/src/faults.rs` does: `scripts/faults`
-/// runs the tests that find them.
+/// Mended faults that a test build can put back, as `crates/shm/src/faults.rs` does:
+/// `scripts/faults` runs the tests that find them.
 #[cfg(feature = "faults")]
 mod faults {
     use super::Text;

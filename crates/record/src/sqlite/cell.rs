@@ -196,7 +196,7 @@ impl Value {
 /// Columns of a table that are looked at; real tables have at most six.
 const COLUMNS_MAX: usize = 64;
 
-/// The values at the start of a record of which `record` has at least the head. Gives `None` if a
+/// The values at the start of a record. `record` has at least its head. Gives `None` if a
 /// number is not in `record`, or if the head is damaged. Texts and blobs may lie beyond it.
 pub(super) fn values(record: &[u8]) -> Option<Vec<Value>> {
     let (head_bytes, _) = varint(record)?;

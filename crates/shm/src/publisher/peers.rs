@@ -291,7 +291,8 @@ impl RingControl {
     }
 
     /// Called (once, before the first peer) with what wakes the control thread: a new segment has
-    /// to be sent to peers, or they have to be told of one that was given back. It is called on the publisher's thread and must not block.
+    /// to be sent to peers, or they have to be told of one that was given back. It is called on
+    /// the publisher's thread and must not block.
     pub fn set_notifier(&self, notifier: impl Fn() + Send + Sync + 'static) {
         let _ = self.notifier.set(Box::new(notifier));
     }

@@ -282,6 +282,17 @@ fn experiments_are_tried_when_their_pages_are_followed() {
 }
 
 #[test]
+fn bags_are_cut_interfaces_are_shown_and_time_is_set_when_their_pages_are_followed() {
+    let run = Run::new("bags_pages");
+    let folder = clone(&run);
+    assert_eq!(follow_blocks("bags.md", &folder, &run).trim(), "small: 30 messages");
+    let said = follow_blocks("interfaces.md", &folder, &run);
+    assert!(said.contains("std_srvs/srv/SetBool_Request"), "{said}");
+    let said = follow_blocks("time.md", &folder, &run);
+    assert!(said.contains("no violation found"), "{said}");
+}
+
+#[test]
 fn every_how_to_page_is_followed_by_a_test() {
     let tests = std::fs::read_to_string(workspace().join(file!())).expect("this file");
     let pages = std::fs::read_dir(workspace().join("docs/how-to")).expect("a folder");
