@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of payload in each recording.
 const TOTAL_BYTES: usize = 256 << 20;
-/// Rounds of which the best counts.
+/// Rounds; the best one counts.
 const ROUNDS: usize = 5;
 /// Payloads that are written in turn, so that no round writes one only.
 const KINDS: usize = 16;

@@ -1,5 +1,5 @@
 //! Prints what many nodes cost that are made as ROS 2's client libraries make them: 7 services, 2
-//! publishers and 1 subscriber each, of which `/parameter_events` joins everybody with everybody.
+//! publishers and 1 subscriber each. `/parameter_events` joins everybody with everybody.
 //!
 //! `cargo run --release -p crossdock-comm --example default_nodes -- NODES [own]`: once all in this
 //! process, then each in a process of its own. `own`: each node has rings of its own instead of

@@ -3,8 +3,8 @@
 //!
 //! Both clocks go at one rate but for what a time service adjusts, so that their difference tells
 //! when the computer's time was set. A stamp belongs to one of the last differences: in general
-//! only one of them makes it a time at which that was the difference. (Times that the clock has shown
-//! twice because it was set back are those of after: wrong by the jump at most.)
+//! only one of them makes it a time at which that was the difference. (Times that the clock has
+//! shown twice because it was set back are those of after: wrong by the jump at most.)
 
 use crate::clock::{monotonic_ns, real_ns};
 

@@ -459,9 +459,9 @@ impl Pool {
         let mut room = limit_bytes.saturating_sub(self.used_bytes);
         let class = &mut self.classes[place];
         if room < class.needed(bytes) && self.follows_messages {
-            // What was left may be whole but for one message that is held, and what earlier messages
-            // have used of free chunks may be too short now: half of the limit is for the messages of
-            // today in any case.
+            // What was left may be whole but for one message that is held, and what earlier
+            // messages have used of free chunks may be too short now: half of the limit is for the
+            // messages of today in any case.
             room = room.max((self.limit_bytes / 2).saturating_sub(class.busy_bytes()));
         }
         if let Some(offset) = class.free.last()

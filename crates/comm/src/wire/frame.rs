@@ -342,14 +342,8 @@ impl Frame {
                 segment: input.u32("segment")?,
                 bytes: input.u64("bytes")?,
             },
-            kind::SEGMENT_MAPPED => {
-                let (pair, segment) = input.segment()?;
-                Frame::SegmentMapped { pair, segment }
-            }
-            kind::GIVE_BACK => {
-                let (pair, segment) = input.segment()?;
-                Frame::GiveBack { pair, segment }
-            }
+            kind::SEGMENT_MAPPED => input.segment_mapped()?,
+            kind::GIVE_BACK => input.give_back()?,
             kind::SLAB => input.slab()?,
             kind::SLAB_ANSWER => Frame::SlabAnswer {
                 pair: input.u32("pair")?,
@@ -401,9 +395,12 @@ impl Writer {
 }
 
 impl Reader<'_> {
-    /// The numbers of a pair and of a segment.
-    fn segment(&mut self) -> Result<(u32, u32), FieldError> {
-        Ok((self.u32("pair")?, self.u32("segment")?))
+    fn segment_mapped(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::SegmentMapped { pair: self.u32("pair")?, segment: self.u32("segment")? })
+    }
+
+    fn give_back(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::GiveBack { pair: self.u32("pair")?, segment: self.u32("segment")? })
     }
 
     fn hello(&mut self) -> Result<Frame, FieldError> {
