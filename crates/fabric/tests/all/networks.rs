@@ -113,7 +113,7 @@ fn of_two_processes_one_builds_and_neither_minds_one_that_was_killed() {
     for text in &texts {
         assert!(text.ends_with("3104 bytes in 388 cycles\n"), "{text}");
     }
-    let count = |text: &String| text.matches("building simulation").count();
+    let count = |text: &String| text.matches("building the simulation").count();
     assert_eq!(texts.iter().map(count).sum::<usize>(), 1, "{texts:?}");
     let left = std::fs::read_dir(cache.folder().join("building")).expect("a folder").count();
     assert_eq!(left, 0, "a folder of a builder is left");
