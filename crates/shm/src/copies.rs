@@ -4,7 +4,8 @@
 //! word of the subscriber has one buffer. Its pages are made when a message is larger than all
 //! earlier ones there, and stay.
 
-use crate::memory::{CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Writers};
+use crate::PAGE_BYTES;
+use crate::memory::{CreateMemoryError, Mapping, OwnMemory, Writers};
 use crate::protocol::HOLDS_MAX;
 use std::ptr::NonNull;
 use std::sync::Arc;

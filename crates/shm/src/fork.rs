@@ -17,14 +17,12 @@
 //! Children that exec get nothing either way (close on exec). A child of a bare `clone` system call
 //! has rule 1 only; peers then hear of the parent's death from its pidfd.
 
+use crate::PAGE_BYTES;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Smallest page that Linux maps.
-const PAGE_BYTES: usize = 4096;
 
 /// The mark of this process; in a child that has made nothing of its own yet, its parent's mark.
 static MARK: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());

@@ -82,7 +82,6 @@ mod descriptor;
 mod doorbell;
 #[cfg(not(loom))]
 mod driver;
-#[cfg(not(loom))]
 pub mod faults;
 #[cfg(not(loom))]
 mod fork;
@@ -205,3 +204,6 @@ pub use timeline::{FencePoint, Timeline};
 pub use trust::{Standing, Trust, TrustError, TrustedNames};
 #[cfg(not(loom))]
 pub use words::{OwnWords, PeerWords, sleep_on, wake};
+
+/// Granularity of everything that is mapped: the smallest page of Linux.
+pub(crate) const PAGE_BYTES: usize = 4096;

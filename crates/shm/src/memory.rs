@@ -3,6 +3,7 @@
 //!
 //! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
 
+use crate::PAGE_BYTES;
 use crate::driver::DriverMemory;
 use crate::fork::{ForkMark, PrivateFd};
 use crate::slab::Slabs;
@@ -13,9 +14,6 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-
-/// Granularity of everything that is mapped.
-pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// Why a memory object could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 //! Private memory of the publisher's thread: nothing that a peer can write is read here. Holds come
 //! in as a list of sequence numbers.
 
-use crate::memory::PAGE_BYTES;
+use crate::PAGE_BYTES;
 use std::collections::VecDeque;
 
 /// A chunk of one segment.
@@ -114,7 +114,8 @@ pub struct Pool {
 
 /// Rounds a chunk size up: 64 B aligned, 4 KiB aligned from 4 KiB up.
 pub const fn chunk_bytes(bytes: u64) -> Option<u64> {
-    let align: u64 = if bytes >= 4096 { 4096 } else { 64 };
+    let page = PAGE_BYTES as u64;
+    let align: u64 = if bytes >= page { page } else { 64 };
     match bytes.checked_add(align - 1) {
         Some(sum) => {
             let rounded = sum & !(align - 1);

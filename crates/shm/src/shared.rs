@@ -10,11 +10,12 @@
 //! If a driver makes the elements' memory, for this process alone, only the table lies in the
 //! memory object, and no other process gets its descriptor.
 
+use crate::PAGE_BYTES;
 use crate::driver::DriverMemory;
 use crate::faults::{self, fault};
 use crate::memory::{
-    Access, CreateMemoryError, MapRef, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES, Region,
-    Shared, Writers, check_present, map_received,
+    Access, CreateMemoryError, MapRef, Mapping, OpenMemoryError, OwnMemory, Region, Shared,
+    Writers, check_present, map_received,
 };
 use crate::protocol::ClaimTable;
 use crate::sync::Ordering;

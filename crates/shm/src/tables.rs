@@ -11,9 +11,10 @@
 //! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages
 //! cost nothing; a place's page is made present by its maker before anybody is told of the place.
 
+use crate::PAGE_BYTES;
 use crate::memory::{
-    Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES,
-    Shared, Writers, map_received,
+    Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, Shared,
+    Writers, map_received,
 };
 use crate::protocol::{ARMED_WORDS, ArmedLine, Bell, Conn, ReadyLine, RelayLine};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};

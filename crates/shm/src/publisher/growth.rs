@@ -18,9 +18,10 @@
 use super::engine::State;
 use super::peers::Segment;
 use super::{Core, LoanError, SegmentMapping, Sizing};
+use crate::PAGE_BYTES;
 use crate::driver::MemoryMaker;
 use crate::futex;
-use crate::memory::{CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Writers};
+use crate::memory::{CreateMemoryError, Mapping, OwnMemory, Writers};
 use crate::pool::{Class, chunk_bytes};
 use crate::ring_geometry::{ADDRESS_BYTES_MAX, SEGMENTS_MAX};
 use crate::slab::ChunkGrid;

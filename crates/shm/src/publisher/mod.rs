@@ -15,10 +15,11 @@ pub use errors::{CreateRingError, Holder, LoanError, PublishError, PublishRefuse
 pub use loan::{ParkedLoan, RawLoan};
 pub use peers::{AttachError, PeerConfig, RingControl, SegmentFd, WakeTarget};
 
+use crate::PAGE_BYTES;
 use crate::driver::MemoryMaker;
 use crate::fork::ForkMark;
 use crate::local::LocalLink;
-use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
+use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, Writers};
 use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
 use crate::ring_geometry::{ADDRESS_BYTES_MAX, HEAD_AT, RingGeometry, SLOTS_AT, SLOTS_MAX};

@@ -3,9 +3,9 @@
 use super::Lot;
 use super::books::{Books, Claim, User};
 use super::readers::{Chain, Reader, Terms, check, write};
+use crate::PAGE_BYTES;
 use crate::lifeline::Lifeline;
 use crate::local::LocalOptions;
-use crate::memory::PAGE_BYTES;
 use crate::pool::chunk_bytes;
 use crate::publisher::{LoanError, ParkedLoan, PublishError, RawLoan};
 use crate::subscriber::{SubscriberConfig, SubscriberControl};

@@ -146,7 +146,7 @@ impl<'w> Publisher<'w> {
         }
         let mut scanned = false;
         loop {
-            match self.pool.take(0, self.peers.len(), scanned, false) {
+            match self.pool.take(0, 1, self.peers.len(), scanned, false) {
                 Taken::Chunk(chunk) => return Some(chunk),
                 Taken::Nothing if self.pool.live() as u64 > self.contract => {
                     self.evict_up_to(self.seq - self.contract);
