@@ -104,8 +104,8 @@ pub struct Pool {
     held: usize,
     /// Bytes that chunks may use in all.
     limit_bytes: u64,
-    /// Does the limit follow the messages?
-    follows_messages: bool,
+    /// Bytes that chunks of the newest class may use in any case.
+    newest_bytes: u64,
     /// Bytes of the chunks that were ever used, but for what was given back.
     used_bytes: u64,
     /// Chunks of loans that are neither published nor dropped.
@@ -190,10 +190,14 @@ impl Class {
         self.used_bytes().saturating_sub(free.sum())
     }
 
-    /// A free chunk that has enough present.
-    fn take_present(&mut self, bytes: u64) -> Option<Chunk> {
-        let place = self.free.iter().rposition(|offset| self.lacks(*offset, bytes) == 0)?;
-        Some(Chunk { segment: self.segment, offset: self.free.swap_remove(place) })
+    /// The free chunk that lacks least for a message of `bytes` bytes, if that is at most `room`.
+    /// Looks at all free ones.
+    fn take_fullest(&mut self, bytes: u64, room: u64) -> Option<Chunk> {
+        let free = self.free.iter().enumerate().rev();
+        let lacking = free.map(|(place, offset)| (place, self.lacks(*offset, bytes)));
+        let (place, lacks) = lacking.min_by_key(|(_, lacks)| *lacks)?;
+        let offset = (lacks <= room).then(|| self.free.swap_remove(place))?;
+        Some(Chunk { segment: self.segment, offset })
     }
 
     /// The first `bytes` bytes of the chunks are present already.
@@ -266,7 +270,7 @@ impl Pool {
             retired: Vec::with_capacity(retained.max(SCAN_BATCH) * 2),
             held: 0,
             limit_bytes,
-            follows_messages: false,
+            newest_bytes: 0,
             used_bytes: 0,
             loaned: 0,
         };
@@ -333,11 +337,11 @@ impl Pool {
         Some((first, total))
     }
 
-    /// Bytes that chunks may use in all, from now on; more while classes that were left cannot
-    /// go, since half of it is for the newest one in any case. Sizes double from class to class, so
-    /// all of them together take at most twice the limit.
-    pub fn follow_messages(&mut self, limit_bytes: u64) {
-        (self.limit_bytes, self.follows_messages) = (limit_bytes, true);
+    /// Bytes that chunks may use in all, from now on, and of the newest class in any case, although
+    /// classes that were left cannot go. Sizes double from class to class: if `newest_bytes` is at
+    /// most half of the limit and grows with the sizes, all take at most twice the limit.
+    pub fn follow_messages(&mut self, limit_bytes: u64, newest_bytes: u64) {
+        (self.limit_bytes, self.newest_bytes) = (limit_bytes, newest_bytes);
     }
 
     /// Bytes that chunks may use in all.
@@ -459,12 +463,6 @@ impl Pool {
         let limit_bytes = if frugal { self.limit_bytes / 2 } else { self.limit_bytes };
         let mut room = limit_bytes.saturating_sub(self.used_bytes);
         let class = &mut self.classes[place];
-        if room < class.needed(bytes) && self.follows_messages {
-            // What was left may be whole but for one message that is held, and what earlier
-            // messages have used of free chunks may be too short now: half of the limit is for the
-            // messages of today in any case.
-            room = room.max((self.limit_bytes / 2).saturating_sub(class.busy_bytes()));
-        }
         if let Some(offset) = class.free.last()
             && class.lacks(*offset, bytes) <= room
             && let Some(chunk) = class.take_free()
@@ -472,7 +470,14 @@ impl Pool {
             self.loaned += 1;
             return Taken::Chunk(chunk);
         }
-        if let Some(chunk) = class.take_present(bytes) {
+        if room < class.needed(bytes) && self.newest_bytes > 0 {
+            // What was left may be whole but for one message that is held, and what earlier
+            // messages have used of free chunks may be too short now.
+            room = room.max(self.newest_bytes.saturating_sub(class.busy_bytes()));
+        }
+        // Memory is short: chunks that are nearly large enough grow again and again, and the others
+        // stay as they are.
+        if let Some(chunk) = class.take_fullest(bytes, room) {
             self.loaned += 1;
             return Taken::Chunk(chunk);
         }
@@ -495,7 +500,7 @@ impl Pool {
     /// A chunk of the class at `place` that was used before, is free, and has `bytes` bytes
     /// present.
     pub fn take_present(&mut self, place: usize, bytes: u64) -> Option<Chunk> {
-        let chunk = self.classes[place].take_present(bytes);
+        let chunk = self.classes[place].take_fullest(bytes, 0);
         self.loaned += usize::from(chunk.is_some());
         chunk
     }

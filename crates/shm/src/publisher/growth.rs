@@ -58,8 +58,9 @@ impl Core {
         if self.config.sizing == Sizing::Contract || bytes > ADDRESS_BYTES_MAX {
             return;
         }
-        let needed = bytes.next_multiple_of(PAGE_BYTES as u64).saturating_mul(2 * self.chunks());
-        state.pool.follow_messages(self.config.memory_limit_bytes.max(needed));
+        let needed = bytes.next_multiple_of(PAGE_BYTES as u64).saturating_mul(self.chunks());
+        let limit_bytes = self.config.memory_limit_bytes.max(needed.saturating_mul(2));
+        state.pool.follow_messages(limit_bytes, needed);
         let largest = chunk_bytes(self.config.chunk_bytes as u64).unwrap_or(0);
         let Some(class) = state.pool.ring_class().filter(|_| bytes <= largest) else { return };
         let wanted = if state.pool.is_ring_unused() {

@@ -220,8 +220,7 @@ impl<'p> Life<'p> {
         self.chains.retain(|chain| chain.link.is_some() || chain.samples.len() > 0);
         assert_eq!(self.publisher.counters().messages, self.books.last());
         let (used_bytes, limit_bytes) = self.publisher.memory_bytes();
-        // What is held keeps memory of several sizes; half of the limit is for today anyway.
-        let limit_bytes = if self.mood.creeps { 3 * limit_bytes } else { limit_bytes };
+        let limit_bytes = if self.mood.creeps { 2 * limit_bytes } else { limit_bytes };
         assert!(used_bytes <= limit_bytes, "{used_bytes} bytes of {limit_bytes} are used");
     }
 
