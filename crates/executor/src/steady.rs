@@ -101,19 +101,20 @@ impl Steady {
         duration(self.of_stamp(stamp_ns), self.now.last_ns).unwrap_or(0)
     }
 
-    /// From one stamp to a later one, ns, where their plain difference is `difference_ns`, known
-    /// modulo `modulo`.
-    pub(crate) fn between_ns(&self, end_ns: u64, difference_ns: u64, modulo: u64) -> u64 {
-        if self.before[0].is_none() {
-            return difference_ns;
-        }
-        let end = self.of_stamp(end_ns);
+    /// What ends with `end_ns` began `difference_ns` before, as plain stamps have it, known modulo
+    /// `modulo`: the stamp with which it began, and how long it took, ns.
+    pub(crate) fn begun(&self, end_ns: u64, difference_ns: u64, modulo: u64) -> (u64, u64) {
         let begin_ns = end_ns.wrapping_sub(difference_ns);
+        if self.before[0].is_none() {
+            return (begin_ns, difference_ns);
+        }
         // If the time was set back, the end has the smaller stamp.
-        let begins =
-            [begin_ns, begin_ns.wrapping_add(modulo)].map(|begin_ns| self.of_stamp(begin_ns));
-        let spans = begins.into_iter().filter_map(|begin| duration(begin, end));
-        spans.min().unwrap_or(difference_ns)
+        let end = self.of_stamp(end_ns);
+        let begins = [begin_ns, begin_ns.wrapping_add(modulo)];
+        let spans = begins
+            .into_iter()
+            .filter_map(|begin_ns| Some((begin_ns, duration(self.of_stamp(begin_ns), end)?)));
+        spans.min_by_key(|(_, span_ns)| *span_ns).unwrap_or((begin_ns, difference_ns))
     }
 }
 
@@ -221,8 +222,12 @@ mod tests {
             for (begin, end) in [(108, 109), (109, 112), (111, 112)] {
                 let (from, to) = (stamp_at(begin * SECOND), stamp_at(end * SECOND));
                 let plain = to.wrapping_sub(from) % MODULO;
-                let span = steady.between_ns(to, plain, MODULO);
-                assert_eq!(span, (end - begin) * SECOND, "{begin} to {end} s, set by {by_ns} ns");
+                let begun = steady.begun(to, plain, MODULO);
+                assert_eq!(
+                    begun.1,
+                    (end - begin) * SECOND,
+                    "{begin} to {end} s, set by {by_ns} ns"
+                );
             }
         }
     }

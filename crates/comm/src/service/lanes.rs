@@ -134,7 +134,7 @@ impl<X> ServiceLanes<X> {
 
     /// Takes in what the control thread left: `make` says what to keep of somebody new (`None`: let
     /// go again), `lost` hears of lanes that have ended. A few loads when there is nothing. `keep`:
-    /// whether a lane whose publisher has gone stays for now.
+    /// whether a lane whose publisher has gone still stays.
     #[inline]
     pub(crate) fn absorb(
         &self,

@@ -19,9 +19,8 @@ pub(crate) struct LatencyLimit {
     pub(crate) limit: Limit,
     /// Whether it goes by simulated time.
     unpaced: bool,
-    /// Time of publication of the newest message on the chain's first topic that has led to a
-    /// message here, ns on the steady clock.
-    pub(super) answered_ns: i64,
+    /// Stamp of the newest message on the chain's first topic that has led to a message here.
+    answered_ns: Option<u64>,
     /// Latency of the last message, if it was late and nobody has been told.
     pub(super) late_ns: Option<u64>,
 }
@@ -29,7 +28,7 @@ pub(crate) struct LatencyLimit {
 impl LatencyLimit {
     pub(crate) fn of(chain: &Chain, time: Time) -> Option<Self> {
         let (chain, limit, unpaced) = (chain.name.clone(), chain.max_latency?, time.is_unpaced());
-        Some(Self { chain, limit, unpaced, answered_ns: i64::MIN, late_ns: None })
+        Some(Self { chain, limit, unpaced, answered_ns: None, late_ns: None })
     }
 
     /// Judges `messages` that have just been published on `output`; true if they were late. In a
@@ -48,18 +47,28 @@ impl LatencyLimit {
             true => simulated_age_ns(output, clock),
             false => latency_ns.map(|latency_ns| {
                 steady.look();
-                steady.between_ns(stamp_ns, latency_ns, origin::TIMES)
+                let (begun_ns, latency_ns) = steady.begun(stamp_ns, latency_ns, origin::TIMES);
+                if !self.has_answered(begun_ns, steady) {
+                    self.answered_ns = Some(begun_ns);
+                }
+                latency_ns
             }),
         };
         let Some(latency_ns) = latency_ns else { return false };
-        let begun_ns = steady.of_stamp(stamp_ns).saturating_sub_unsigned(latency_ns);
-        self.answered_ns = self.answered_ns.max(begun_ns);
         if latency_ns <= self.limit.limit_ns {
             return false;
         }
         record.late(messages);
         self.late_ns = Some(latency_ns);
         true
+    }
+
+    /// Whether the message with this stamp on the chain's first topic, or a newer one, has led to a
+    /// message here. The clocks' difference is never quite the same twice: both stamps become times
+    /// by the same one.
+    pub(super) fn has_answered(&self, stamp_ns: u64, steady: &Steady) -> bool {
+        self.answered_ns
+            .is_some_and(|answered_ns| steady.of_stamp(stamp_ns) <= steady.of_stamp(answered_ns))
     }
 }
 

@@ -27,13 +27,13 @@ impl Executor {
         let now_ns = self.steady.look();
         let mut told = false;
         for index in 0..self.watches.len() {
-            let watch = &self.watches[index];
-            let of_chain = |limit: &&LatencyLimit| limit.chain == watch.chain;
-            let limits = self.nodes.iter().flat_map(|slot| &slot.ends);
-            let limits = limits.filter_map(|end| end.latency_limit.as_ref()).filter(of_chain);
-            let answered_ns = limits.map(|it| it.answered_ns).max().unwrap_or(i64::MIN);
-            let Some(waited_ns) = self.watches[index].look(&self.steady, now_ns, answered_ns)
-            else {
+            let (nodes, steady) = (&self.nodes, &self.steady);
+            let is_answered = |chain: &str, stamp_ns| {
+                let limits = nodes.iter().flat_map(|slot| &slot.ends);
+                let mut limits = limits.filter_map(|end| end.latency_limit.as_ref());
+                limits.any(|it| it.chain == chain && it.has_answered(stamp_ns, steady))
+            };
+            let Some(waited_ns) = self.watches[index].look(steady, now_ns, is_answered) else {
                 continue;
             };
             let Watch { node, chain, max_latency_ns, on_miss, .. } = &self.watches[index];

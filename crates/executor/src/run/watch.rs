@@ -25,10 +25,18 @@ pub(crate) struct Watch {
     _subscriber: AnySubscriber,
     handle: SubscriberHandle,
     publishers: usize,
-    /// Time of publication of the message that has to end the chain, ns on the steady clock.
-    pending_ns: Option<i64>,
+    /// The message that has to end the chain.
+    pending: Option<Begun>,
     /// Time of the next look, ns on the steady clock; `None`: when it rings.
     pub(super) until_ns: Option<u64>,
+}
+
+/// A message on the first topic of a chain.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    stamp_ns: u64,
+    /// When it was published, ns on the steady clock.
+    at_ns: i64,
 }
 
 impl Watch {
@@ -62,25 +70,31 @@ impl Watch {
         newest
     }
 
-    /// Looks at `now_ns` how long a message has waited in vain, if one has.
-    pub(super) fn look(&mut self, steady: &Steady, now_ns: u64, answered_ns: i64) -> Option<u64> {
+    /// Looks at `now_ns` how long a message has waited in vain, if one has. `is_answered`: whether
+    /// the message with a stamp, or a newer one, has led to a message at the end of a chain.
+    pub(super) fn look(
+        &mut self,
+        steady: &Steady,
+        now_ns: u64,
+        is_answered: impl Fn(&str, u64) -> bool,
+    ) -> Option<u64> {
         if self.until_ns.is_some_and(|until_ns| now_ns < until_ns) {
             return None;
         }
-        let overdue = |begun_ns: Option<i64>| {
-            let begun_ns = begun_ns.filter(|begun_ns| *begun_ns > answered_ns)?;
-            let waited_ns = steady::duration(begun_ns, steady::signed(now_ns))?;
+        let overdue = |begun: Option<Begun>| {
+            let begun = begun.filter(|begun| !is_answered(&self.chain, begun.stamp_ns))?;
+            let waited_ns = steady::duration(begun.at_ns, steady::signed(now_ns))?;
             (waited_ns >= self.max_latency_ns).then_some(waited_ns)
         };
-        let mut waited_ns = overdue(self.pending_ns);
-        let newest_ns = self.newest_ns().map(|stamp_ns| steady.of_stamp(stamp_ns));
-        let end_ns = |begun_ns: i64| begun_ns.saturating_add_unsigned(self.max_latency_ns);
-        self.until_ns = newest_ns.map(|begun_ns| u64::try_from(end_ns(begun_ns)).unwrap_or(0));
-        self.pending_ns = newest_ns;
+        let mut waited_ns = overdue(self.pending);
+        let newest = self.newest_ns();
+        self.pending = newest.map(|stamp_ns| Begun { stamp_ns, at_ns: steady.of_stamp(stamp_ns) });
+        let end_ns = |begun: Begun| begun.at_ns.saturating_add_unsigned(self.max_latency_ns);
+        self.until_ns = self.pending.map(|begun| u64::try_from(end_ns(begun)).unwrap_or(0));
         if self.until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
             // It has been over before it was looked at.
-            waited_ns = overdue(self.pending_ns).or(waited_ns);
-            (self.until_ns, self.pending_ns) = (None, None);
+            waited_ns = overdue(self.pending).or(waited_ns);
+            (self.until_ns, self.pending) = (None, None);
         }
         waited_ns
     }
@@ -122,7 +136,7 @@ pub(crate) fn watches(
             handle: subscriber.handle(),
             publishers: *publishers as usize,
             _subscriber: subscriber,
-            pending_ns: None,
+            pending: None,
             until_ns: None,
         });
     }

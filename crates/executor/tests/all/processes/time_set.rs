@@ -17,8 +17,13 @@ use crossdock_msg::types::geometry_msgs::PointStamped;
 use super::{event, start, stop};
 use crate::support::{Folder, checked_with, log, nodes};
 
-/// By how much this process's time is ahead of the computer's, s.
-static AHEAD_S: AtomicI64 = AtomicI64::new(0);
+/// By how much this process's time is ahead of the computer's, ns.
+static AHEAD_NS: AtomicI64 = AtomicI64::new(0);
+
+/// What this process's time loses each time it is read, ns: a time service makes it go slower.
+static LOSES_NS: AtomicI64 = AtomicI64::new(0);
+
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// The C library's function, as the standard library calls it for `SystemTime`: the program's own
 /// one takes its place.
@@ -29,14 +34,17 @@ extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -
     if result == 0 && clock == libc::CLOCK_REALTIME {
         // SAFETY: the kernel has just written there.
         let time = unsafe { &mut *time };
-        time.tv_sec += AHEAD_S.load(Ordering::Relaxed);
+        let loses_ns = LOSES_NS.load(Ordering::Relaxed);
+        let ahead_ns = time.tv_nsec + AHEAD_NS.fetch_sub(loses_ns, Ordering::Relaxed);
+        time.tv_sec += ahead_ns.div_euclid(SECOND_NS);
+        time.tv_nsec = ahead_ns.rem_euclid(SECOND_NS);
     }
     result as libc::c_int
 }
 
 /// The nodes of all tests of processes.
 pub(crate) fn package() -> Package {
-    nodes::package().node::<Map>().node::<Setter>().node::<Reader>()
+    nodes::package().node::<Map>().node::<Setter>().node::<Reader>().node::<Answerer>()
 }
 
 /// Publishes one message, stamped with the time.
@@ -100,9 +108,9 @@ impl Node for Setter {
         let sample = self.input.take()?.ok_or_else(|| NodeError::new("no message"))?;
         let x = sample.message().point().x();
         if x == AHEAD_AT {
-            AHEAD_S.store(3600, Ordering::Relaxed);
+            AHEAD_NS.store(3600 * SECOND_NS, Ordering::Relaxed);
         } else if x == BEHIND_AT {
-            AHEAD_S.store(-3600, Ordering::Relaxed);
+            AHEAD_NS.store(-3600 * SECOND_NS, Ordering::Relaxed);
         }
         // The clock of messages reads the computer's one at least each millisecond.
         std::thread::sleep(Duration::from_millis(2));
@@ -194,4 +202,77 @@ chains: { whole: { from: /a, to: /b, max_latency_ms: 1800000 } }
     for (from, to) in [(10.0, AHEAD_AT), (AHEAD_AT, BEHIND_AT), (BEHIND_AT, LAST)] {
         assert_eq!(between(from, to) as f64, to - from, "{from} to {to}: {numbers:?}");
     }
+}
+
+/// Passes on what it takes, while the computer's time goes slower than the steady clock. Ends the
+/// run long after that.
+struct Answerer {
+    input: Subscriber<PointStamped>,
+    out: Publisher<PointStamped>,
+    answered: bool,
+    ticks: u32,
+}
+
+impl NodeType for Answerer {
+    const NAME: &'static str = "answerer";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
+            .timer("step", Duration::from_millis(100))
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let (input, out) = (setup.subscriber("in")?, setup.publisher("out")?);
+        Ok(Self { input, out, answered: false, ticks: 0 })
+    }
+}
+
+impl Node for Answerer {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        if let Some(sample) = self.input.take()? {
+            LOSES_NS.store(1000, Ordering::Relaxed);
+            nodes::publish(&self.out, sample.message().point().x())?;
+            self.answered = true;
+        } else if self.answered {
+            self.ticks += 1;
+            // The limit is over after five.
+            if self.ticks == 10 {
+                context.finish("the watch has looked");
+            }
+        }
+        Ok(())
+    }
+
+    fn limit_missed(&mut self, miss: &Miss<'_>, _: &mut Context<'_>) -> Result<(), NodeError> {
+        if matches!(miss, Miss::Stalled { .. }) {
+            log(format!("stalled:{miss}"));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_chain_that_has_ended_is_not_stalled_if_the_computers_time_is_adjusted() {
+    let graph = Graph::from_yaml(
+        "adjusted",
+        b"crossdock: 1
+name: adjusted
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 1, finish: false } }
+  answerer: { package: probe, type: answerer, inputs: { in: /a }, outputs: { out: /b } }
+chains: { whole: { from: /a, to: /b, max_latency_ms: 500 } }
+",
+    )
+    .expect("a graph");
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let folder = Folder::new("adjusted");
+    let mut processes = start(&plan, &folder);
+    let finished = ProcessEvent::Finished { reason: "the watch has looked".to_owned() };
+    assert_eq!(event(&mut processes[0]), finished);
+    stop(processes);
+    assert!(!folder.path().join("stalled.log").exists(), "{}", folder.read("stalled"));
 }
