@@ -135,6 +135,12 @@ always @(posedge clk) if (formal_running) begin
     i_owner_ahead: assert ((owner & ~formal_before & ~(1'b1 << formal_chosen)) == '0);
   if (!formal_join_message) i_bytes_zero: assert (formal_join_bytes == '0);
   if (!formal_out_message) i_bytes_zero_out: assert (formal_bytes == '0);
+
+  // A message after one of another port, one that is cut, and a dead publisher's.
+  c_changes: cover (joined && !formal_join_message && formal_source != '0
+      && formal_source != grant);
+  c_cut: cover (formal_out && m_axis_tlast && m_axis_tuser && formal_bytes != '0);
+  if (WATCHDOG_CYCLES != 0) c_dead: cover (|dead);
 end
 
 if (CHECK) begin : g_formal_check

@@ -12,7 +12,8 @@
 // Reset         s_rst and m_rst must overlap: hold both until each clock has risen SYNC + 1 times
 //               within the overlap. Resetting one side alone is not supported.
 // Constraints   The paths into the first register of each crossing position, and from the memory to
-//               the output register, need a maximum delay of one period of the faster clock.
+//               the output register, need a maximum delay of one period of the faster clock:
+//               axis_cdc.xdc says so to Vivado, scoped to this module.
 // Parameters    WIDTH: bits of tdata, 64, 128, 256 or 512. DEPTH: beats, 4, 8, 16, 32 or 64.
 //               SYNC: registers of a crossing, 2 to 4.
 `default_nettype none
@@ -59,8 +60,10 @@ module axis_cdc #(
   logic [Position-1:0]      wp_gray;
   logic [Position-1:0]      rp;       // beats read
   logic [Position-1:0]      rp_gray;
-  logic [SYNC*Position-1:0] wp_crossing;  // towards m_clk, the youngest lowest
-  logic [SYNC*Position-1:0] rp_crossing;  // towards s_clk
+  // Towards m_clk and s_clk, the youngest lowest. The attribute keeps the registers of a crossing
+  // together, and out of shift registers and logic.
+  (* ASYNC_REG = "TRUE" *) logic [SYNC*Position-1:0] wp_crossing;
+  (* ASYNC_REG = "TRUE" *) logic [SYNC*Position-1:0] rp_crossing;
 
   // Input side ------------------------------------------------------------------------------------
 

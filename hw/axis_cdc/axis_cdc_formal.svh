@@ -41,6 +41,15 @@ always @(posedge m_clk) begin
 end
 wire [Position-1:0] formal_rp_change = rp_gray ^ formal_rp_gray;
 
+// What each side saw of the other's position at its own latest SYNC edges, the youngest lowest: a
+// position is used after SYNC registers and not earlier, whatever its value.
+logic [SYNC*Position-1:0] formal_wp_sampled = '0;
+logic [SYNC*Position-1:0] formal_rp_sampled = '0;
+always @(posedge m_clk)
+  formal_wp_sampled <= {formal_wp_sampled[(SYNC-1)*Position-1:0], wp_gray};
+always @(posedge s_clk)
+  formal_rp_sampled <= {formal_rp_sampled[(SYNC-1)*Position-1:0], rp_gray};
+
 // The position that a Gray code stands for.
 logic [SYNC*Position-1:0] formal_w;
 logic [SYNC*Position-1:0] formal_r;
@@ -57,10 +66,15 @@ always_comb begin
   a_fits: assert (formal_fill <= DEPTH + 1);
   a_gray_write: assert ((formal_wp_change & (formal_wp_change - 1'b1)) == '0);
   a_gray_read: assert ((formal_rp_change & (formal_rp_change - 1'b1)) == '0);
+  a_write_synchronised: assert (wp_seen == formal_wp_sampled[(SYNC-1)*Position +: Position]);
+  a_read_synchronised: assert (rp_seen == formal_rp_sampled[(SYNC-1)*Position +: Position]);
+  c_full: cover (!s_axis_tready);
+  c_through: cover (m_axis_tvalid && formal_outs == 2);
 
   // Invariants that make the induction close.
   i_fill: assert (formal_fill == {1'b0, Position'(wp - rp)} + m_axis_tvalid);
   i_level: assert (Position'(wp - rp) <= DEPTH);
+  i_crossing: assert (wp_crossing == formal_wp_sampled && rp_crossing == formal_rp_sampled);
   i_gray: assert (wp_gray == (wp ^ (wp >> 1)) && rp_gray == (rp ^ (rp >> 1)));
   i_write_position: assert (wp == formal_ins[LogDepth:0]);
   if (formal_ahead < formal_fill)

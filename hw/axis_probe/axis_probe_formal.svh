@@ -36,4 +36,7 @@ always @(posedge clk) if (formal_running) begin
   if (formal_past && !$past(snapshot)) a_frozen: assert (frozen == $past(frozen));
   if (formal_past) a_read: assert (read_data == 64'($past(formal_frozen[read_address])));
   i_inside: assert (between == !formal_inside);
+  // A message with a stall, a gap and damage, read from a snapshot.
+  c_read: cover (formal_past && $past(read_address) == 3'd4 && read_data == 64'd1
+      && formal_frozen[2] == COUNT_WIDTH'(1) && formal_frozen[3] == COUNT_WIDTH'(1));
 end

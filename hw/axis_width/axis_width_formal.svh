@@ -63,6 +63,10 @@ if (M_WIDTH > S_WIDTH) begin : g_formal_widen
     a_flows: assert (s_axis_tready || m_axis_tvalid);
     // Invariants that make the induction close.
     i_part: assert (g_widen.part == formal_ins[FLog-1:0]);
+    // A whole beat in mid-message, and a last one with room behind it.
+    c_full: cover (formal_out && !m_axis_tlast && formal_outs == 6'd1);
+    c_rest: cover (formal_out && m_axis_tlast && formal_outs == 6'd1
+        && !(&formal_latest[FLog-1:0]));
     i_latest: assert (formal_ins == '0 || formal_latest == formal_ins - 6'd1);
     i_last: assert (formal_ins == '0 || !formal_last);
     i_wrap: assert (formal_ins != '0 || !m_axis_tvalid || formal_last || (&formal_latest));
@@ -109,6 +113,9 @@ if (M_WIDTH < S_WIDTH) begin : g_formal_narrow
     end
     a_next_only_when_done: assert (!formal_in || !m_axis_tvalid || (formal_out && shown == top));
     a_no_bubble: assert (s_axis_tready || !formal_out || shown != top);
+    // All parts in mid-message, and fewer at its end.
+    c_full: cover (formal_out && !formal_last && (&shown));
+    c_rest: cover (formal_out && m_axis_tlast && !(&shown) && formal_latest == 6'd1);
     // Invariants that make the induction close.
     if (m_axis_tvalid) begin
       i_top: assert (formal_last || (&top));

@@ -56,7 +56,7 @@ struct Side {
   std::deque<Up> offered;                        // on the topic, not accounted for
   std::deque<Credit> posted;
   uint64_t down = 0, down_bad = 0, down_refused = 0, up = 0, up_bad = 0, own = 0, dropped = 0;
-  uint64_t up_bytes = 0, down_bytes = 0;
+  uint64_t up_bytes = 0, down_bytes = 0, up_stall = 0, down_stall = 0;
   uint32_t sequence = 0;
   bool reliable = true;
 };
@@ -130,6 +130,10 @@ struct System {
       }
       rang = dut.doorbell;
       if (P_ISOLATE && dut.paused) tb::fail("a gateway pauses inside a burst");
+      for (size_t g = 0; g < gateways; g++) {
+        sides[g].up_stall += dut.up_stalls >> g & 1;
+        sides[g].down_stall += (dut.m_axis_tvalid & ~dut.m_axis_tready) >> g & 1;
+      }
       if ((dut.s_axis_tvalid & 1) && (dut.s_axis_tready & 1)) {
         if (in++ == 0) first_in = bench.cycle;
         last_in = bench.cycle;
@@ -431,9 +435,10 @@ struct System {
                     side.offered.front().field<uint32_t>(8));
       side.offered.pop_front();
     }
-    const std::array<std::pair<unsigned, uint64_t>, 9> wanted{{
+    const std::array<std::pair<unsigned, uint64_t>, 11> wanted{{
         {3, side.down}, {4, side.down_bytes}, {5, side.down_bad}, {6, side.down_refused},
-        {8, side.up}, {9, side.up_bytes}, {10, side.up_bad}, {11, side.dropped}, {12, side.own}}};
+        {7, side.down_stall}, {8, side.up}, {9, side.up_bytes}, {10, side.up_bad},
+        {11, side.dropped}, {12, side.own}, {14, side.up_stall}}};
     for (const auto& [number, value] : wanted)
       if (gateway_register(g, number) != value)
         tb::fail("gateway %zu: register %u is %llu instead of %llu", g, number,

@@ -2,6 +2,7 @@
 // the write engine has completed it; what is dropped is dropped whole, for a reason; nothing with
 // the own publisher id is offered to the engine; no burst waits for the stream once it has begun.
 `include "axis_formal.svh"
+`include "neighbour_formal.svh"
 
 `AXIS_ASSUME_STABLE(credit_valid, credit_ready, credit_word)
 `AXIS_ASSUME_STABLE(s_axis_tvalid, s_axis_tready,
@@ -18,10 +19,11 @@ logic [20:0] formal_level = '0;
 logic [20:0] formal_ends = '0;
 wire formal_taken = s_axis_tvalid && s_axis_tready;
 always_comb begin
-  if (formal_running && s_axis_tvalid) assume (formal_level != '0);
-  if (formal_running && s_axis_tvalid && s_axis_tlast) assume (formal_ends != '0);
-  if (formal_running && s_axis_tvalid && !s_axis_tlast) assume (formal_ends != formal_level);
-  if (formal_level == 21'h10_0001) assume (!entering);
+  if (formal_running && s_axis_tvalid) `NEIGHBOUR(n_entered, formal_level != '0);
+  if (formal_running && s_axis_tvalid && s_axis_tlast) `NEIGHBOUR(n_ended, formal_ends != '0);
+  if (formal_running && s_axis_tvalid && !s_axis_tlast)
+    `NEIGHBOUR(n_not_ended, formal_ends != formal_level);
+  if (formal_running && formal_level == 21'h10_0001) `NEIGHBOUR(n_room, !entering);
 end
 
 // The message at the stream's end.
@@ -35,9 +37,9 @@ wire  formal_is_own = formal_first ? s_axis_tdata[31:16] == 16'(PUBLISHER_ID) : 
 logic [FormalCount-1:0] formal_ended = '0;
 logic [FormalCount-1:0] formal_completed = '0;
 always_comb if (formal_running) begin
-  assume (!m_axis_tready || formal_inside);
-  assume (!desc_ready || !formal_inside);
-  assume (!write_done_valid || formal_ended != formal_completed);
+  `NEIGHBOUR(n_descriptor_first, !m_axis_tready || formal_inside);
+  `NEIGHBOUR(n_one_message, !desc_ready || !formal_inside);
+  `NEIGHBOUR(n_done_after_end, !write_done_valid || formal_ended != formal_completed);
 end
 
 // An arbitrary credit, from the host's word to its report.
@@ -67,24 +69,26 @@ wire formal_block_end = formal_place_now == BURST_BEATS - 1;
 if (ISOLATE) assign formal_place_now = g_isolate.place_now;
 else assign formal_place_now = '0;
 always_comb if (formal_running) begin
-  assume (formal_ahead >= 0 || !burst_taken);
+  `NEIGHBOUR(n_at_most_one_behind, formal_ahead >= 0 || !burst_taken);
   // It writes the beats of a block as one burst, up to where the buffer or the announced length
   // ends; what comes behind is discarded, and has no burst.
   if (ISOLATE && formal_inside) begin
-    assume (!burst_taken || formal_engine_takes);
+    `NEIGHBOUR(n_no_wait, !burst_taken || formal_engine_takes);
     if (formal_engine_takes && formal_block_end && !burst_taken)
-      assume (formal_ahead <= 0 && !address_valid);
-    if (formal_full) assume (!burst_taken && (!address_valid || formal_ahead < 0));
+      `NEIGHBOUR(n_last_block, formal_ahead <= 0 && !address_valid);
+    if (formal_full)
+      `NEIGHBOUR(n_discards, !burst_taken && (!address_valid || formal_ahead < 0));
   end
   // It begins a message when the data of all bursts before has gone.
-  assume (!desc_ready || formal_ahead == (address_valid ? -3'sd1 : 3'sd0));
-  // Behind a message's end the engine asks for the burst that was on offer, and no more.
-  assume (!address_valid || formal_inside || formal_ahead < 2);
+  `NEIGHBOUR(n_begins_even, !desc_ready || formal_ahead == (address_valid ? -3'sd1 : 3'sd0));
+  // Behind a message's end the engine asks for the burst that was on offer, and for the one that it
+  // had begun to ask for: the real engine does so behind the real FIFO.
+  `NEIGHBOUR(n_no_more, !address_valid || formal_inside || formal_ahead < 3);
 end
 `AXIS_ASSERT_STABLE(address_valid && address_open, address_ready, 1'b0)
 always @(posedge clk)
   if (formal_past && $past(address_valid && !(address_open && address_ready)))
-    assume (address_valid);
+    `NEIGHBOUR(n_stands, address_valid);
 
 // The induction may begin before the reset: the counts begin with it.
 always_comb if (!formal_running) assume (rst);
@@ -205,7 +209,7 @@ end else begin
     i_begun: assert (!g_isolate.begun || formal_ends != '0
         || formal_level + g_isolate.place_now >= BURST_BEATS);
     i_ahead: assert (g_isolate.ahead == formal_ahead && formal_ahead >= -1
-        && formal_ahead <= 2);
+        && formal_ahead <= 3);
     i_shown: assert (!g_isolate.shown || address_valid);
     if (g_isolate.shown && formal_inside && formal_ahead == 0)
       i_shown_now: assert (formal_ends != '0

@@ -156,3 +156,30 @@ always @(posedge clk) if (formal_running) begin
       && aw_open == OUTSTANDING);
   c_refused: cover (count_refused == 2 && !refused_write);
 end
+
+// What the host reads of refused bursts: each is counted as its answer is taken, and the first one
+// stays. A burst that memory answers has been passed on.
+logic [ADDRESS_WIDTH-1:0] formal_aw_latest, formal_ar_latest;  // of the bursts that were looked up
+wire formal_b_refused = s_axi_bvalid && s_axi_bready && !m_axi_bready;
+wire formal_r_refused = s_axi_rvalid && s_axi_rready && s_axi_rlast && !m_axi_rready;
+always @(posedge clk) begin
+  if (aw_take) formal_aw_latest <= s_axi_awaddr;
+  if (ar_take) formal_ar_latest <= s_axi_araddr;
+  if (formal_past) begin
+    if ($past(count_refused) < 16'hfffe)
+      a_counted: assert (count_refused
+          == $past(count_refused) + $past(formal_b_refused) + $past(formal_r_refused));
+    if ($past(count_refused) != '0)
+      a_first_stays: assert (count_refused >= $past(count_refused)
+          && refused_address == $past(refused_address)
+          && refused_write == $past(refused_write));
+    else if ($past(formal_b_refused))
+      a_first_write: assert (refused_write && refused_address == $past(formal_aw_latest));
+    else if ($past(formal_r_refused))
+      a_first_read: assert (!refused_write && refused_address == $past(formal_ar_latest));
+  end
+  if (formal_running) begin
+    i_aw_latest: assert (aw_step == LookUp || aw_address == formal_aw_latest);
+    i_ar_latest: assert (ar_step == LookUp || ar_address == formal_ar_latest);
+  end
+end

@@ -20,6 +20,21 @@ logic [Page:0]     formal_aw_to, formal_ar_to;        // what it was to be told 
 
 always_comb if (!formal_running) assume (rst);
 
+// Rights that the host has given since the reset: there are no others.
+logic [WINDOWS-1:0] formal_readable = '0;
+logic [WINDOWS-1:0] formal_writable = '0;
+always @(posedge clk) begin
+  for (int i = 0; i < WINDOWS; i++)
+    if (window_write && 32'(window_number) == i) begin
+      formal_readable[i] <= window_readable;
+      formal_writable[i] <= window_writable;
+    end
+  if (!formal_running) begin
+    formal_readable <= '0;
+    formal_writable <= '0;
+  end
+end
+
 always @(posedge clk) begin
   if (aw_take) formal_aw_to <= formal_aw;
   if (ar_take) formal_ar_to <= formal_ar;
@@ -28,8 +43,13 @@ always @(posedge clk) begin
 end
 
 always_comb if (formal_running) begin
+  a_rights: assert (readable == formal_readable && writable == formal_writable);
   if (aw_take) a_aw_allowed: assert (aw_found == formal_aw[Page]);
   if (ar_take) a_ar_allowed: assert (ar_found == formal_ar[Page]);
   if (formal_aw_taken && formal_aw_to[Page]) a_aw_to: assert (aw_to == formal_aw_to[Page-1:0]);
   if (formal_ar_taken && formal_ar_to[Page]) a_ar_to: assert (ar_to == formal_ar_to[Page-1:0]);
+  // A write through the second window, elsewhere, and a read that no window allows.
+  c_elsewhere: cover (formal_aw_taken && formal_aw_to[Page] && m_axi_awvalid && !writable[0]
+      && m_axi_awaddr[ADDRESS_WIDTH-1:12] != aw_page);
+  c_refused: cover (s_axi_rvalid && readable != '0 && s_axi_rresp == 2'b11);
 end

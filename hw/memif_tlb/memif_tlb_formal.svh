@@ -46,6 +46,13 @@ logic formal_settled;
 wire  formal_settles = table_write && formal_settle && table_valid && table_root == formal_root;
 always_comb if (formal_settled && table_write) assume (table_valid && table_root == formal_root);
 
+// Whether the host has written a table since the reset, and not taken it away again.
+logic formal_on = 1'b0;
+always @(posedge clk) begin
+  if (table_write) formal_on <= table_valid;
+  if (!formal_running) formal_on <= 1'b0;
+end
+
 // The burst that is being read.
 logic                     formal_reading;
 logic                     formal_read_settled;  // it was requested afterwards
@@ -93,6 +100,7 @@ wire formal_walks = formal_settled && !stale && line == formal_line
 
 always_comb if (formal_running) begin
   // What the gate is told.
+  if (!formal_on) a_no_table: assert (!(aw_take && aw_allowed) && !(ar_take && ar_allowed));
   if (aw_take && formal_aw) a_aw_allowed: assert (aw_allowed == formal_entry[1]);
   if (ar_take && formal_ar) a_ar_allowed: assert (ar_allowed == formal_entry[0]);
   if (formal_aw_taken) a_aw_to: assert (!formal_entry[1] || aw_to == formal_entry[Entry-1:2]);
@@ -116,6 +124,7 @@ always_comb if (formal_running) begin
     if (ar_hit && formal_ar) i_ar: assert (ar_entry == formal_entry);
     i_refuse: assert (!(aw_refuse && formal_aw) && !(ar_refuse && formal_ar));
   end
+  i_on: assert (on == formal_on && (on || !(aw_hit || ar_hit)));
   i_room: assert (!(step == Ask || step == Fetch) || !valid[oldest]);
   i_asks: assert (step != Ask || !absent);
   i_number: assert (step != Fetch || leaf || number == '0);

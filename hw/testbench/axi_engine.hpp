@@ -34,7 +34,7 @@ class AxiEngine {
   unsigned read_beat = 0;
   uint64_t refused = 0, passed = 0, first_refused = 0;
   uint64_t first_beat = 0, last_beat = 0, read_beats = 0;
-  bool refused_any = false;
+  bool refused_any = false, first_refused_write = false;
 
   // A memory of so many pages.
   AxiEngine(const Options& options, AxiBehaviour behaviour, size_t beat_bytes,
@@ -52,6 +52,12 @@ class AxiEngine {
   }
   virtual ~AxiEngine() = default;
   void reset() { tb::reset(bench, no_sources, no_sinks); }
+  // A reset between bursts: the module forgets its counts, memory keeps its bytes.
+  void restart() {
+    reset();
+    refused = 0;
+    refused_any = false;
+  }
   // The page of memory to which bursts of this page go, or -1: they are refused.
   virtual int64_t translate(uint64_t page, bool write) const = 0;
   // What else is to be driven before the clock edge, and looked at when the outputs have settled.
@@ -138,8 +144,11 @@ class AxiEngine {
       ar_on = false;
     }
   }
-  void count_refused(uint64_t address) {
-    if (!refused_any) first_refused = address;
+  void count_refused(uint64_t address, bool write) {
+    if (!refused_any) {
+      first_refused = address;
+      first_refused_write = write;
+    }
     refused_any = true;
     refused += 1;
   }
@@ -159,7 +168,7 @@ class AxiEngine {
                                                         (unsigned long long)at);
         }
     if (good) passed += 1;
-    else count_refused(burst.address);
+    else count_refused(burst.address, true);
     aw_taken.pop_front();
     data.pop_front();
   }
@@ -185,7 +194,7 @@ class AxiEngine {
     read_beat = last ? 0 : read_beat + 1;
     if (!last) return;
     if (good) passed += 1;
-    else count_refused(burst.address);
+    else count_refused(burst.address, false);
     ar_taken.pop_front();
   }
   void finish() {
@@ -196,6 +205,8 @@ class AxiEngine {
     if (bench.dut->count_refused != refused) fail("%u refused", bench.dut->count_refused);
     if (refused_any && bench.dut->refused_address != first_refused)
       fail("refused_address is %llx", (unsigned long long)bench.dut->refused_address);
+    if (refused_any && bool(bench.dut->refused_write) != first_refused_write)
+      fail("refused_write is %u", unsigned(bench.dut->refused_write));
     for (uint64_t at = 0; at < memory_pages << 12; at++)
       if (memory.get(at) != model.get(at))
         fail("address %llx was written", (unsigned long long)at);

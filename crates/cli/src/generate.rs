@@ -113,6 +113,9 @@ fn told(generated: &Generated, folder: &Path) -> String {
     for node in &network.nodes {
         text.push_str(&format!("{}: module `{}`, part of the board\n", node.name, node.module));
     }
+    for warning in &generated.warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
     let files = generated.files.len();
     text.push_str(&format!("{}: {files} files, see report.md\n", folder.display()));
     text

@@ -280,26 +280,27 @@ impl Profile {
         Self {
             name: "ecp5-85",
             width_bits: 64,
-            period_ps: 8_000,
-            source: "LFE5UM-85F, speed grade 8: 125 MHz, below the 157 MHz of the slowest module of \
-                     networks in hw/budget.json, each placed and routed alone; networks were not",
+            period_ps: 13_333,
+            source: "LFE5UM-85F, speed grade 8: 75 MHz, below the 80 MHz of the slowest module of \
+                     boards in hw/budget.json, the gateway, each placed and routed alone; boards were \
+                     not",
             memory: HostMemory {
                 read_latency: figure(
-                    30,
+                    18,
                     "assumed: 240 ns through a memory controller in the fabric to DDR3",
                 ),
                 write_latency: figure(
-                    15,
+                    9,
                     "assumed: 120 ns through a memory controller in the fabric to DDR3",
                 ),
                 outstanding: figure(4, "assumed: requests that a small memory controller keeps"),
                 beat_256ths: figure(
                     256,
-                    "one beat per cycle, 1 GB/s: assumed, below the 1.6 GB/s of a 16-bit DDR3 at 800 MT/s \
-                     when one direction is used",
+                    "one beat per cycle, 0.6 GB/s: assumed; both directions together stay below the \
+                     1.6 GB/s of a 16-bit DDR3 at 800 MT/s",
                 ),
                 register_cycles: figure(
-                    10,
+                    6,
                     "assumed: 80 ns for an access of a processor in the same fabric",
                 ),
                 ..ZCU104
@@ -352,6 +353,30 @@ mod tests {
             assert!((1..=64).contains(&timing.outstanding), "{timing:?}");
             assert!((256..=65_536).contains(&timing.beat_256ths), "{timing:?}");
             assert_eq!((timing.load_percent, timing.seed), (50, 7));
+        }
+    }
+
+    /// Of a design in `hw/budget.json`, MHz on an ECP5.
+    fn budgeted_mhz() -> Vec<(String, f64)> {
+        let budget = include_str!("../../../hw/budget.json");
+        let budget: serde_json::Value = serde_json::from_str(budget).unwrap();
+        let designs = budget["designs"].as_object().unwrap().iter();
+        let rated = designs.filter_map(|(name, of)| Some((name.clone(), of["ecp5_mhz"].as_f64()?)));
+        rated.collect()
+    }
+
+    #[test]
+    fn an_ecp5_has_no_clock_that_a_module_of_boards_cannot_keep() {
+        let rated = budgeted_mhz();
+        assert!(rated.iter().any(|(name, _)| name == "gateway"), "{rated:?}");
+        for profile in Profile::ALL.iter().filter(|profile| profile.name.starts_with("ecp5-")) {
+            for (name, mhz) in &rated {
+                assert!(profile.clock_mhz() <= *mhz, "{}: {name} has {mhz} MHz", profile.name);
+            }
+            // Both directions of host memory at once are no more than the memory passes.
+            let beats = 256.0 / f64::from(profile.memory.beat_256ths.value);
+            let bytes_per_us = beats * f64::from(profile.width_bits / 8) * profile.clock_mhz();
+            assert!(2.0 * bytes_per_us <= 1600.0, "{}", profile.name);
         }
     }
 

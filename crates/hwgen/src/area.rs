@@ -29,6 +29,47 @@ impl std::ops::AddAssign for Area {
     }
 }
 
+/// What a part has of everything, and which board has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The part.
+    pub name: &'static str,
+    /// A board that has it.
+    pub board: &'static str,
+    /// All that it has, from its maker's data sheet.
+    pub room: Area,
+}
+
+impl Part {
+    /// Parts of boards that profiles and papers name. The estimates are of the first ones, which
+    /// are UltraScale+ parts (AMD DS890, DS987). A block of an ECP5 (Lattice FPGA-DS-02012) has
+    /// 18 kbit too, but its look-up tables have four inputs, so that logic takes more of them.
+    pub const ALL: [Self; 3] = [
+        Self {
+            name: "XCZU7EV",
+            board: "ZCU104",
+            room: Area { lut: 230_400, ff: 460_800, bram18: 624 },
+        },
+        Self {
+            name: "XCK26",
+            board: "KV260",
+            room: Area { lut: 117_120, ff: 234_240, bram18: 288 },
+        },
+        Self {
+            name: "LFE5UM-85F",
+            board: "boards with an ECP5-85",
+            room: Area { lut: 83_640, ff: 83_640, bram18: 208 },
+        },
+    ];
+
+    /// Whether it has room for this.
+    #[must_use]
+    pub fn fits(&self, area: Area) -> bool {
+        let Area { lut, ff, bram18 } = self.room;
+        area.lut <= lut && area.ff <= ff && area.bram18 <= bram18
+    }
+}
+
 /// A parameter and the values at which a module was measured, ascending.
 type Axis = (&'static str, &'static [u64]);
 
@@ -145,6 +186,19 @@ pub fn estimate(instance: &Instance) -> Option<Area> {
     Some(Area { lut, ff, bram18 })
 }
 
+/// The sum of what instances take, and how many of them have no figure.
+#[must_use]
+pub fn total<'a>(instances: impl IntoIterator<Item = &'a Instance>) -> (Area, usize) {
+    let (mut sum, mut unknown) = (Area::default(), 0);
+    for instance in instances {
+        match estimate(instance) {
+            Some(area) => sum += area,
+            None => unknown += 1,
+        }
+    }
+    (sum, unknown)
+}
+
 /// Linear along every axis between the two measured values around the wanted one.
 fn interpolated(
     module: LibraryModule,
@@ -184,6 +238,16 @@ mod tests {
             assert!(budget().contains_key(&label), "hw/budget.json has no {label}");
         }
         assert!(measured_with().starts_with("Yosys "), "{}", measured_with());
+    }
+
+    #[test]
+    fn a_part_has_room_for_what_is_within_all_of_its_figures() {
+        for part in Part::ALL {
+            assert!(part.fits(part.room), "{}", part.name);
+            let Area { lut, ff, bram18 } = part.room;
+            assert!(!part.fits(Area { bram18: bram18 + 1, ..Area::default() }), "{}", part.name);
+            assert!(!part.fits(Area { lut: lut + 1, ff, bram18 }), "{}", part.name);
+        }
     }
 
     #[test]

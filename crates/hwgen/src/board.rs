@@ -135,6 +135,33 @@ pub(crate) fn axi(width: u32) -> Vec<(&'static str, Option<u32>, bool)> {
     ]
 }
 
+/// What every burst of a board is beside its address: name, bits, value. Windows lie in memory that
+/// the processor caches, so a coherent port must look there, and the network between may merge and
+/// widen bursts: write-back, allocating. The memory belongs to a process of the host: data, not
+/// secure, not privileged.
+const ATTRIBUTES: [(&str, u32, &str); 4] = [
+    ("awcache", 4, "4'b1111"),
+    ("awprot", 3, "3'b010"),
+    ("arcache", 4, "4'b1111"),
+    ("arprot", 3, "3'b010"),
+];
+
+/// The signals of a board's port of host memory: name, bits, whether the board drives them.
+pub(crate) fn memory_signals(width: u32) -> Vec<(&'static str, Option<u32>, bool)> {
+    let attributes = ATTRIBUTES.iter().map(|(signal, bits, _)| (*signal, Some(*bits), true));
+    axi(width).into_iter().chain(attributes).collect()
+}
+
+/// The port of host memory, with what all bursts have in common.
+fn memory_port(body: &mut Body, width: u32) {
+    for (signal, bits, ours) in memory_signals(width) {
+        body.port(if ours { "output" } else { "input" }, bits, &format!("m_axi_{signal}"));
+    }
+    for (signal, _, value) in ATTRIBUTES {
+        body.line(&format!("  assign m_axi_{signal} = {value};"));
+    }
+}
+
 /// Answers that a shared port gives to all masters alike; what tells whose they are has a bit each.
 const BROADCAST: [&str; 4] = ["bresp", "rdata", "rresp", "rlast"];
 /// What every burst has, so that nobody passes it on.
@@ -166,9 +193,7 @@ pub(crate) fn board(
             body.stream_port(port, publishes);
         }
     }
-    for (signal, bits, ours) in axi(width) {
-        body.port(if ours { "output" } else { "input" }, bits, &format!("m_axi_{signal}"));
-    }
+    memory_port(&mut body, width);
     body.port("input", Some(12), "register_address");
     body.port("input", None, "register_write");
     body.port("input", Some(64), "register_write_data");

@@ -28,6 +28,13 @@ pub(crate) fn identifier(name: &str) -> String {
     name.trim_start_matches('/').replace('/', "_")
 }
 
+/// Whether a name can stand in SystemVerilog, C++, Tcl and lists of files as it is. Files of graphs
+/// have no other names; a graph that is made in a program may.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 pub(crate) struct Grouping<'a> {
     request: &'a Request<'a>,
     nodes: BTreeSet<&'a str>,
@@ -98,6 +105,7 @@ impl<'a> Grouping<'a> {
             nodes: Vec::new(),
         };
         self.names(&network);
+        self.unescaped(&network);
         self.cycles(&network);
         network
     }
@@ -426,6 +434,35 @@ impl<'a> Grouping<'a> {
             let violation = Violation::at(kind, source, &path, message, "choose a shorter name");
             self.violations.push(violation.for_topic(&topic.name));
         }
+    }
+
+    /// Generated files quote no name: one that would have to be is refused.
+    fn unescaped(&mut self, network: &Network) {
+        const ADVICE: &str = "use letters, digits and underscores, no digit first";
+        let refused = |name: &str| {
+            (!is_identifier(name)).then(|| format!("{name:?} cannot be an identifier in hardware"))
+        };
+        let (graph, mapping) = (&self.request.graph.source, &self.request.mapping.source);
+        let kind = ViolationKind::HardwareName;
+        let mut found = Vec::new();
+        let clocks = network.clocks.iter().filter_map(|clock| clock.name.as_deref());
+        for name in [network.graph.as_str(), &network.fabric].into_iter().chain(clocks) {
+            let at = |message| Violation::at(kind, mapping, &["fabrics"], message, ADVICE);
+            found.extend(refused(name).map(at));
+        }
+        for topic in &network.topics {
+            let path = ["topics", topic.name.as_str()];
+            let name = refused(&topic.identifier);
+            let at = |message| Violation::at(kind, graph, &path, message, ADVICE);
+            found.extend(name.map(at).map(|violation| violation.for_topic(&topic.name)));
+            for port in topic.publishers.iter().chain(&topic.subscribers) {
+                let PortOwner::Node { node, .. } = &port.owner else { continue };
+                let path = ["nodes", node.as_str()];
+                let at = |message| Violation::at(kind, graph, &path, message, ADVICE);
+                found.extend(refused(&port.signals).map(at).map(|it| it.for_node(node)));
+            }
+        }
+        self.violations.append(&mut found);
     }
 
     // Cycles --------------------------------------------------------------------------------------

@@ -69,6 +69,8 @@ pub struct Generated {
     pub registers: Vec<Register>,
     /// Files by name: their texts.
     pub files: BTreeMap<String, String>,
+    /// What to tell people though the network was made: sentences.
+    pub warnings: Vec<String>,
 }
 
 impl Generated {
@@ -198,10 +200,13 @@ fn write(network: Network, nodes: Nodes) -> Generated {
         "wrapper.cpp".to_owned(),
         wrapper::wrapper(&network, &registers, wrapper::Top::Network),
     );
-    let list = order.clone();
-    files.insert("vivado.tcl".to_owned(), vivado::script(&network, &registers, &order));
-    files.insert(format!("{}_block.v", network.module), vivado::block(&network, &registers));
+    for module in &used {
+        if let Some(constraints) = module.constraints() {
+            files.insert(format!("{module}.xdc"), constraints.to_owned());
+        }
+    }
     files.insert("network.svg".to_owned(), picture::svg(&network));
+    let warnings = report::tight(&network, &instances).into_iter().collect();
     files.insert("report.md".to_owned(), report::report(&network, &instances));
     let mut all = registers;
     let reads = all.iter().filter(|register| register.access == "read").count();
@@ -209,7 +214,8 @@ fn write(network: Network, nodes: Nodes) -> Generated {
         all.splice(reads..reads, of_board);
     }
     let registers = all;
-    surroundings(&network, &registers, list, of_nodes, &mut files);
+    surroundings(&network, &registers, order, of_nodes, &mut files);
+    export(&network, &registers, &used, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
     let map = RegisterMap {
@@ -219,7 +225,7 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     };
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
-    Generated { network, identity, registers, files }
+    Generated { network, identity, registers, files, warnings }
 }
 
 /// What the board's nodes are made of, and the list of it.
@@ -296,6 +302,25 @@ fn board_files(
     files.insert(board, text);
     files.insert("board.f".to_owned(), list.join("\n") + "\n");
     true
+}
+
+/// The board for Vivado, or the network alone if there is no board.
+fn export(
+    network: &Network,
+    registers: &[Register],
+    modules: &BTreeSet<library::LibraryModule>,
+    files: &mut BTreeMap<String, String>,
+) {
+    let board = network.board();
+    let (list, module, memory_width) = match files.contains_key("board.f") {
+        true => ("board.f", &board, Some(board::memory_width(network))),
+        false => ("sources.f", &network.module, None),
+    };
+    let sources: Vec<String> = files[list].lines().map(str::to_owned).collect();
+    let export = vivado::Export { network, registers, module, memory_width };
+    let (script, block) = (vivado::script(&export, &sources, modules), vivado::block(&export));
+    files.insert("vivado.tcl".to_owned(), script);
+    files.insert(format!("{module}_block.v"), block);
 }
 
 /// What nodes take and publish messages with: the network itself needs none of it.

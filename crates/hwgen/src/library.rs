@@ -242,10 +242,67 @@ impl LibraryModule {
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }
     }
+
+    /// Timing constraints of the module for Vivado, scoped to it: its file is the name with `.xdc`.
+    #[must_use]
+    pub fn constraints(self) -> Option<&'static str> {
+        match self {
+            Self::AxisCdc => Some(include_str!("../../../hw/axis_cdc/axis_cdc.xdc")),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for LibraryModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names between `mark` and `until`.
+    fn between<'a>(text: &'a str, mark: &str, until: &str) -> Vec<&'a str> {
+        text.split(mark).skip(1).filter_map(|rest| Some(rest.split_once(until)?.0)).collect()
+    }
+
+    #[test]
+    fn constraints_name_registers_and_clocks_that_the_module_has() {
+        let mut seen = 0;
+        for module in LibraryModule::ALL {
+            let (Some(constraints), source) = (module.constraints(), module.source()) else {
+                continue;
+            };
+            let cells = between(constraints, "get_cells {", "_reg[*]}");
+            assert_eq!(cells.len(), constraints.matches("get_cells").count(), "{module}");
+            for cell in cells {
+                assert!(source.contains(&format!(" {cell} <= ")), "{module} has no {cell}");
+                seen += 1;
+            }
+            for port in between(constraints, "get_ports ", "]") {
+                assert!(source.contains(&format!(" {port},\n")), "{module} has no {port}");
+            }
+        }
+        assert!(seen > 0);
+    }
+
+    #[test]
+    fn every_register_that_takes_another_clocks_value_is_marked_and_constrained() {
+        // Modules with two clocks, by their ports.
+        for module in LibraryModule::ALL {
+            let source = module.source();
+            if !(source.contains(" s_clk,\n") && source.contains(" m_clk,\n")) {
+                continue;
+            }
+            let constraints = module.constraints().unwrap();
+            let marked = between(source, "(* ASYNC_REG = \"TRUE\" *) logic ", ";");
+            assert_eq!(marked.len(), 2, "{module}: one crossing in each direction");
+            for register in marked {
+                let name = register.rsplit(' ').next().unwrap_or_default();
+                assert!(constraints.contains(&format!("-to [get_cells {{{name}_reg[*]}}]")));
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a network is, in words and numbers: report, register map and layout tables. Must not decide
 //! anything about the network.
 
-use crate::area::{Area, estimate, measured_with};
+use crate::area::{Area, Part, estimate, measured_with, total};
 use crate::layout::{ElementCount, FieldPlace, PayloadLayout};
 use crate::library::Instance;
 use crate::network::{Network, NetworkPort, Register, Stage};
@@ -117,14 +117,12 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
          memory |\n|---|---|---|---|---|---|\n",
         measured_with()
     );
-    let (mut total, mut count, mut unknown) = (Area::default(), 0, 0);
+    let (all, unknown) = total(instances.iter().flatten());
+    let mut count = 0;
     for (topic, instances) in network.topics.iter().zip(instances) {
         let mut modules: BTreeMap<&str, (u64, Area)> = BTreeMap::new();
         for instance in instances {
-            let Some(area) = estimate(instance) else {
-                unknown += 1;
-                continue;
-            };
+            let Some(area) = estimate(instance) else { continue };
             let (count, sum) = modules.entry(instance.module.name()).or_default();
             *count += 1;
             *sum += area;
@@ -137,15 +135,49 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
                 topic.shown()
             );
             count += instances;
-            total += area;
         }
     }
-    let Area { lut, ff, bram18 } = total;
+    let Area { lut, ff, bram18 } = all;
     let _ = writeln!(text, "| all | | {count} | {lut} | {ff} | {bram18} |");
     if unknown > 0 {
         let _ = writeln!(text, "\nWithout a figure, and not in the sum: {unknown} instances.");
     }
+    text + &room(all)
+}
+
+/// What parts have of everything that the network takes.
+fn room(all: Area) -> String {
+    let mut text = "\n## Room\n\nWhat parts have, gateways and nodes not counted above. A row says no where the \
+                    network alone is too large.\n\n| part | board | look-up tables | flip-flops | block memory | \
+                    fits |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for part in Part::ALL {
+        let Area { lut, ff, bram18 } = part.room;
+        let fits = if part.fits(all) { "yes" } else { "no" };
+        let Part { name, board, .. } = part;
+        let _ = writeln!(text, "| {name} | {board} | {lut} | {ff} | {bram18} | {fits} |");
+    }
     text
+}
+
+/// A sentence for people if parts have no room for the network.
+pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<String> {
+    let (all, _) = total(instances.iter().flatten());
+    let small: Vec<String> = (Part::ALL.iter().filter(|part| !part.fits(all)))
+        .map(|part| format!("{} of {} ({})", part.room.bram18, part.name, part.board))
+        .collect();
+    if small.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "network `{}` takes about {} blocks of 18 kbit, {} look-up tables and {} flip-flops, more than a \
+         part has (blocks: {}); shorten its FIFOs, or lower the bounds of its messages",
+        network.module,
+        all.bram18,
+        all.lut,
+        all.ff,
+        small.join(", ")
+    ))
 }
 
 /// What messages pass between a port and its topic, and where the host looks.

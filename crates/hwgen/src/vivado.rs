@@ -1,93 +1,150 @@
-//! The network for a board: a module in plain Verilog that says which signals are one stream, as
-//! block designs take no SystemVerilog, and the script that makes a Vivado project of it. Must not
-//! know what the network does.
+//! The board, or the network alone if there is none, for Vivado: a module in plain Verilog with the
+//! interfaces of its signals, as block designs take no SystemVerilog, and the script that makes a
+//! project of it. Must not know what the network does.
 
-use crate::network::{Clock, Network, Register};
+use crate::board::memory_signals;
+use crate::library::LibraryModule;
+use crate::network::{Clock, Network, NetworkPort, Register};
+use crate::verilog::signals;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("text/vivado.tcl");
 
-/// The words for the host that the top module has.
-fn words(registers: &[Register]) -> Vec<(&'static str, &'static str, usize)> {
-    let written = registers.iter().filter(|register| register.access == "write").count();
-    let mut words = vec![("output", "status", registers.len() - written)];
-    if written > 0 {
-        words.push(("input", "control", written));
-    }
-    words
+/// What is exported: a module with its ports to a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Export<'a> {
+    pub(crate) network: &'a Network,
+    /// Of the module: the network's, or the board's too.
+    pub(crate) registers: &'a [Register],
+    /// The module: the network alone, or the board with the network inside.
+    pub(crate) module: &'a str,
+    /// Bits of a beat of the board's port of host memory; `None`: the network alone.
+    pub(crate) memory_width: Option<u32>,
 }
 
-/// The script. `sources`: all files of the network, in order.
-pub(crate) fn script(network: &Network, registers: &[Register], sources: &[String]) -> String {
-    let block = format!("{}_block.v", network.module);
+impl Export<'_> {
+    /// Streams that are ports of the module.
+    fn streams(&self) -> impl Iterator<Item = (bool, &NetworkPort)> {
+        let is_board = self.memory_width.is_some();
+        let ports = self.network.ports().map(|(_, publishes, port)| (publishes, port));
+        ports.filter(move |(_, port)| !is_board || !self.network.is_inside(port))
+    }
+
+    /// Plain signals to and from the host: direction, name, bits.
+    fn words(&self) -> Vec<(&'static str, &'static str, u32)> {
+        let written = self.registers.iter().filter(|register| register.access == "write").count();
+        let reads = self.registers.len() - written;
+        let mut words = vec![("output", "status", 64 * reads as u32)];
+        if written > 0 {
+            words.push(("input", "control", 64 * written as u32));
+        }
+        if self.memory_width.is_some() {
+            words.extend([
+                ("input", "register_address", 12),
+                ("input", "register_write", 1),
+                ("input", "register_write_data", 64),
+                ("output", "register_read_data", 64),
+                ("output", "doorbell", 1),
+                ("output", "active", 1),
+            ]);
+        }
+        words
+    }
+}
+
+/// The script. `sources`: all files of the module, in order; `modules`: of the library, in it.
+pub(crate) fn script(
+    export: &Export<'_>,
+    sources: &[String],
+    modules: &BTreeSet<LibraryModule>,
+) -> String {
+    let Export { network, module, .. } = export;
+    let block = format!("{module}_block.v");
     let sources = sources.iter().chain([&block]).map(|name| format!("  {name}"));
     let clocks = network.clocks.iter();
     let clocks = clocks.map(|clock| format!("  {{{} {}}}", clock.clk(), clock.rst()));
-    let words: Vec<&str> = words(registers).into_iter().map(|(_, name, _)| name).collect();
+    let words: Vec<&str> = export.words().into_iter().map(|(_, name, _)| name).collect();
+    let scoped = modules.iter().filter(|module| module.constraints().is_some());
+    let scoped = scoped.map(|module| format!("  {module}"));
     SCRIPT
+        .replace("@SCOPED@", &scoped.collect::<Vec<_>>().join("\n"))
         .replace("@SOURCES@", &sources.collect::<Vec<_>>().join("\n"))
         .replace("@CLOCKS@", &clocks.collect::<Vec<_>>().join("\n"))
         .replace("@WORDS@", &words.join(" "))
-        .replace("@MODULE@", &network.module)
+        .replace("@WHAT@", if export.memory_width.is_some() { "board" } else { "network" })
+        .replace("@MODULE@", module)
         .replace("@GRAPH@", &network.graph)
         .replace("@FABRIC@", &network.fabric)
 }
 
-/// The module for block designs: the top module's ports, with attributes.
-pub(crate) fn block(network: &Network, registers: &[Register]) -> String {
-    let mut ports = Vec::new();
-    let mut names = Vec::new();
-    let mut port = |attributes: &str, direction: &str, bits: u32, name: String| {
+/// The ports of a module for block designs, and what they are connected to inside.
+#[derive(Default)]
+struct Ports {
+    declared: Vec<String>,
+    connected: Vec<String>,
+}
+
+impl Ports {
+    fn add(&mut self, attributes: &str, direction: &str, bits: u32, name: &str) {
         let range = if bits == 1 { String::new() } else { format!(" [{}:0]", bits - 1) };
-        ports.push(format!("{attributes}  {direction} wire{range} {name}"));
-        names.push(format!("    .{name}({name})"));
-    };
+        self.declared.push(format!("{attributes}  {direction} wire{range} {name}"));
+        self.connected.push(format!("    .{name}({name})"));
+    }
+
+    /// A signal of an interface of this kind.
+    fn interface(&mut self, kind: &str, of: &str, signal: &str, direction: &str, bits: u32) {
+        let attributes = format!(
+            "  (* X_INTERFACE_INFO = \"xilinx.com:interface:{kind}:1.0 {of} {}\" *)\n",
+            signal.to_uppercase()
+        );
+        self.add(&attributes, direction, bits, &format!("{of}_{signal}"));
+    }
+}
+
+/// The module for block designs: the exported module's ports, with attributes.
+pub(crate) fn block(export: &Export<'_>) -> String {
+    let Export { network, module, .. } = export;
+    let mut ports = Ports::default();
     for clock in &network.clocks {
-        port(&clock_attributes(network, clock), "input", 1, clock.clk());
+        ports.add(&clock_attributes(export, clock), "input", 1, &clock.clk());
         let reset = "  (* X_INTERFACE_INFO = \"xilinx.com:signal:reset:1.0 @ RST\" *)\n  \
                      (* X_INTERFACE_PARAMETER = \"POLARITY ACTIVE_HIGH\" *)\n";
-        port(&reset.replace('@', &clock.rst()), "input", 1, clock.rst());
+        ports.add(&reset.replace('@', &clock.rst()), "input", 1, &clock.rst());
     }
-    for (direction, name, count) in words(registers) {
-        port("", direction, 64 * count as u32, name.to_owned());
+    for (direction, name, bits) in export.words() {
+        ports.add("", direction, bits, name);
     }
-    for (_, publishes, stream) in network.ports() {
-        let signals = [
-            ("tdata", stream.width),
-            ("tkeep", stream.width / 8),
-            ("tlast", 1),
-            ("tuser", 1),
-            ("tvalid", 1),
-            ("tready", 1),
-        ];
-        for (signal, bits) in signals {
+    for (publishes, stream) in export.streams() {
+        for (signal, bits) in signals(stream.width) {
             let direction = if (signal != "tready") == publishes { "input" } else { "output" };
-            let name = &stream.signals;
-            let attributes = format!(
-                "  (* X_INTERFACE_INFO = \"xilinx.com:interface:axis:1.0 {name} {}\" *)\n",
-                signal.to_uppercase()
-            );
-            port(&attributes, direction, bits, format!("{name}_{signal}"));
+            ports.interface("axis", &stream.signals, signal, direction, bits.unwrap_or(1));
         }
     }
+    for (signal, bits, ours) in export.memory_width.map(memory_signals).unwrap_or_default() {
+        let direction = if ours { "output" } else { "input" };
+        ports.interface("aximm", "m_axi", signal, direction, bits.unwrap_or(1));
+    }
+    let what = if export.memory_width.is_some() { "board" } else { "network" };
     format!(
-        "// Generated from graph `{}`, fabric `{}`: the network for block designs, which take modules in \
+        "// Generated from graph `{}`, fabric `{}`: the {what} for block designs, which take modules in \
          plain\n// Verilog only and read from attributes which signals are one interface.\n\
-         `default_nettype none\n\nmodule {}_block (\n{}\n);\n\n  {} network (\n{}\n  );\n\nendmodule\n\n\
-         `default_nettype wire\n",
+         `default_nettype none\n\nmodule {module}_block (\n{}\n);\n\n  {module} {what} (\n{}\n  );\n\n\
+         endmodule\n\n`default_nettype wire\n",
         network.graph,
         network.fabric,
-        network.module,
-        ports.join(",\n"),
-        network.module,
-        names.join(",\n")
+        ports.declared.join(",\n"),
+        ports.connected.join(",\n")
     )
 }
 
 /// What a clock has to do with reset and streams.
-fn clock_attributes(network: &Network, clock: &Clock) -> String {
-    let streams = network.ports().filter(|(_, _, port)| port.clock == *clock);
-    let streams: Vec<&str> = streams.map(|(_, _, port)| port.signals.as_str()).collect();
+fn clock_attributes(export: &Export<'_>, clock: &Clock) -> String {
+    let streams = export.streams().filter(|(_, port)| port.clock == *clock);
+    let mut streams: Vec<&str> = streams.map(|(_, port)| port.signals.as_str()).collect();
+    if export.memory_width.is_some() && clock.name.is_none() {
+        streams.push("m_axi");
+    }
     let mut text = format!(
         "  (* X_INTERFACE_INFO = \"xilinx.com:signal:clock:1.0 {0} CLK\" *)\n  \
          (* X_INTERFACE_PARAMETER = \"ASSOCIATED_RESET {1}",

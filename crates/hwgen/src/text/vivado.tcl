@@ -1,4 +1,4 @@
-# Generated from graph `@GRAPH@`, fabric `@FABRIC@`: a Vivado project with the network as a module of a
+# Generated from graph `@GRAPH@`, fabric `@FABRIC@`: a Vivado project with the @WHAT@ as a module of a
 # block design.
 #
 # NOT RUN: nothing that checks the other files of this folder has Vivado. It follows the Tcl commands
@@ -8,8 +8,9 @@
 #   vivado -mode batch -source vivado.tcl -tclargs PART [MHZ] [FOLDER]
 #
 # PART is the device, MHZ the rate of the clock `clk` (100), FOLDER where the project is made (vivado,
-# beside this script; it must not exist). In the block design the streams of all nodes and gateways,
-# the clocks, and the words for the host are ports: put the nodes' own modules in their places.
+# beside this script; it must not exist). In the block design every stream that the @WHAT@ has, its
+# port of host memory if it has one, the clocks, and the words for the host are ports: put what they
+# belong to in their places.
 
 if {$argc < 1 || $argc > 3} {
   error "usage: vivado -mode batch -source vivado.tcl -tclargs PART ?MHZ? ?FOLDER?"
@@ -28,6 +29,10 @@ set sources {
 set clocks {
 @CLOCKS@
 }
+# Modules with timing constraints of their own, in MODULE.xdc.
+set scoped {
+@SCOPED@
+}
 
 create_project @MODULE@ $folder -part $part
 set_property target_language Verilog [current_project]
@@ -35,11 +40,18 @@ foreach source $sources {
   add_files -norecurse [file join $here $source]
 }
 set_property file_type SystemVerilog [get_files *.sv]
+foreach module $scoped {
+  add_files -fileset constrs_1 -norecurse [file join $here $module.xdc]
+  set constraints [get_files $module.xdc]
+  set_property SCOPED_TO_REF $module $constraints
+  set_property USED_IN_SYNTHESIS false $constraints
+  set_property PROCESSING_ORDER LATE $constraints
+}
 set_property top @MODULE@_block [current_fileset]
 update_compile_order -fileset sources_1
 
 create_bd_design design_@MODULE@
-set network [create_bd_cell -type module -reference @MODULE@_block network]
+set network [create_bd_cell -type module -reference @MODULE@_block @WHAT@]
 foreach clock $clocks {
   lassign $clock clk rst
   set hertz [expr {round($mhz * 1e6)}]
@@ -54,6 +66,10 @@ foreach stream [get_bd_intf_pins $network/*] {
 }
 foreach word {@WORDS@} {
   make_bd_pins_external -name $word [get_bd_pins $network/$word]
+}
+# The port of host memory reaches all addresses.
+if {[llength [get_bd_intf_pins -quiet $network/m_axi]]} {
+  assign_bd_address
 }
 validate_bd_design
 save_bd_design

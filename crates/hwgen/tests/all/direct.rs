@@ -122,3 +122,48 @@ fn a_board_with_the_published_way_to_memory_differs_in_that_alone() {
     // 256 bytes at 128 bit.
     assert!(paper.files["board_board.sv"].contains("READ_BURST_BEATS(16)"));
 }
+
+/// The names of a module's ports, in order.
+fn ports<'a>(text: &'a str, module: &str) -> Vec<&'a str> {
+    let (_, rest) = text.split_once(&format!("\nmodule {module} (\n")).unwrap();
+    let (ports, _) = rest.split_once("\n);").unwrap();
+    let names = ports.lines().filter(|line| line.contains(" wire "));
+    names.map(|line| line.trim_end_matches(',').rsplit(' ').next().unwrap()).collect()
+}
+
+#[test]
+fn a_board_is_exported_whole_with_its_port_of_host_memory() {
+    let files = generated(GRAPH, MAPPING).unwrap().files;
+    let script = &files["vivado.tcl"];
+    let (_, rest) = script.split_once("set sources {\n").unwrap();
+    let named: Vec<&str> = rest.split_once("\n}").unwrap().0.lines().map(str::trim).collect();
+    let sources: Vec<&str> = files["board.f"].lines().chain(["board_board_block.v"]).collect();
+    assert_eq!(named, sources);
+    assert!(!script.contains('@'), "a place was not filled in");
+
+    let block = &files["board_board_block.v"];
+    let mut found = ports(block, "board_board_block");
+    let mut wanted = ports(&files["board_board.sv"], "board_board");
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+    for port in wanted {
+        assert!(block.contains(&format!("    .{port}({port})")), "{port}");
+    }
+    for signal in ["AWADDR", "WDATA", "BRESP", "ARCACHE", "RLAST"] {
+        let interface = format!("xilinx.com:interface:aximm:1.0 m_axi {signal}\"");
+        assert!(block.contains(&interface), "{signal}");
+    }
+    assert!(!files.contains_key("network_board_block.v"));
+}
+
+#[test]
+fn bursts_of_a_board_say_that_their_memory_is_cached_and_not_secure() {
+    let board = &generated(GRAPH, MAPPING).unwrap().files["board_board.sv"];
+    for (signal, value) in [("cache", "4'b1111"), ("prot", "3'b010")] {
+        for channel in ["aw", "ar"] {
+            let assigned = format!("assign m_axi_{channel}{signal} = {value};");
+            assert!(board.contains(&assigned), "{assigned}");
+        }
+    }
+}

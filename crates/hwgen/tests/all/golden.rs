@@ -81,3 +81,27 @@ fn the_project_script_names_every_source_in_order_and_says_that_it_was_not_run()
     assert_eq!(named, sources);
     assert!(!script.contains('@'), "a place was not filled in");
 }
+
+#[test]
+fn a_network_with_two_clocks_brings_the_constraints_of_its_crossings() {
+    let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
+    assert!(files["axis_cdc.xdc"].contains("set_max_delay -datapath_only"));
+    assert!(files["vivado.tcl"].contains("set scoped {\n  axis_cdc\n}"));
+    let one = DRIVE_MAPPING.replace("clock: memory, ", "").replace("clock: pixel, ", "");
+    let files = generated(DRIVE, &one.replace("clock: pixel", "width: 128")).unwrap().files;
+    assert!(!files.contains_key("axis_cdc.xdc"));
+    assert!(files["vivado.tcl"].contains("set scoped {\n\n}"));
+}
+
+#[test]
+fn a_network_that_is_larger_than_a_part_says_so() {
+    // Two slots of a picture in beats of 128 bits: more block memory than a ZCU104 has.
+    let large = generated(DRIVE, DRIVE_MAPPING).unwrap();
+    assert!(large.files["report.md"].contains("| XCZU7EV | ZCU104 | 230400 | 460800 | 624 | no |"));
+    let [warning] = large.warnings.as_slice() else { panic!("{:?}", large.warnings) };
+    assert!(warning.contains("624 of XCZU7EV (ZCU104)"), "{warning}");
+    let small = DRIVE_MAPPING.replace("      red: { image: { keep_last: 1 } }\n", "");
+    let small = generated(DRIVE, &small).unwrap();
+    assert!(small.files["report.md"].contains("| 624 | yes |"));
+    assert!(small.warnings.is_empty(), "{:?}", small.warnings);
+}

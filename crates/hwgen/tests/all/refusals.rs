@@ -1,6 +1,9 @@
 //! What cannot be made is refused with position, names and advice.
 
 use crate::support;
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
+use crossdock_hwgen::{Request, generate};
+use crossdock_msg::Schema;
 use support::{DRIVE, DRIVE_MAPPING, generated};
 
 /// The only violation of the driving graph with one piece of either file replaced.
@@ -154,4 +157,35 @@ fn a_fabric_without_topics_in_hardware_is_refused() {
              there that publish or subscribe"
         ]
     );
+}
+
+/// What a graph of a program, not of a file, has for names; what is wrong, one line each.
+fn refused_in_a_program(change: impl FnOnce(&mut Graph, &mut Mapping)) -> Vec<String> {
+    let mut graph = Graph::from_yaml("g.yaml", DRIVE.as_bytes()).unwrap();
+    let mut mapping = Mapping::from_yaml("m.yaml", DRIVE_MAPPING.as_bytes()).unwrap();
+    change(&mut graph, &mut mapping);
+    let request = Request {
+        graph: &graph,
+        mapping: &mapping,
+        descriptions: &PackageDescriptions::default(),
+        fabric: "board",
+        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+        implementations: &[],
+    };
+    let violations = generate(&request).unwrap_err();
+    violations.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_name_that_generated_files_would_have_to_quote_is_refused() {
+    const HOSTILE: &str = "lane);\nendmodule\n//";
+    let port = refused_in_a_program(|graph, _| {
+        let node = graph.nodes.iter_mut().find(|node| node.name == "follow").unwrap();
+        HOSTILE.clone_into(&mut node.outputs[0].port);
+    });
+    let says = "cannot be an identifier in hardware; use letters, digits and underscores";
+    assert!(port.iter().any(|line| line.contains(says)), "{port:#?}");
+    let named = refused_in_a_program(|graph, _| HOSTILE.clone_into(&mut graph.name));
+    assert!(named[0].contains("must not contain"), "{named:#?}");
+    assert!(port.iter().all(|line| !line.contains('\n')), "{port:#?}");
 }

@@ -57,6 +57,10 @@ module board_board (
   input wire m_axi_rlast,
   input wire m_axi_rvalid,
   output wire m_axi_rready,
+  output wire [3:0] m_axi_awcache,
+  output wire [2:0] m_axi_awprot,
+  output wire [3:0] m_axi_arcache,
+  output wire [2:0] m_axi_arprot,
   input wire [11:0] register_address,
   input wire register_write,
   input wire [63:0] register_write_data,
@@ -65,6 +69,10 @@ module board_board (
   output wire active
 );
 
+  assign m_axi_awcache = 4'b1111;
+  assign m_axi_awprot = 3'b010;
+  assign m_axi_arcache = 4'b1111;
+  assign m_axi_arprot = 3'b010;
   wire [127:0] m_axis_gateway_camera_image_from_renderer_image_tdata;
   wire [15:0] m_axis_gateway_camera_image_from_renderer_image_tkeep;
   wire m_axis_gateway_camera_image_from_renderer_image_tlast;

@@ -139,7 +139,7 @@ module network_board (
 );
 
   assign status[0 +: 64] = 64'h58444e4554000001;
-  assign status[64 +: 64] = 64'h5389d949e2421dca;
+  assign status[64 +: 64] = 64'h10cc7997586aa7b2;
   assign status[194 +: 62] = '0;
   assign status[288 +: 32] = '0;
 

@@ -26,6 +26,18 @@ fn what_the_arbiters_proof_is_about_can_happen() {
     must(Proof::reachable(small(64), 12).check());
 }
 
+const SILENT: Mutation = Mutation {
+    what: "nothing is ever joined",
+    file: "axis_arb.sv",
+    from: "wire join_valid = ending || (offered && !oversize);",
+    to: "wire join_valid = 1'b0;",
+};
+
+#[test]
+fn an_arbiter_that_joins_nothing_is_caught() {
+    must(Proof::reachable(small(64), 12).catches(&SILENT));
+}
+
 #[test]
 #[ignore = "long: other shapes"]
 fn the_arbiter_is_proved_at_other_widths_and_port_counts() {

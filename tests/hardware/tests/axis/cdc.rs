@@ -18,6 +18,11 @@ fn the_clock_crossing_is_proved_for_any_two_clocks() {
 }
 
 #[test]
+fn what_the_clock_crossings_proof_is_about_can_happen() {
+    must(Proof::reachable(small(), 24).several_clocks().check());
+}
+
+#[test]
 fn the_clock_crossing_keeps_every_beat_for_clocks_of_any_rate() {
     for (width, depth) in [(64, 16), (512, 16)] {
         let report = must(simulated(width, depth).run(&["--seed", "1"]));
@@ -43,6 +48,41 @@ const BINARY_CROSSES: Mutation = Mutation {
     from: "wp_gray <= wp_next ^ (wp_next >> 1);",
     to: "wp_gray <= wp_next;",
 };
+
+/// Both lose no beat in any simulation: what they lack is time for a register to settle.
+const ONE_REGISTER: [Mutation; 2] = [
+    Mutation {
+        what: "the write position is used after one register",
+        file: "axis_cdc.sv",
+        from: "wp_seen = wp_crossing[(SYNC-1)*Position +: Position];",
+        to: "wp_seen = wp_crossing[0 +: Position];",
+    },
+    Mutation {
+        what: "the read position is used after one register",
+        file: "axis_cdc.sv",
+        from: "rp_seen = rp_crossing[(SYNC-1)*Position +: Position];",
+        to: "rp_seen = rp_crossing[0 +: Position];",
+    },
+];
+
+const NEVER_READS: Mutation = Mutation {
+    what: "the output side never reads",
+    file: "axis_cdc.sv",
+    from: "wire                read = (rp_gray != wp_seen)",
+    to: "wire                read = 1'b0 && (rp_gray != wp_seen)",
+};
+
+#[test]
+fn a_position_that_is_used_too_early_is_caught_by_proof() {
+    for mutation in &ONE_REGISTER {
+        must(Proof::bounded(small(), 12).several_clocks().catches(mutation));
+    }
+}
+
+#[test]
+fn a_crossing_that_never_reads_is_caught() {
+    must(Proof::reachable(small(), 24).several_clocks().catches(&NEVER_READS));
+}
 
 #[test]
 fn faults_of_the_clock_crossing_are_caught() {

@@ -14,6 +14,11 @@ fn the_probe_is_proved_to_count_each_event() {
 }
 
 #[test]
+fn what_the_probes_proof_is_about_can_happen() {
+    must(Proof::reachable(Design::module("axis_probe").set("COUNT_WIDTH", 16), 12).check());
+}
+
+#[test]
 fn the_probe_counts_what_the_reference_model_counts() {
     for bits in [16, 64] {
         must(simulated(bits).run(&["--seed", "1"]));

@@ -23,6 +23,12 @@ fn the_width_converter_is_proved_in_both_directions() {
 }
 
 #[test]
+fn what_the_width_converters_proof_is_about_can_happen() {
+    must(Proof::reachable(design(64, 256), 14).check());
+    must(Proof::reachable(design(256, 64), 14).check());
+}
+
+#[test]
 fn the_width_converter_keeps_every_byte_under_stalls_and_resets() {
     for (from, to) in [(64, 512), (512, 64), (128, 64)] {
         simulate(from, to);

@@ -27,6 +27,7 @@ fn the_gate_is_proved_to_let_through_what_is_allowed_and_to_answer_all() {
 #[test]
 fn what_the_gates_proof_is_about_can_happen() {
     must(Proof::reachable(gate(), 20).check());
+    must(Proof::reachable(small(), 12).check());
 }
 
 fn simulated(width: u64) -> Simulation {
@@ -98,6 +99,38 @@ const OUT_OF_TURN: Mutation = Mutation {
     to: "(aw_step == Answer);",
 };
 
+/// Each direction's rights outlive a reset.
+const OPEN_AFTER_RESET: [Mutation; 2] = [
+    Mutation {
+        what: "windows stay readable through a reset",
+        file: "memif_mmu.sv",
+        from: "      readable <= '0;\n",
+        to: "",
+    },
+    Mutation {
+        what: "windows stay writable through a reset",
+        file: "memif_mmu.sv",
+        from: "      writable <= '0;\n",
+        to: "",
+    },
+];
+
+const WRITE_AS_READ: Mutation = Mutation {
+    what: "a refused write is reported as a read",
+    file: "memif_gate.sv",
+    from: "refused_write <= b_refused;",
+    to: "refused_write <= !b_refused;",
+};
+
+#[test]
+fn windows_that_outlive_a_reset_are_caught_by_proof_and_simulation() {
+    let simulation = simulated(64);
+    for mutation in &OPEN_AFTER_RESET {
+        must(Proof::bounded(small(), 6).catches(mutation));
+        must(simulation.catches(mutation, &["--seed", "1"]));
+    }
+}
+
 #[test]
 fn faults_of_the_translation_are_caught_by_proof_and_simulation() {
     let simulation = simulated(64);
@@ -105,7 +138,7 @@ fn faults_of_the_translation_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(small(), 12).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
-    for mutation in [OVER_THE_PAGE, DATA_ASTRAY, OUT_OF_TURN] {
+    for mutation in [OVER_THE_PAGE, DATA_ASTRAY, OUT_OF_TURN, WRITE_AS_READ] {
         must(Proof::bounded(gate(), 12).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }

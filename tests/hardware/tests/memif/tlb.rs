@@ -101,6 +101,18 @@ fn faults_of_the_page_table_are_caught_by_simulation() {
     }
 }
 
+const TABLE_AFTER_RESET: Mutation = Mutation {
+    what: "the table survives a reset",
+    file: "memif_tlb.sv",
+    from: "      on <= 1'b0;\n",
+    to: "",
+};
+
+#[test]
+fn a_table_that_outlives_a_reset_is_caught_by_proof() {
+    must(Proof::bounded(small(), 4).catches(&TABLE_AFTER_RESET));
+}
+
 /// The gate is not what is changed, and is proved by itself.
 const GATE: &str = "*memif_gate*/*";
 
