@@ -3,7 +3,7 @@
 #![no_main]
 
 use crossdock_fuzz::Input;
-use crossdock_graph::yaml_value;
+use crossdock_graph::yaml_messages;
 use crossdock_msg::{Block, FlatBuffer, Schema};
 use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
@@ -38,13 +38,16 @@ fn seeds() -> Vec<Vec<u8>> {
 fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
     let mut input = Input::new(data);
     let schema = &schemas()[usize::from(input.u8()) % TYPES.len()];
-    let text = String::from_utf8_lossy(input.rest());
-    let Ok(value) = yaml_value("fuzz", &text) else { return };
-    let cdr = match schema.cdr_of_json(&value) {
+    let Ok(values) = yaml_messages("fuzz", input.rest()) else { return };
+    values.iter().for_each(|value| must_read_back(schema, value));
+});
+
+/// What is accepted is a message, and says again what it was made from.
+fn must_read_back(schema: &Schema, value: &serde_json::Value) {
+    let cdr = match schema.cdr_of_json(value) {
         Ok(cdr) => cdr,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    // What is accepted is a message, and says again what it was made from.
     let bytes = schema.flat_bytes_of_cdr(&cdr).expect("a message");
     let mut flat = FlatBuffer::with_bytes(bytes);
     assert_eq!(schema.decode_cdr(&cdr, flat.as_mut_slice()), Ok(bytes));
@@ -54,4 +57,4 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
     if let Ok(again) = schema.cdr_of_json(&json) {
         assert_eq!(again, cdr, "{json}");
     }
-});
+}

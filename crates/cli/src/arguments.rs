@@ -2,9 +2,14 @@
 //! It must not know what the commands do.
 
 mod interfaces;
+mod publishing;
 mod watching;
 
 pub(crate) use interfaces::{DefinitionArguments, InterfaceCommand, KindArguments, MsgCommand};
+pub(crate) use publishing::{
+    DurabilityWord, HistoryWord, LivelinessWord, PublishArguments, QosArguments, QosProfile,
+    ReliabilityWord,
+};
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
     NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,

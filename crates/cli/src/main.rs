@@ -38,6 +38,7 @@ mod table;
 mod top;
 mod topic;
 mod trace;
+mod values;
 mod yaml;
 
 use arguments::{Cli, Command};

@@ -34,8 +34,8 @@ const WORDS: [(&[&str], &str); 20] = [
     ),
     (
         &["topic", "pub"],
-        "no command publishes messages: write a node (`crossdock new`), or play a \
-      recording with `crossdock bag play BAG`",
+        "`crossdock topic pub TOPIC TYPE VALUES` publishes with the time of this computer: \
+      --use-sim-time and --spin-time are not taken",
     ),
     (
         &["param"],
@@ -89,7 +89,7 @@ mod tests {
         let of = |line: &str| sentence(line.split(' ').map(str::to_owned));
         assert!(of("bag burst x").unwrap().contains("--start-paused"));
         assert_eq!(of("bag info x"), None);
-        assert!(of("topic pub /x").unwrap().contains("crossdock new"));
+        assert!(of("topic pub /x").unwrap().contains("--use-sim-time"));
         assert_eq!(of("topic"), None);
         assert_eq!(of("topic list"), None);
     }

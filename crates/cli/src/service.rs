@@ -7,12 +7,12 @@ use crate::output;
 use crate::output::{clean, near_name, say};
 use crate::run::observer_options;
 use crate::table::{Align, Table};
+use crate::values;
 use anyhow::{Context, Result, bail};
 use crossdock_comm::status_records::{client_counter, server_counter};
 use crossdock_comm::{
     ClientOptions, GraphSnapshot, Observer, Participant, ParticipantOptions, PortSnapshot,
 };
-use crossdock_graph::yaml_value;
 use crossdock_msg::{JsonOptions, ServiceSchema};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -241,11 +241,8 @@ fn call(arguments: &CallArguments) -> Result<()> {
     let definitions = definitions(&arguments.interfaces)?;
     let schema = ServiceSchema::from_library(definitions.library(), &arguments.service_type)
         .context("the type of the service is not known; --interfaces FOLDER brings others")?;
-    let values = yaml_value("VALUES", &arguments.values).map_err(|violations| {
-        let text: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        anyhow::anyhow!(text.join("\n"))
-    })?;
-    let request = schema.request().cdr_of_json(&values).context("the request")?;
+    let values = values::one("VALUES", arguments.values.as_bytes())?;
+    let mut request = schema.request().written(&values).context("the request")?;
     // A server that is there only has to be met.
     let snapshot = look(watch)?;
     let known = services(&snapshot);
@@ -261,7 +258,8 @@ fn call(arguments: &CallArguments) -> Result<()> {
     }
     // Without a server the call says so, and why, if one does not fit.
     client.wait_for_server(timeout);
-    let response = client.call_cdr(&request, timeout)?;
+    request.set_now(values::now_ns());
+    let response = client.call_cdr(request.cdr(), timeout)?;
     let elements_max = if arguments.full || watch.json { usize::MAX } else { ELEMENTS_SHOWN };
     let schema = response.schema().response();
     let options = JsonOptions { elements_max, ..JsonOptions::default() };

@@ -2,11 +2,13 @@
 //!
 //! Lists, rates and counters come from the status tables of the processes, which are read-only
 //! memory here. It must not subscribe, except to show the messages of a topic that stays inside a
-//! chain.
+//! chain, or as a subscriber of the quality of service that the user asks for. `pub` publishes.
 
 mod echo;
 mod follow;
 mod meter;
+mod publish;
+mod qos;
 mod table;
 mod taken;
 mod window;
@@ -30,6 +32,7 @@ pub(crate) fn topic(command: &TopicCommand) -> Result<ExitCode> {
         TopicCommand::Find { message_type, watch } => table::find(message_type, watch)?,
         TopicCommand::Info { topic, verbose, watch } => table::info(topic, *verbose, watch)?,
         TopicCommand::Echo(arguments) => echo::echo(arguments)?,
+        TopicCommand::Pub(arguments) => publish::publish(arguments)?,
         TopicCommand::Hz(arguments) => meter::meter(arguments, meter::Unit::Messages)?,
         TopicCommand::Bw(arguments) => meter::meter(arguments, meter::Unit::Bytes)?,
         TopicCommand::Delay(arguments) => meter::delay(arguments)?,

@@ -40,7 +40,7 @@ fn indent(value: &Value, depth: usize, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::text;
-    use crossdock_graph::yaml_value;
+    use crossdock_graph::yaml_messages;
     use serde_json::json;
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
             "points": [{ "x": 1.5, "more": { "y": [1, 2] } }, { "x": 2.0, "more": { "y": [] } }],
         });
         let shown = text(&message);
-        let read = yaml_value("message", &shown).expect("YAML");
-        assert_eq!(read, message, "{shown}");
+        let read = yaml_messages("message", shown.as_bytes()).expect("YAML");
+        assert_eq!(read, [message], "{shown}");
     }
 }

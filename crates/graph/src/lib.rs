@@ -95,4 +95,4 @@ pub use stream::{
 };
 pub use value::{ParameterType, ParameterValue};
 pub use violation::{Violation, ViolationKind};
-pub use yaml::yaml_value;
+pub use yaml::{yaml_messages, yaml_value};

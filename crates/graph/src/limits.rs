@@ -7,6 +7,10 @@ pub const FILE_BYTES_MAX: usize = 1 << 20;
 pub const FILE_DEPTH_MAX: usize = 16;
 /// Values of one file, keys not counted.
 pub const FILE_VALUES_MAX: usize = 100_000;
+/// Bytes of messages in YAML: a few large images.
+pub const MESSAGES_BYTES_MAX: usize = 64 << 20;
+/// Values of messages in YAML: as many as those bytes hold if each takes 16.
+pub const MESSAGES_VALUES_MAX: usize = 4 << 20;
 /// Characters of one topic, node, process or parameter name (ROS 2 allows 255 for a topic).
 pub const NAME_CHARS_MAX: usize = 255;
 /// Characters of the whole name of a node (`/front/blur`): as many as a status table holds.

@@ -1,10 +1,13 @@
 //! YAML text to a tree of values with positions, within limits.
 //!
 //! Takes the part of YAML 1.2 that configuration needs: one document of maps, lists and scalars.
-//! Anchors, aliases, tags and several documents are refused, so a small file cannot unfold into a
-//! large one. Must not know what any key means.
+//! Anchors, aliases and tags are refused, so a small file cannot unfold into a large one; several
+//! documents are taken as messages alone. Must not know what any key means.
 
-use crate::limits::{FILE_BYTES_MAX, FILE_DEPTH_MAX, FILE_VALUES_MAX, VIOLATIONS_MAX};
+use crate::limits::{
+    FILE_BYTES_MAX, FILE_DEPTH_MAX, FILE_VALUES_MAX, MESSAGES_BYTES_MAX, MESSAGES_VALUES_MAX,
+    VIOLATIONS_MAX,
+};
 use crate::scalar::Scalar;
 use crate::source::Place;
 use crate::violation::{Violation, ViolationKind};
@@ -40,25 +43,8 @@ pub(crate) struct Entry {
 /// Reads a file. Errors that leave the shape of the tree intact (a key twice) go to `violations`;
 /// `None` means that there is no tree, and why is there too.
 pub(crate) fn parse(file: &str, bytes: &[u8], violations: &mut Vec<Violation>) -> Option<Tree> {
-    let fault = |kind, place, message: String, advice: &str| {
-        Violation::placed(kind, file, place, message, advice)
-    };
-    if bytes.len() > FILE_BYTES_MAX {
-        let message = format!("the file has {} bytes, more than {FILE_BYTES_MAX}", bytes.len());
-        violations.push(fault(ViolationKind::Limit, None, message, "split it or check its name"));
-        return None;
-    }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-        Err(error) => {
-            let place = place_of_byte(bytes, error.valid_up_to());
-            let message = format!("byte {} is not UTF-8", error.valid_up_to());
-            let advice = "save the file as UTF-8 text";
-            violations.push(fault(ViolationKind::Syntax, Some(place), message, advice));
-            return None;
-        }
-    };
-    let mut reader = Reader { parser: Parser::new_from_str(text), file, values: 0, violations };
+    let text = checked_text(file, bytes, FILE_BYTES_MAX, violations)?;
+    let mut reader = Reader::new(file, text, FILE_VALUES_MAX, violations);
     match reader.document() {
         Ok(tree) => tree,
         Err(violation) => {
@@ -68,7 +54,34 @@ pub(crate) fn parse(file: &str, bytes: &[u8], violations: &mut Vec<Violation>) -
     }
 }
 
-/// A value written in YAML, as JSON: what a command line takes. `file` names it in messages. Pure;
+/// The text of a file within its limit; `None`: why not is in `violations`.
+fn checked_text<'a>(
+    file: &str,
+    bytes: &'a [u8],
+    bytes_max: usize,
+    violations: &mut Vec<Violation>,
+) -> Option<&'a str> {
+    let fault = |kind, place, message: String, advice: &str| {
+        Violation::placed(kind, file, place, message, advice)
+    };
+    if bytes.len() > bytes_max {
+        let message = format!("the file has {} bytes, more than {bytes_max}", bytes.len());
+        violations.push(fault(ViolationKind::Limit, None, message, "split it or check its name"));
+        return None;
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => {
+            let place = place_of_byte(bytes, error.valid_up_to());
+            let message = format!("byte {} is not UTF-8", error.valid_up_to());
+            let advice = "save the file as UTF-8 text";
+            violations.push(fault(ViolationKind::Syntax, Some(place), message, advice));
+            None
+        }
+    }
+}
+
+/// A value written in YAML, as JSON: what a file holds that describes something. `file` names it in messages. Pure;
 /// allocates.
 ///
 /// # Errors
@@ -81,6 +94,25 @@ pub fn yaml_value(file: &str, text: &str) -> Result<serde_json::Value, Vec<Viola
         Some(tree) => Ok(json(&tree)),
         None => Ok(serde_json::Value::Null),
     }
+}
+
+/// Messages written in YAML, as JSON: one in each document that is not empty, as `topic echo` prints
+/// them. `file` names the text in messages. Pure; allocates.
+///
+/// # Errors
+/// Everything that is wrong with the text, by position.
+pub fn yaml_messages(file: &str, text: &[u8]) -> Result<Vec<serde_json::Value>, Vec<Violation>> {
+    let mut violations = Vec::new();
+    let text = checked_text(file, text, MESSAGES_BYTES_MAX, &mut violations);
+    let mut values = Vec::new();
+    if let Some(text) = text {
+        let mut reader = Reader::new(file, text, MESSAGES_VALUES_MAX, &mut violations);
+        match reader.documents(|tree| values.push(json(&tree))) {
+            Ok(()) => values.retain(|value| !value.is_null()),
+            Err(violation) => violations.push(*violation),
+        }
+    }
+    if violations.is_empty() { Ok(values) } else { Err(violations) }
 }
 
 fn json(tree: &Tree) -> serde_json::Value {
@@ -130,12 +162,22 @@ struct Reader<'a, 'b> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     file: &'b str,
     values: usize,
+    values_max: usize,
     violations: &'b mut Vec<Violation>,
 }
 
 type Read<T> = Result<T, Box<Violation>>;
 
-impl<'a> Reader<'a, '_> {
+impl<'a, 'b> Reader<'a, 'b> {
+    fn new(
+        file: &'b str,
+        text: &'a str,
+        values_max: usize,
+        violations: &'b mut Vec<Violation>,
+    ) -> Self {
+        Self { parser: Parser::new_from_str(text), file, values: 0, values_max, violations }
+    }
+
     fn fault<T>(&self, kind: ViolationKind, at: Place, message: &str, advice: &str) -> Read<T> {
         Err(Box::new(Violation::placed(kind, self.file, Some(at), message, advice)))
     }
@@ -177,11 +219,26 @@ impl<'a> Reader<'a, '_> {
         Ok(tree)
     }
 
+    /// All documents, one after the other.
+    fn documents(&mut self, mut each: impl FnMut(Tree)) -> Read<()> {
+        while let Some((event, span)) = self.next()? {
+            match event {
+                Event::StreamEnd => break,
+                Event::StreamStart
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd
+                | Event::Nothing => {}
+                first => each(self.value(first, span, 0)?),
+            }
+        }
+        Ok(())
+    }
+
     fn value(&mut self, event: Event<'a>, span: Span, depth: usize) -> Read<Tree> {
         let at = place(&span.start);
         self.values += 1;
-        if self.values > FILE_VALUES_MAX {
-            let message = format!("the file holds more than {FILE_VALUES_MAX} values");
+        if self.values > self.values_max {
+            let message = format!("the file holds more than {} values", self.values_max);
             return self.fault(ViolationKind::Limit, at, &message, "split it");
         }
         if depth > FILE_DEPTH_MAX {

@@ -74,4 +74,4 @@ pub use members::{Member, TypeMembers};
 pub use message::Message;
 pub use schema::{Schema, SchemaError};
 pub use service::{Service, ServiceSchema, ShippedService};
-pub use value::ValueError;
+pub use value::{ValueError, WrittenMessage};

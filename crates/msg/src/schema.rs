@@ -13,7 +13,7 @@ use crate::layout::{Layout, LayoutError};
 use crate::message::Message;
 use crate::resolve::{Library, ResolveError, Resolved};
 use crate::rihs::type_hash;
-use crate::value::{ValueError, cdr_of};
+use crate::value::{Defaults, ValueError, WrittenMessage, cdr_of};
 use crate::walk;
 
 /// A resolved message type with its hashes, its flat layout and its codec.
@@ -28,6 +28,7 @@ pub struct Schema {
     layout_hash: LayoutHash,
     layout: Layout,
     plan: Plan,
+    defaults: Defaults,
 }
 
 /// Why a type could not be made from its text.
@@ -133,6 +134,7 @@ impl Schema {
             layout_hash: layout.hash(),
             layout,
             plan,
+            defaults: Defaults::of(resolved),
         })
     }
 
@@ -239,14 +241,26 @@ impl Schema {
         cdr::encode(&self.plan, block, out)
     }
 
-    /// The CDR encoding of a message that somebody wrote as JSON: fields that are left out are 0,
-    /// false or empty. Allocates.
+    /// The CDR encoding of a message that somebody wrote as JSON: fields that are left out have the
+    /// defaults of the definition, or are 0, false or empty. Allocates.
     ///
     /// # Errors
     ///
-    /// A field that the type does not have, or a value that does not fit its field.
+    /// A field that the type does not have, or a value that does not fit its field: a text with the
+    /// character 0, a finite number that a float32 does not hold.
     pub fn cdr_of_json(&self, value: &serde_json::Value) -> Result<Vec<u8>, ValueError> {
-        cdr_of(&self.layout, value)
+        Ok(cdr_of(&self.layout, &self.defaults, value, false)?.into_cdr())
+    }
+
+    /// The same for a message that is published: as in ROS 2, `now` in the place of a
+    /// `builtin_interfaces/Time` stands for the time of each publication, and `auto` in the place of
+    /// a `std_msgs/Header` for a header with that time and no frame.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::cdr_of_json`].
+    pub fn written(&self, value: &serde_json::Value) -> Result<WrittenMessage, ValueError> {
+        cdr_of(&self.layout, &self.defaults, value, true)
     }
 
     /// One field of a message as JSON, by its path, such as `pose.position.x` or `ranges[3]`.

@@ -1,24 +1,28 @@
 //! Messages from JSON, as people write them on a command line, in CDR.
 //!
-//! Fields that are left out are 0, false or empty; what the type does not have is refused. It must
-//! not know where the text comes from.
+//! Fields that are left out have their defaults; what the type does not have is refused. It must not
+//! know where the text comes from.
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{EMPTY_FIELD, Primitive, Shape, in_range};
+use crate::definition::{self, EMPTY_FIELD, Primitive, Shape, in_range};
 use crate::float128::from_f64;
 use crate::layout::{ElementLayout, FieldLayout, Layout};
+use crate::resolve::Resolved;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// A value does not fit a message type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValueError {
     /// A map has a key that is no field.
-    #[error("{type_name} has no field `{field}`; its fields are {known}")]
+    #[error("{type_name}{} has no field `{field}`; its fields are {known}", in_field(path))]
     UnknownField {
         /// The message type.
         type_name: String,
+        /// The field that holds the map; empty: the message itself.
+        path: String,
         /// The key.
         field: String,
         /// Its fields.
@@ -36,11 +40,90 @@ pub enum ValueError {
     },
 }
 
-/// The CDR encoding (XCDR1 little endian, with its header) of a message given as JSON.
-pub(crate) fn cdr_of(layout: &Layout, value: &Value) -> Result<Vec<u8>, ValueError> {
-    let mut out = Out { layout, bytes: vec![0, 1, 0, 0], path: String::new() };
+/// ` (`header`)` behind the type of a field.
+fn in_field(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" (`{path}`)") }
+}
+
+/// The defaults that a definition gives to fields, by positions of struct and field in a layout.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Defaults(BTreeMap<(usize, usize), Value>);
+
+impl Defaults {
+    /// Those of a type and of all types that it uses.
+    pub(crate) fn of(resolved: &Resolved) -> Self {
+        let structs = resolved.definitions.iter().enumerate();
+        let fields = structs.flat_map(|(index, one)| {
+            let fields = one.fields.iter().enumerate();
+            fields.map(move |(place, field)| ((index, place), field.default.as_ref()))
+        });
+        Self(fields.filter_map(|(key, default)| Some((key, json_of(default?)))).collect())
+    }
+}
+
+/// A default as JSON.
+fn json_of(value: &definition::Value) -> Value {
+    match value {
+        definition::Value::Bool(flag) => (*flag).into(),
+        // It is inside the range of an integer type, so one of the two holds it.
+        definition::Value::Integer(number) => i64::try_from(*number)
+            .map_or_else(|_| u64::try_from(*number).unwrap_or(u64::MAX).into(), Value::from),
+        definition::Value::Float(number) if number.is_nan() => "nan".into(),
+        definition::Value::Float(number) if number.is_infinite() => {
+            if *number > 0.0 { "inf" } else { "-inf" }.into()
+        }
+        definition::Value::Float(number) => (*number).into(),
+        definition::Value::Text(text) => text.as_str().into(),
+        definition::Value::List(values) => values.iter().map(json_of).collect(),
+    }
+}
+
+/// A message that somebody wrote as text, in CDR, with the places at which a time is still to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenMessage {
+    cdr: Vec<u8>,
+    /// Positions of `builtin_interfaces/Time` in `cdr`.
+    stamps: Vec<usize>,
+}
+
+impl WrittenMessage {
+    /// The message in CDR (XCDR1 little endian, with its header).
+    pub fn cdr(&self) -> &[u8] {
+        &self.cdr
+    }
+
+    /// Sets each time that was written as `now` or `auto`; until then it is 0. `at_ns` counts from
+    /// 1970; a time after 2038 is written as ROS 2 writes it, with the low 32 bits of its seconds.
+    pub fn set_now(&mut self, at_ns: u64) {
+        let (sec, nanosec) = ((at_ns / 1_000_000_000) as u32, (at_ns % 1_000_000_000) as u32);
+        for at in &self.stamps {
+            self.cdr[*at..*at + 4].copy_from_slice(&sec.to_le_bytes());
+            self.cdr[*at + 4..*at + 8].copy_from_slice(&nanosec.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn into_cdr(self) -> Vec<u8> {
+        self.cdr
+    }
+}
+
+/// The type that `now` stands for, and the type that `auto` stands for: a header with such a time
+/// and without a frame.
+const TIME: &str = "builtin_interfaces/msg/Time";
+const HEADER: &str = "std_msgs/msg/Header";
+
+/// The CDR encoding of a message given as JSON. `placeholders`: whether `now` and `auto` stand for
+/// times.
+pub(crate) fn cdr_of(
+    layout: &Layout,
+    defaults: &Defaults,
+    value: &Value,
+    placeholders: bool,
+) -> Result<WrittenMessage, ValueError> {
+    let (bytes, path, stamps) = (vec![0, 1, 0, 0], String::new(), Vec::new());
+    let mut out = Out { layout, defaults, bytes, path, placeholders, stamps };
     out.message(0, value)?;
-    Ok(out.bytes)
+    Ok(WrittenMessage { cdr: out.bytes, stamps: out.stamps })
 }
 
 /// Behind the header, from which positions are aligned.
@@ -48,8 +131,11 @@ const HEADER_BYTES: usize = 4;
 
 struct Out<'a> {
     layout: &'a Layout,
+    defaults: &'a Defaults,
     bytes: Vec<u8>,
     path: String,
+    placeholders: bool,
+    stamps: Vec<usize>,
 }
 
 impl Out<'_> {
@@ -94,6 +180,9 @@ impl Out<'_> {
         let layout = self.layout;
         let one = &layout.structs[index];
         let empty = Map::new();
+        if self.placeholders && self.is_placeholder(index, value) {
+            return self.message(index, &Value::Null);
+        }
         let map = match value {
             Value::Object(map) => map,
             Value::Null => &empty,
@@ -104,15 +193,50 @@ impl Out<'_> {
             let known: Vec<_> = names().filter(|name| *name != EMPTY_FIELD).collect();
             return Err(ValueError::UnknownField {
                 type_name: one.type_name.clone(),
+                path: self.path.clone(),
                 field: field.clone(),
                 known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
             });
         }
-        for field in &one.fields {
-            let value = map.get(&field.name).unwrap_or(&Value::Null);
+        let defaults = self.defaults;
+        for (place, field) in one.fields.iter().enumerate() {
+            let given = map.get(&field.name).filter(|value| !value.is_null());
+            let value = given.or_else(|| defaults.0.get(&(index, place))).unwrap_or(&Value::Null);
             self.inside(&field.name, |out| out.field(field, value))?;
         }
         Ok(())
+    }
+
+    /// Whether the value stands for a time that is set later. If so, notes the place: a header
+    /// begins with its stamp.
+    fn is_placeholder(&mut self, index: usize, value: &Value) -> bool {
+        let is_one = match value.as_str() {
+            Some("now") => self.is_time(index),
+            Some("auto") => self.is_header(index),
+            _ => false,
+        };
+        if is_one {
+            self.align(4);
+            self.stamps.push(self.bytes.len());
+        }
+        is_one
+    }
+
+    /// Whether a struct is the time of ROS 2, not only by its name.
+    fn is_time(&self, index: usize) -> bool {
+        let one = &self.layout.structs[index];
+        let is = |field: &FieldLayout, primitive| {
+            (field.shape, field.element) == (Shape::One, ElementLayout::Primitive(primitive))
+        };
+        let [first, second] = one.fields.as_slice() else { return false };
+        one.type_name == TIME && is(first, Primitive::Int32) && is(second, Primitive::Uint32)
+    }
+
+    fn is_header(&self, index: usize) -> bool {
+        let one = &self.layout.structs[index];
+        let stamp = one.fields.first().map(|field| (field.shape, field.element));
+        let Some((Shape::One, ElementLayout::Struct(stamp))) = stamp else { return false };
+        one.type_name == HEADER && self.is_time(stamp)
     }
 
     fn field(&mut self, field: &FieldLayout, value: &Value) -> Result<(), ValueError> {
@@ -174,6 +298,10 @@ impl Out<'_> {
             Value::Null => "",
             other => return Err(self.wrong(other, "a text")),
         };
+        if text.contains('\0') {
+            // IDL has no such strings, and programs in C read the text up to there.
+            return Err(self.wrong(value, "a text without the character 0"));
+        }
         match bound {
             Some(bound) if length(text) > bound as usize => {
                 Err(self.wrong(value, format!("a text of at most {bound}")))
@@ -197,6 +325,10 @@ impl Out<'_> {
             Primitive::Float32 | Primitive::Float64 | Primitive::Float128 => {
                 let number = value.as_f64().or_else(|| named_float(value.as_str()?));
                 let number = number.ok_or_else(|| wrong(self))?;
+                if primitive == Primitive::Float32 && number.is_finite() {
+                    let fits = (number as f32).is_finite();
+                    fits.then_some(()).ok_or_else(|| wrong(self))?;
+                }
                 match primitive {
                     Primitive::Float32 => self.bytes.extend((number as f32).to_le_bytes()),
                     Primitive::Float64 => self.bytes.extend(number.to_le_bytes()),

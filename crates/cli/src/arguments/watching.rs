@@ -1,6 +1,7 @@
 //! What the commands that look at running graphs take, in the words and flags of `ros2`.
 //! It must not know what the commands do.
 
+use super::publishing::{PublishArguments, QosArguments};
 use super::{domain_id, seconds, topic_name};
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -31,6 +32,8 @@ pub(crate) enum TopicCommand {
     Bw(MeterArguments),
     /// Measure the age of messages at their publication, from the stamps in their headers
     Delay(DelayArguments),
+    /// Publish messages that you write in YAML
+    Pub(PublishArguments),
     /// Print the type of a topic
     Type {
         /// Topic
@@ -103,7 +106,8 @@ pub(crate) struct CallArguments {
     /// Type of the service, such as std_srvs/srv/SetBool
     #[arg(value_name = "TYPE")]
     pub(crate) service_type: String,
-    /// Request in YAML, such as "{data: true}"; missing fields are 0, false or empty
+    /// Request in YAML, such as "{data: true}"; missing fields have their defaults. `now` stands for
+    /// a time, `auto` for a header with the time of the call
     #[arg(value_name = "VALUES", default_value = "{}")]
     pub(crate) values: String,
     /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside
@@ -174,6 +178,8 @@ pub(crate) struct EchoArguments {
     /// Do not report messages that came too fast to be printed
     #[arg(long)]
     pub(crate) no_lost_messages: bool,
+    #[command(flatten)]
+    pub(crate) qos: QosArguments,
     #[command(flatten)]
     pub(crate) watch: WatchArguments,
 }
@@ -300,7 +306,7 @@ pub(crate) struct MeterOptions {
 }
 
 /// A topic, absolute if it is none behind a service: as in `ros2`, the first `/` may be left out.
-fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
+pub(super) fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
     match crossdock_comm::names::carries_requests(text) {
         true => Ok(text.to_owned()),
         false => topic_name(text),

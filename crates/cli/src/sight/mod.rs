@@ -13,13 +13,14 @@ use processor::ThreadUse;
 pub(crate) use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};
 
 use crate::run::observer_options;
+use crate::values::now_ns;
 use anyhow::Result;
 use crossdock_comm::status_records::kind;
 use crossdock_comm::{
     EntitySnapshot, GraphSnapshot, HistogramSnapshot, Observer, PeerName, PortSnapshot,
 };
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 /// Looks at the running graphs of a domain again and again.
 pub(crate) struct Sight {
@@ -69,9 +70,7 @@ impl Sight {
                 processors.insert(process.pid, used);
             }
         }
-        let now_ns = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now_ns = now_ns.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
-        Ok(Reading { at: Instant::now(), now_ns, graph, histograms, processors })
+        Ok(Reading { at: Instant::now(), now_ns: now_ns(), graph, histograms, processors })
     }
 }
 

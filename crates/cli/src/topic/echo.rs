@@ -2,7 +2,8 @@
 //!
 //! Messages on a ring are copied from outside and the publisher never knows; what was overtaken
 //! meanwhile is reported. The messages of a chain are in no ring: showing them takes a subscriber,
-//! which makes their publisher write them to its ring, and that is said.
+//! which makes their publisher write them to its ring, and that is said. With a quality of service,
+//! echo subscribes too, and shows what such a subscriber gets.
 
 use super::taken::Taken;
 use super::{look, look_again, must_exist, open, print_json, publishers};
@@ -11,7 +12,7 @@ use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
-use crossdock_comm::{Echo, EchoError, ObserveError, Observer};
+use crossdock_comm::{Echo, EchoError, ObserveError, Observer, Qos};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -119,6 +120,11 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
             bail!("{} has the type {other}, not {expected}", wishes.topic);
         }
     }
+    if arguments.qos.is_given() {
+        let offers: Vec<Qos> =
+            publishers(&snapshot, wishes.topic).map(|(_, port)| port.qos).collect();
+        return as_subscriber(wishes, arguments.qos.requested(&offers), watch);
+    }
     match attach(&mut observer, wishes.topic) {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
@@ -128,7 +134,7 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
                  message to its ring until the echo ends",
                 wishes.topic
             );
-            subscribing(wishes, watch)
+            show_all(wishes, &Taken::start(wishes.topic, "echo", watch)?)
         }
         Err(error) => Err(error.into()),
     }
@@ -187,8 +193,17 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
     }
 }
 
-fn subscribing(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
-    let taken = Taken::start(wishes.topic, "echo", watch)?;
+/// What a subscriber of this quality of service gets.
+fn as_subscriber(wishes: &Wishes<'_>, qos: Qos, watch: &WatchArguments) -> Result<()> {
+    let taken = Taken::with_qos(wishes.topic, "echo", qos, watch)?;
+    let topic = wishes.topic.to_owned();
+    taken.on_conflict(move |conflict| {
+        say!("note: a publisher of {} does not fit: {conflict}", clean(&topic));
+    });
+    show_all(wishes, &taken)
+}
+
+fn show_all(wishes: &Wishes<'_>, taken: &Taken) -> Result<()> {
     let mut shown = 0;
     let mut lost = 0;
     while !wishes.is_done(shown) {

@@ -1,11 +1,12 @@
-//! The messages of a topic that stays inside a chain, through a subscriber: while there is one,
-//! their publishers write them to their rings. It must not know what is made of them.
+//! The messages of a topic through a subscriber: those of a topic that stays inside a chain (while
+//! there is a subscriber, their publishers write them to their rings), or those that a subscriber
+//! of some quality of service gets. It must not know what is made of them.
 
 use crate::arguments::WatchArguments;
 use anyhow::Result;
 use crossdock_comm::{
-    AnySample, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions, Qos,
-    SubscriberOptions,
+    AnySample, AnySubscriber, BackPressure, Doorbell, DoorbellOptions, Participant,
+    ParticipantOptions, PortEvent, Qos, QosConflict, SubscriberOptions,
 };
 use std::time::{Duration, Instant};
 
@@ -19,18 +20,24 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Subscribes as `node`.
+    /// Subscribes as `node`, and takes what it can get.
     pub(super) fn start(topic: &str, node: &str, watch: &WatchArguments) -> Result<Self> {
+        Self::with_qos(topic, node, Qos::best_effort(DEPTH), watch)
+    }
+
+    /// The same with a quality of service. Nobody waits for the command.
+    pub(super) fn with_qos(
+        topic: &str,
+        node: &str,
+        qos: Qos,
+        watch: &WatchArguments,
+    ) -> Result<Self> {
         let name = format!("crossdock topic {node}");
         let participant = Participant::open(ParticipantOptions::new(watch.domain_id, &name))?;
         let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
-        let subscriber = participant.any_subscriber(SubscriberOptions {
-            node,
-            topic,
-            qos: Qos::best_effort(DEPTH),
-            doorbell: Some(&doorbell),
-            group: None,
-        })?;
+        let options =
+            SubscriberOptions { node, topic, qos, doorbell: Some(&doorbell), group: None };
+        let subscriber = participant.any_subscriber_with(options, BackPressure::Never)?;
         Ok(Self { subscriber, doorbell })
     }
 
@@ -52,6 +59,15 @@ impl Taken {
 
     /// Messages that came faster than they were taken.
     pub(super) fn lost(&self) -> u64 {
-        self.subscriber.lost()
+        self.subscriber.lost() + self.subscriber.counters().skipped
+    }
+
+    /// Has `tell` called with the reason if a publisher of the topic does not fit.
+    pub(super) fn on_conflict(&self, tell: impl Fn(QosConflict) + Send + 'static) {
+        let events = self.subscriber.events();
+        let looked_at = events.clone();
+        events.set_callback(PortEvent::IncompatibleQos, move |_| {
+            looked_at.take_incompatible_qos().last.into_iter().for_each(&tell);
+        });
     }
 }

@@ -6,5 +6,7 @@ mod hostile;
 mod interfaces;
 mod names;
 mod packages;
+mod place;
+mod publish;
 mod runs;
 mod service;

@@ -1,56 +1,18 @@
 //! `crossdock service` against a server that runs in the test: as a user types it.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use crate::place::Place;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossdock_comm::{Participant, ParticipantOptions, Rendezvous, Server, ServerOptions};
+use crossdock_comm::{Server, ServerOptions};
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_srvs::srv::SetBool;
 
-/// A folder of the test's own, in which both sides meet.
-struct Place(PathBuf);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Place {
-    fn crossdock(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
-        command.args(arguments).env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
-        command.output().expect("crossdock starts")
-    }
-
-    /// The standard output of a command that must succeed.
-    fn said(&self, arguments: &[&str]) -> String {
-        let output = self.crossdock(arguments);
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {errors}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    fn refused(&self, arguments: &[&str]) -> String {
-        let output = self.crossdock(arguments);
-        assert!(!output.status.success(), "{arguments:?}");
-        String::from_utf8(output.stderr).expect("text")
-    }
-}
-
 #[test]
 fn services_are_listed_described_and_called_from_the_command_line() {
-    let folder = std::env::temp_dir().join(format!("xd-service-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let place = Place(folder);
-    let options = ParticipantOptions {
-        rendezvous: Rendezvous::Folder(place.0.join("crossdock")),
-        ..ParticipantOptions::new(0, "lights")
-    };
-    let participant = Participant::open(options).expect("a participant");
+    let place = Place::new("service");
+    let participant = place.participant("lights");
     let ended = Arc::new(AtomicBool::new(false));
     let (is_ended, serving) = (Arc::clone(&ended), participant.clone());
     let (ready, is_ready) = std::sync::mpsc::channel();

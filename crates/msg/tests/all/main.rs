@@ -22,3 +22,4 @@ mod mutating_publisher;
 mod property;
 mod services;
 mod user_package;
+mod written;

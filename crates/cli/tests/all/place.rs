@@ -1,0 +1,59 @@
+//! Where a test and the command that it runs meet.
+
+use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of the test's own, in which both sides meet.
+pub(crate) struct Place(PathBuf);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Place {
+    pub(crate) fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("xd-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A participant of the test.
+    pub(crate) fn participant(&self, name: &str) -> Participant {
+        let options = ParticipantOptions {
+            rendezvous: Rendezvous::Folder(self.0.join("crossdock")),
+            ..ParticipantOptions::new(0, name)
+        };
+        Participant::open(options).expect("a participant")
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
+        command.args(arguments).env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
+        command
+    }
+
+    pub(crate) fn crossdock(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("crossdock starts")
+    }
+
+    /// The standard output of a command that must succeed.
+    pub(crate) fn said(&self, arguments: &[&str]) -> String {
+        let output = self.crossdock(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    pub(crate) fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.crossdock(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stderr).expect("text")
+    }
+}

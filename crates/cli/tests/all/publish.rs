@@ -1,0 +1,221 @@
+//! `crossdock topic pub` against a subscriber that runs in the test, and `topic echo` with a quality
+//! of service: as a user types them.
+
+use crate::place::Place;
+use crossdock_comm::{
+    AnySubscriber, Doorbell, DoorbellOptions, Participant, PublisherOptions, Qos, SubscriberOptions,
+};
+use crossdock_msg::{JsonOptions, Schema};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+const TOPIC: &str = "/note";
+
+/// How long messages are waited for that will surely come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A subscriber of the test.
+struct Heard {
+    subscriber: AnySubscriber,
+    doorbell: Doorbell,
+    _participant: Participant,
+}
+
+impl Heard {
+    fn start(place: &Place, qos: Qos) -> Self {
+        let participant = place.participant("listener");
+        let doorbell =
+            participant.doorbell(DoorbellOptions { spin: Duration::ZERO }).expect("a doorbell");
+        let subscriber = participant
+            .any_subscriber(SubscriberOptions {
+                node: "ear",
+                topic: TOPIC,
+                qos,
+                doorbell: Some(&doorbell),
+                group: None,
+            })
+            .expect("a subscriber");
+        Self { subscriber, doorbell, _participant: participant }
+    }
+
+    fn next(&self) -> Value {
+        let end = std::time::Instant::now() + PATIENCE;
+        loop {
+            if let Some(sample) = self.subscriber.take().expect("a message") {
+                let schema = Arc::clone(sample.schema());
+                return schema.to_json_with(sample.block(), JsonOptions::default()).expect("JSON");
+            }
+            assert!(std::time::Instant::now() < end, "a message is missing");
+            self.doorbell.drain(|_| {});
+            let handle = self.subscriber.handle();
+            self.doorbell.sleep(Some(Duration::from_secs(1)), || handle.arm());
+        }
+    }
+}
+
+fn now_sec() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs()
+}
+
+fn spawn(place: &Place, arguments: &[&str]) -> Child {
+    let mut command = place.command(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("crossdock starts")
+}
+
+#[test]
+fn messages_in_yaml_reach_a_subscriber_as_often_as_was_said() {
+    let place = Place::new("publish");
+    let heard = Heard::start(&place, Qos::reliable(10, PATIENCE));
+    let once =
+        ["topic", "pub", "--once", TOPIC, "std_msgs/msg/Header", "{frame_id: map, stamp: now}"];
+    let before = now_sec();
+    let said = place.said(&once);
+    assert!(
+        said.starts_with(
+            "publisher: beginning loop\npublishing #1: std_msgs/msg/Header {\"stamp\":"
+        ),
+        "{said}"
+    );
+    let message = heard.next();
+    let sec = message["stamp"]["sec"].as_u64().expect("seconds");
+    assert!((before..=now_sec()).contains(&sec), "{message}");
+    assert_eq!(message["frame_id"], "map");
+    // The short name of a type, a rate, every second message printed, in JSON.
+    let times = [
+        "topic",
+        "pub",
+        "note",
+        "std_msgs/Header",
+        "-t",
+        "3",
+        "-r",
+        "500",
+        "-p",
+        "2",
+        "--json",
+        "--node-name",
+        "voice",
+    ];
+    let said = place.said(&times);
+    let lines: Vec<Value> =
+        said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let nothing = json!({ "stamp": { "sec": 0, "nanosec": 0 }, "frame_id": "" });
+    assert_eq!(lines.len(), 1, "{said}");
+    assert_eq!((&lines[0]["seq"], &lines[0]["message"]), (&json!(2), &nothing));
+    (0..3).for_each(|_| assert_eq!(heard.next(), nothing));
+    // What echo prints is what a file may hold: each message once, and as many as were asked for.
+    let file = place.path().join("notes.yaml");
+    std::fs::write(&file, "frame_id: a\n---\nframe_id: b\n---\nframe_id: c\n---\n")
+        .expect("a file");
+    let file = file.to_str().expect("text");
+    let all = [
+        "topic",
+        "pub",
+        TOPIC,
+        "std_msgs/Header",
+        "--yaml-file",
+        file,
+        "-r",
+        "500",
+        "-w",
+        "1",
+        "-p",
+        "0",
+    ];
+    assert_eq!(place.said(&all), "publisher: beginning loop\n");
+    ["a", "b", "c"].iter().for_each(|frame| assert_eq!(heard.next()["frame_id"], *frame));
+    let two =
+        ["topic", "pub", TOPIC, "std_msgs/Header", "--yaml-file", file, "-r", "500", "-t", "2"];
+    place.said(&two);
+    ["a", "b"].iter().for_each(|frame| assert_eq!(heard.next()["frame_id"], *frame));
+    // From standard input.
+    let mut child = spawn(&place, &["topic", "pub", TOPIC, "std_msgs/Header", "--stdin", "-1"]);
+    child.stdin.take().expect("a pipe").write_all(b"frame_id: \"typed\"\n").expect("typed");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(heard.next()["frame_id"], "typed");
+    assert!(heard.subscriber.take().expect("no error").is_none(), "nothing else was published");
+}
+
+#[test]
+fn publishing_goes_on_until_it_is_ended() {
+    let place = Place::new("publish-on");
+    let heard = Heard::start(&place, Qos::best_effort(10));
+    let line = ["topic", "pub", TOPIC, "geometry_msgs/msg/Point", "{x: -1.5}", "--rate", "200"];
+    let mut child = spawn(&place, &line);
+    for _ in 0..5 {
+        assert_eq!(heard.next(), json!({ "x": -1.5, "y": 0.0, "z": 0.0 }));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn what_cannot_be_published_is_refused_before_anything_is() {
+    let place = Place::new("publish-not");
+    let refused = |words: &[&str], part: &str| {
+        let error = place.refused(&[&["topic", "pub", TOPIC], words].concat());
+        assert!(error.contains(part), "{words:?}: {error}");
+    };
+    refused(&["std_msgs/msg/Strin"], "--interfaces");
+    refused(&["std_msgs/msg/String", "{date: 1}"], "has no field `date`; its fields are data");
+    refused(&["std_msgs/msg/String", "{data: 1}"], "`data` is 1, but a text is expected");
+    refused(&["std_msgs/msg/String", "hello"], "a map of fields of std_msgs/msg/String");
+    refused(&["std_msgs/msg/String", ""], "VALUES is empty");
+    refused(&["std_msgs/msg/String", "{data: [}"], "VALUES:1");
+    refused(&["std_msgs/msg/String", "--yaml-file", "nothing.yaml"], "nothing.yaml");
+    refused(&["std_msgs/msg/String", "-1", "-t", "2"], "cannot be used with");
+    refused(&["std_msgs/msg/String", "{}", "--stdin"], "cannot be used with");
+    refused(&["std_msgs/msg/String", "-r", "0"], "above 0");
+    refused(&["std_msgs/msg/String", "--max-wait-time-secs", "1"], "needs something to wait for");
+    let patient = ["std_msgs/msg/String", "-w", "2", "--max-wait-time-secs", "0.05"];
+    refused(&patient, "/note has 0 of the 2 subscribers that were waited for");
+    // A subscriber that does not fit is told of while the wait goes on.
+    let heard = Heard::start(&place, Qos::reliable(1, PATIENCE).transient_local());
+    let latched = ["std_msgs/msg/String", "-1", "--max-wait-time-secs", "2"];
+    refused(&latched, "volatile is offered, transient local is requested");
+    let fitting =
+        ["topic", "pub", TOPIC, "std_msgs/String", "-1", "--qos-profile", "best_available"];
+    place.said(&fitting);
+    assert_eq!(heard.next(), json!({ "data": "" }));
+}
+
+#[test]
+fn echo_shows_what_a_subscriber_of_the_wished_quality_gets() {
+    let place = Place::new("echo-qos");
+    let participant = place.participant("speaker");
+    let schema = Arc::new(Schema::shipped("std_msgs/msg/String").expect("a type"));
+    let publisher = participant
+        .any_publisher(
+            Arc::clone(&schema),
+            PublisherOptions {
+                node: "mouth",
+                topic: TOPIC,
+                qos: Qos::best_effort(3).transient_local(),
+                max_bytes: None,
+                group: None,
+            },
+        )
+        .expect("a publisher");
+    for word in ["a", "b", "c"] {
+        let cdr = schema.cdr_of_json(&json!({ "data": word })).expect("a message");
+        publisher.publish_cdr(&cdr, 1, [0; 2]).expect("published");
+    }
+    let kept = ["topic", "echo", TOPIC, "--qos-durability", "transient_local", "--csv", "-n", "3"];
+    let kept = place.said(&kept);
+    assert_eq!(kept, "a\nb\nc\n", "a late subscriber gets what was kept");
+    let newest =
+        ["topic", "echo", TOPIC, "--qos-profile", "action_status_default", "--csv", "--once"];
+    assert_eq!(place.said(&newest), "c\n", "depth 1, and what all publishers offer");
+    // One that asks for more than is offered is told so, and gets nothing.
+    let mut child = spawn(&place, &["topic", "echo", TOPIC, "--qos-reliability", "reliable"]);
+    let errors = child.stderr.take().expect("a pipe");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(errors));
+    let line = lines.next().expect("a note").expect("text");
+    assert!(line.contains("best effort is offered, reliable is requested"), "{line}");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
