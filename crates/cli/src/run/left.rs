@@ -180,6 +180,7 @@ impl Gap<'_> {
         let mut connections = self.before.table.connections.iter();
         let found = connections.find(|it| {
             (it.detail.publisher_process, it.detail.publisher) == publisher
+                && triggers(it)
                 && node_of(&self.before.table, it.detail.subscriber) == Some(node)
         });
         found.map(|it| it.position)

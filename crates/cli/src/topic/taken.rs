@@ -5,8 +5,8 @@
 use crate::arguments::WatchArguments;
 use anyhow::Result;
 use crossdock_comm::{
-    AnySample, AnySubscriber, BackPressure, Doorbell, DoorbellOptions, Participant,
-    ParticipantOptions, PortEvent, Qos, QosConflict, SubscriberOptions,
+    AnySample, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions,
+    PortEvent, Qos, QosConflict, SubscriberOptions,
 };
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ impl Taken {
         let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
         let options =
             SubscriberOptions { node, topic, qos, doorbell: Some(&doorbell), group: None };
-        let subscriber = participant.any_subscriber_with(options, BackPressure::Never)?;
+        let subscriber = participant.watching_subscriber(options)?;
         Ok(Self { subscriber, doorbell })
     }
 

@@ -89,6 +89,13 @@ impl LocalSubscriber {
     pub(crate) fn is_waited_for(&self) -> bool {
         self.info.qos.is_reliable() && self.back_pressure != BackPressure::Never
     }
+
+    /// Whether its messages release a node; those of a port that only looks do not
+    /// ([`crate::Participant::watching_subscriber`]).
+    pub(crate) fn releases(&self) -> bool {
+        let watches = self.takes == Takes::Any && self.back_pressure == BackPressure::Never;
+        self.wake.is_some() && !watches
+    }
 }
 
 /// Which types a subscriber takes.

@@ -616,13 +616,13 @@ fn ring_record(
     (publisher, counterpart): (&PortInfo, &Counterpart),
     ring: &RingSubscriber,
 ) -> Option<Entity> {
-    let wakes = state.subscribers.get(&subscriber).is_some_and(|known| known.wake.is_some());
+    let releases = state.subscribers.get(&subscriber).is_some_and(LocalSubscriber::releases);
     let detail = ConnectionDetail {
         subscriber,
         publisher_process: counterpart.process,
         publisher: counterpart.port,
         carrier: Carrier::Ring,
-        triggering: if wakes { Triggering::Yes } else { Triggering::No },
+        triggering: if releases { Triggering::Yes } else { Triggering::No },
     };
     let record = core.connection_record(state, &publisher.topic, &detail)?;
     // What the subscriber will not get is known from now on, whenever it looks first.

@@ -78,14 +78,23 @@ impl Participant {
         &self,
         options: SubscriberOptions<'_>,
     ) -> Result<AnySubscriber, PortError> {
-        self.any_subscriber_with(options, BackPressure::All)
+        self.subscriber_of_any(options, BackPressure::All)
     }
 
-    /// The same with a say in who waits for it.
+    /// The same for a port that only looks, such as one of a tool: nobody waits for it, and its
+    /// messages release no node. So nobody waits either until it has taken them
+    /// ([`Quiescence`](crate::Quiescence)), and those that it misses are lost to nobody.
     ///
     /// # Errors
     /// As [`Participant::subscriber`].
-    pub fn any_subscriber_with(
+    pub fn watching_subscriber(
+        &self,
+        options: SubscriberOptions<'_>,
+    ) -> Result<AnySubscriber, PortError> {
+        self.subscriber_of_any(options, BackPressure::Never)
+    }
+
+    fn subscriber_of_any(
         &self,
         options: SubscriberOptions<'_>,
         back_pressure: BackPressure,

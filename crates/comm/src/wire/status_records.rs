@@ -141,7 +141,7 @@ pub enum Carrier {
 pub enum Triggering {
     /// Each message wakes the executor.
     Yes,
-    /// The node looks when it wants to.
+    /// The node looks when it wants to, or the port is a tool's or a watch's.
     No,
 }
 

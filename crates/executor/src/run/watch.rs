@@ -7,7 +7,7 @@
 //! most two wake-ups per limit while messages come, and none while no message comes.
 
 use crossdock_comm::{
-    AnySubscriber, BackPressure, Doorbell, PortError, Qos, SubscriberHandle, SubscriberOptions,
+    AnySubscriber, Doorbell, PortError, Qos, SubscriberHandle, SubscriberOptions,
 };
 use crossdock_graph::{NodePlan, OnMiss, WatchPlan};
 
@@ -118,16 +118,13 @@ pub(crate) fn watches(
         };
         let ends = |plan: &NodePlan| plan.outputs.iter().any(|output| output.topic == chain.to);
         let Some(node) = options.plan.nodes.iter().position(ends) else { continue };
-        let subscriber = options.participant.any_subscriber_with(
-            SubscriberOptions {
-                node: &options.plan.nodes[node].name,
-                topic: &chain.from,
-                qos: Qos::best_effort(1),
-                doorbell: Some(doorbell),
-                group: None,
-            },
-            BackPressure::Never,
-        )?;
+        let subscriber = options.participant.watching_subscriber(SubscriberOptions {
+            node: &options.plan.nodes[node].name,
+            topic: &chain.from,
+            qos: Qos::best_effort(1),
+            doorbell: Some(doorbell),
+            group: None,
+        })?;
         watches.push(Watch {
             chain: name.clone(),
             max_latency_ns: limit.limit_ns,

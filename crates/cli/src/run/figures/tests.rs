@@ -43,15 +43,12 @@ fn publish(publisher: &Publisher<PointStamped>) {
 fn process(place: &Path) {
     let participant = open(place, "square");
     let bell = participant.doorbell(DoorbellOptions::default()).expect("a doorbell");
-    let input = participant
-        .subscriber::<PointStamped>(SubscriberOptions {
-            node: "square",
-            topic: "/numbers",
-            qos: Qos::reliable(8, LIMIT),
-            doorbell: Some(&bell),
-            group: None,
-        })
-        .expect("a subscriber");
+    let (node, topic, doorbell) = ("square", "/numbers", Some(&bell));
+    let of = |qos| SubscriberOptions { node, topic, qos, doorbell, group: None };
+    // As a chain's latency limit has one: nothing is lost with it.
+    let watch = participant.watching_subscriber(of(Qos::best_effort(1))).expect("a subscriber");
+    let input = participant.subscriber::<PointStamped>(of(Qos::reliable(8, LIMIT)));
+    let input = input.expect("a subscriber");
     let output = publisher(&participant, "/squares");
     let record = participant.status_table().add(EntityDescription {
         kind: kind::NODE,
@@ -60,7 +57,8 @@ fn process(place: &Path) {
         histogram: WithHistogram::Yes,
     });
     let record = record.expect("a record");
-    assert!(participant.wait_until(LIMIT, || input.matched() == 1));
+    let connected = || input.matched() == 1 && watch.matched() == 1;
+    assert!(participant.wait_until(LIMIT, connected));
     let say = || writeln!(std::io::stdout(), "> done").expect("the parent listens");
     say();
     for line in std::io::stdin().lines() {
@@ -191,7 +189,8 @@ fn lives_of_a_process_add_up_and_what_is_kept_of_them_does_not_grow() {
         rendezvous: Rendezvous::Folder(place.0.clone()),
         access: Access::SameUser,
     };
-    let connected = || assert!(participant.wait_until(LIMIT, || numbers.peers() == 1));
+    // The node and its watch.
+    let connected = || assert!(participant.wait_until(LIMIT, || numbers.peers() == 2));
     let gone = || assert!(participant.wait_until(LIMIT, || numbers.peers() == 0));
 
     let mut first = Life::start(&place.0);
