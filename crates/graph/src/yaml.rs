@@ -81,8 +81,8 @@ fn checked_text<'a>(
     }
 }
 
-/// A value written in YAML, as JSON: what a file holds that describes something. `file` names it in messages. Pure;
-/// allocates.
+/// A value written in YAML, as JSON: what a file holds that describes something. `file` names it in
+/// messages. Pure; allocates.
 ///
 /// # Errors
 /// Everything that is wrong with the text, by position.
@@ -96,8 +96,8 @@ pub fn yaml_value(file: &str, text: &str) -> Result<serde_json::Value, Vec<Viola
     }
 }
 
-/// Messages written in YAML, as JSON: one in each document that is not empty, as `topic echo` prints
-/// them. `file` names the text in messages. Pure; allocates.
+/// Messages written in YAML, as JSON: one in each document that is not empty, as `topic echo`
+/// prints them. `file` names the text in messages. Pure; allocates.
 ///
 /// # Errors
 /// Everything that is wrong with the text, by position.

@@ -253,8 +253,8 @@ impl Schema {
     }
 
     /// The same for a message that is published: as in ROS 2, `now` in the place of a
-    /// `builtin_interfaces/Time` stands for the time of each publication, and `auto` in the place of
-    /// a `std_msgs/Header` for a header with that time and no frame.
+    /// `builtin_interfaces/Time` stands for the time of each publication, and `auto` in the place
+    /// of a `std_msgs/Header` for a header with that time and no frame.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Messages from JSON, as people write them on a command line, in CDR.
 //!
-//! Fields that are left out have their defaults; what the type does not have is refused. It must not
-//! know where the text comes from.
+//! Fields that are left out have their defaults; what the type does not have is refused. It must
+//! not know where the text comes from.
 
 #![forbid(unsafe_code)]
 

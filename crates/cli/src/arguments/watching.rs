@@ -106,8 +106,8 @@ pub(crate) struct CallArguments {
     /// Type of the service, such as std_srvs/srv/SetBool
     #[arg(value_name = "TYPE")]
     pub(crate) service_type: String,
-    /// Request in YAML, such as "{data: true}"; missing fields have their defaults. `now` stands for
-    /// a time, `auto` for a header with the time of the call
+    /// Request in YAML, such as "{data: true}"; missing fields have their defaults. `now` stands
+    /// for a time, `auto` for a header with the time of the call
     #[arg(value_name = "VALUES", default_value = "{}")]
     pub(crate) values: String,
     /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside

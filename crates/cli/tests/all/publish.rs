@@ -1,5 +1,5 @@
-//! `crossdock topic pub` against a subscriber that runs in the test, and `topic echo` with a quality
-//! of service: as a user types them.
+//! `crossdock topic pub` against a subscriber that runs in the test, and `topic echo` with a
+//! quality of service: as a user types them.
 
 use crate::place::Place;
 use crossdock_comm::{
