@@ -11,11 +11,12 @@ use crossdock_shm::status::{Entity, EntityDescription, StatusTable, WithHistogra
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd, Trust};
 
 use crate::discovery::callbacks::Callbacks;
+use crate::discovery::graph_state::GraphWatch;
 use crate::discovery::pair_reports::{PairReports, Waker};
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::Stage;
 use crate::wire::frame::Frame;
-use crate::wire::port_info::Maker;
+use crate::wire::port_info::{Maker, gid_of};
 use crate::wire::status_records::{ConnectionDetail, kind};
 
 /// See the head of this file.
@@ -50,6 +51,8 @@ pub(crate) struct ParticipantCore {
     watchers: Mutex<Vec<(u64, Arc<ControlSocket>)>>,
     /// Runs what ports have to tell their users.
     pub(crate) callbacks: Arc<Callbacks>,
+    /// What it knows of the graph, and who hears of it.
+    pub(crate) graph: GraphWatch,
     /// Dropped last: a peer that we have greeted finds us here until that connection has ended.
     pub(crate) rendezvous: Rendezvous,
 }
@@ -74,6 +77,9 @@ pub(crate) struct ParticipantParts {
 impl ParticipantCore {
     pub(crate) fn new(parts: ParticipantParts) -> ParticipantCore {
         let waker = Arc::new(Waker::new(parts.wake));
+        let graph = GraphWatch::new(Arc::clone(&waker));
+        let hook = Arc::clone(&graph.hook);
+        parts.status_table.tell_changes(kind::OF_GRAPH, move || hook.changed());
         ParticipantCore {
             name: parts.rendezvous.name(),
             process: parts.process,
@@ -98,15 +104,13 @@ impl ParticipantCore {
             watched: AtomicBool::new(false),
             watchers: Mutex::new(Vec::new()),
             callbacks: Arc::default(),
+            graph,
         }
     }
 
-    /// What names a port of this process across processes: half of the process's own name, and the
-    /// port's number.
+    /// What names a port of this process across processes.
     pub(crate) fn gid(&self, port: u64) -> [u8; 16] {
-        let mut gid = self.name.to_bytes();
-        gid[8..].copy_from_slice(&port.to_le_bytes());
-        gid
+        gid_of(self.name, port)
     }
 
     /// Whether a port is refused that does not fit another one of this process. In ROS 2 it is only

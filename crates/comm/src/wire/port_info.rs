@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crossdock_shm::rendezvous::PeerName;
+
 use crate::wire::fields::{FieldError, Flag, Reader, TEXT_BYTES_MAX, Writer};
 use crate::wire::names::{NameKind, check_name};
 use crate::wire::qos::{
@@ -24,6 +26,13 @@ pub(crate) struct PortInfo {
     pub(crate) maker: Maker,
 }
 
+/// What names a port across processes: half of its process's name, and its number there.
+pub(crate) fn gid_of(process: PeerName, port: u64) -> [u8; 16] {
+    let mut gid = process.to_bytes();
+    gid[8..].copy_from_slice(&port.to_le_bytes());
+    gid
+}
+
 /// Who has made a port or a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Maker {
@@ -38,6 +47,9 @@ pub enum Maker {
 }
 
 impl Maker {
+    /// All of them.
+    pub(super) const ALL: [Maker; 3] = [Maker::Native, Maker::Rmw, Maker::Gateway];
+
     pub(super) const fn number(self) -> u8 {
         match self {
             Maker::Native => 0,
