@@ -6,10 +6,11 @@
 use crate::damage::DamageKind;
 use crate::fields::Fields;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
 /// A range of a file as a byte source; reading does not move the file's own position.
+#[derive(Clone)]
 pub(crate) struct Section<'f> {
     file: &'f File,
     position: u64,
@@ -72,6 +73,79 @@ impl<'f> Window<'f> {
     }
 }
 
+/// Bytes that are made room for before any came: a few chunks of the usual size.
+const STEP_BYTES: usize = 4 << 20;
+
+/// Puts what the source gives into `out` in the place of what is there: `wanted` bytes, or fewer if
+/// it ends or fails before. Memory grows with bytes that came.
+pub(crate) fn fill(mut source: impl Read, wanted: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    // What is there serves as room, which then need not be cleared.
+    out.truncate(wanted);
+    let mut filled = 0;
+    let mut result = Ok(());
+    // Bounded: each turn fills some of the room, or ends.
+    while filled < wanted {
+        if filled == out.len() {
+            out.resize(wanted.min((2 * filled).max(STEP_BYTES)), 0);
+        }
+        match source.read(&mut out[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    out.truncate(filled);
+    result
+}
+
+/// Decompresses chunks, one after the other; what that takes is used again.
+#[derive(Default)]
+pub(crate) struct ChunkDecoder {
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    packed: Vec<u8>,
+}
+
+impl std::fmt::Debug for ChunkDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChunkDecoder").finish_non_exhaustive()
+    }
+}
+
+/// Memory for the plain bytes of a chunk that is made before they come: so many times its packed
+/// bytes, which are there.
+const ROOM_PER_PACKED: u64 = 32;
+/// Packed bytes of a chunk that are kept in memory for the next one, at most.
+const PACKED_BYTES_KEPT: usize = 4 << 20;
+
+impl ChunkDecoder {
+    /// Decompresses all of a chunk at once, straight to where it belongs; false if that cannot be
+    /// done: the chunk is damaged, or is longer than its packed bytes let expect.
+    fn zstd(&mut self, section: Section<'_>, wanted: u64, plain: &mut Vec<u8>) -> io::Result<bool> {
+        let bytes = section.end.saturating_sub(section.position);
+        fill(section, bytes, &mut self.packed)?;
+        let room = (ROOM_PER_PACKED * self.packed.len() as u64).max(STEP_BYTES as u64);
+        let decoder = match &mut self.zstd {
+            Some(decoder) => decoder,
+            none => none.insert(zstd::bulk::Decompressor::new()?),
+        };
+        plain.clear();
+        let done = wanted <= room && {
+            plain.reserve(usize::try_from(wanted).unwrap_or(usize::MAX));
+            decoder.decompress_to_buffer(&self.packed, plain).is_ok()
+        };
+        if self.packed.capacity() > PACKED_BYTES_KEPT {
+            self.packed = Vec::new();
+        }
+        plain.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+        Ok(done)
+    }
+}
+
 /// The fields in front of a chunk's data.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkHead {
@@ -124,7 +198,7 @@ impl ChunkHead {
         self.plain_bytes
     }
 
-    /// Puts the chunk's records into `plain`, which is cleared first.
+    /// Puts the chunk's records into `plain`, in the place of what is there.
     ///
     /// The body lies at `body .. body + body_bytes`. With `cut` the file ends inside the chunk:
     /// what can be decompressed is given, without the checks that need the rest.
@@ -135,20 +209,23 @@ impl ChunkHead {
         body_bytes: u64,
         cut: bool,
         limit_bytes: u64,
-        plain: &mut Vec<u8>,
+        (decoder, plain): (&mut ChunkDecoder, &mut Vec<u8>),
     ) -> Result<(), DamageKind> {
-        plain.clear();
         let room = body_bytes.saturating_sub(self.data_offset);
         if !cut && self.data_bytes > room {
+            plain.clear();
             return Err(DamageKind::Malformed("the data of a chunk is longer than the chunk"));
         }
         if !cut && self.plain_bytes > limit_bytes {
+            plain.clear();
             return Err(DamageKind::TooLarge { bytes: self.plain_bytes, limit_bytes });
         }
         let data = body.saturating_add(self.data_offset);
         let section = Section::new(file, data, data.saturating_add(room.min(self.data_bytes)));
         let wanted = self.plain_bytes.min(limit_bytes);
-        let result = self.decompress(section, wanted, plain);
+        // What a cut chunk gives before its end is found piece by piece.
+        let decoder = (!cut).then_some(decoder);
+        let result = self.decompress(section, wanted, decoder, plain);
         if cut {
             return Ok(());
         }
@@ -165,19 +242,26 @@ impl ChunkHead {
         Ok(())
     }
 
-    /// Reads at most `wanted` plain bytes; what came before an error stays in `plain`.
-    fn decompress(&self, section: Section<'_>, wanted: u64, plain: &mut Vec<u8>) -> io::Result<()> {
+    /// Gives at most `wanted` plain bytes; what came before an error is in `plain`.
+    fn decompress(
+        &self,
+        section: Section<'_>,
+        wanted: u64,
+        decoder: Option<&mut ChunkDecoder>,
+        plain: &mut Vec<u8>,
+    ) -> io::Result<()> {
         match self.compression {
-            Compressed::No => section.take(wanted).read_to_end(plain)?,
-            Compressed::Lz4 => {
-                let source = BufReader::with_capacity(WINDOW_BYTES, section);
-                lz4::Decoder::new(source)?.take(wanted).read_to_end(plain)?
-            }
+            Compressed::No => fill(section, wanted, plain),
+            // It has a buffer of its own.
+            Compressed::Lz4 => fill(lz4::Decoder::new(section)?, wanted, plain),
             Compressed::Zstd => {
-                let source = BufReader::with_capacity(WINDOW_BYTES, section);
-                zstd::Decoder::with_buffer(source)?.take(wanted).read_to_end(plain)?
+                if let Some(decoder) = decoder
+                    && decoder.zstd(section.clone(), wanted, plain)?
+                {
+                    return Ok(());
+                }
+                fill(zstd::Decoder::new(section)?, wanted, plain)
             }
-        };
-        Ok(())
+        }
     }
 }

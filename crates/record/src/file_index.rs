@@ -5,7 +5,7 @@
 //! chunks included, so a truncated file gives all its messages. Memory is bounded by the file's own
 //! size and by named limits.
 
-use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Window};
+use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkDecoder, ChunkHead, Window};
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{Fields, RECORD_HEAD_BYTES, split_record};
 use crate::options::ReaderOptions;
@@ -138,6 +138,7 @@ struct Builder<'f> {
     limit_bytes: u64,
     window: Window<'f>,
     plain: Vec<u8>,
+    decoder: ChunkDecoder,
     /// Bytes of chunks that may still be decompressed.
     plain_bytes_left: u64,
     expansion_max: u64,
@@ -153,6 +154,7 @@ impl<'f> Builder<'f> {
             limit_bytes: options.record_bytes_max,
             window: Window::new(file),
             plain: Vec::new(),
+            decoder: ChunkDecoder::default(),
             plain_bytes_left: options
                 .expansion_bytes_free
                 .saturating_add(length.saturating_mul(options.expansion_max)),
@@ -341,7 +343,8 @@ impl<'f> Builder<'f> {
         };
         let mut plain = std::mem::take(&mut self.plain);
         let limit_bytes = self.limit_bytes.min(self.plain_bytes_left);
-        let result = head.decode(self.file, body, end - body, cut, limit_bytes, &mut plain);
+        let buffers = (&mut self.decoder, &mut plain);
+        let result = head.decode(self.file, body, end - body, cut, limit_bytes, buffers);
         self.plain_bytes_left = self.plain_bytes_left.saturating_sub(plain.len() as u64);
         let result = result.and_then(|()| self.visit_plain(&plain, cut));
         self.plain = plain;

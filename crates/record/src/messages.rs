@@ -4,7 +4,7 @@
 //! limit. Damaged chunks are passed over and reported at the end.
 
 use crate::bag::{Bag, BagFile, ReadError};
-use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Section, Window};
+use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkDecoder, ChunkHead, Section, Window, fill};
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{RECORD_HEAD_BYTES, split_record};
 use crate::file_index::{MessageHead, Segment, SegmentKind};
@@ -13,7 +13,6 @@ use crate::source::{self, MessageDecoder};
 use crate::sqlite::{Pages, RowIndex};
 use mcap::records::op;
 use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 /// One message of a bag.
@@ -80,6 +79,7 @@ pub struct Messages {
     file: usize,
     handle: Option<Handle>,
     decoder: MessageDecoder,
+    chunks: ChunkDecoder,
     next_segment: usize,
     loaded: Vec<Loaded>,
     /// Buffers to use again.
@@ -101,6 +101,7 @@ impl Messages {
             file: 0,
             handle: None,
             decoder: MessageDecoder::new(),
+            chunks: ChunkDecoder::default(),
             next_segment: 0,
             loaded: Vec::new(),
             spare: Vec::new(),
@@ -188,15 +189,10 @@ impl Messages {
 
     /// Loads the segments that may hold the next message.
     fn load_due(&mut self) {
-        let bag = Arc::clone(&self.bag);
-        let file = &bag.files[self.file];
-        while let Some(segment) = file.index.segments.get(self.next_segment) {
-            let earliest = self.loaded.iter().filter_map(Loaded::next_ns).min();
-            let held: usize = self.loaded.iter().map(Loaded::held_bytes).sum();
-            let full = held as u64 > bag.options.order_bytes_max;
-            if earliest.is_some_and(|ns| ns < segment.start_ns || full) {
-                return;
-            }
+        while self.is_load_due() {
+            let bag = Arc::clone(&self.bag);
+            let file = &bag.files[self.file];
+            let segment = &file.index.segments[self.next_segment];
             self.next_segment += 1;
             if segment.end_ns < self.start_ns {
                 continue;
@@ -211,6 +207,16 @@ impl Messages {
                 }
             }
         }
+    }
+
+    /// Whether the next segment may hold the next message. Asked before each message.
+    fn is_load_due(&self) -> bool {
+        let segments = &self.bag.files[self.file].index.segments;
+        let Some(segment) = segments.get(self.next_segment) else { return false };
+        let earliest = self.loaded.iter().filter_map(Loaded::next_ns).min();
+        let Some(earliest_ns) = earliest else { return true };
+        let held = || self.loaded.iter().map(Loaded::held_bytes).sum::<usize>() as u64;
+        earliest_ns >= segment.start_ns && held() <= self.bag.options.order_bytes_max
     }
 
     /// Keeps the buffers of a segment for the next one, unless they are large.
@@ -252,12 +258,12 @@ impl Messages {
         match segment.kind {
             SegmentKind::Rows => {}
             SegmentKind::Run => {
-                loaded.bytes.clear();
                 let section = Section::new(handle, segment.offset, segment.end);
-                section.take(segment.end - segment.offset).read_to_end(&mut loaded.bytes)?;
+                fill(section, segment.end - segment.offset, &mut loaded.bytes)?;
             }
             SegmentKind::Chunk | SegmentKind::CutChunk => {
-                read_chunk(handle, segment, cut, bag.options.record_bytes_max, &mut loaded.bytes)?;
+                let buffers = (&mut self.chunks, &mut loaded.bytes);
+                read_chunk(handle, segment, cut, bag.options.record_bytes_max, buffers)?;
             }
         }
         let unknown = list_messages(bag, file, loaded, cut)?;
@@ -364,7 +370,7 @@ fn read_chunk(
     segment: &Segment,
     cut: bool,
     limit_bytes: u64,
-    plain: &mut Vec<u8>,
+    buffers: (&mut ChunkDecoder, &mut Vec<u8>),
 ) -> Result<(), DamageKind> {
     let body = segment.offset + RECORD_HEAD_BYTES as u64;
     let body_bytes = segment.end.saturating_sub(body);
@@ -376,7 +382,7 @@ fn read_chunk(
         return Err(DamageKind::Malformed("the index of the file says that a chunk is here"));
     }
     let head = ChunkHead::parse(start.get(RECORD_HEAD_BYTES..).unwrap_or(&[]))?;
-    head.decode(file, body, body_bytes, cut, limit_bytes, plain)
+    head.decode(file, body, body_bytes, cut, limit_bytes, buffers)
 }
 
 /// Lists the messages in `loaded.bytes`; gives a channel that nothing describes, if there is one.

@@ -420,3 +420,33 @@ fn header_stamp_ns(sample: &AnySample, cdr: &[u8]) -> Option<u64> {
     let seconds = u64::try_from(word(4)?.cast_signed()).ok()?;
     Some(seconds * 1_000_000_000 + u64::from(word(8)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossdock_comm::step::{Grant, StepPublisher};
+    use crossdock_comm::{ParticipantOptions, Rendezvous};
+
+    #[test]
+    fn messages_are_held_for_a_whole_step_with_all_its_phases() {
+        let folder = std::env::temp_dir().join(format!("xd-held-{}", std::process::id()));
+        let options = ParticipantOptions {
+            rendezvous: Rendezvous::Folder(folder.clone()),
+            ..ParticipantOptions::new(0, "steps")
+        };
+        let participant = Participant::open(options).expect("a participant");
+        let conductor = StepPublisher::open(&participant, "player").expect("a conductor");
+        let grants =
+            StepSubscriber::open(&participant, "recorder", None, None).expect("a subscriber");
+        let mut held = Held { grants, step: 0, messages: Vec::new(), bytes: 0 };
+        assert!(!held.has_new_step(), "nothing was granted");
+        for (step, phase, is_new) in [(1, 0, true), (1, 1, false), (2, 0, true), (2, 1, false)] {
+            conductor.grant(Grant { step, phase, now_ns: step }).expect("a grant");
+            assert_eq!(held.has_new_step(), is_new, "step {step}, phase {phase}");
+            assert!(!held.has_new_step(), "the grant was seen");
+        }
+        drop((held, conductor, participant));
+        // What is left of the meeting place.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// A folder of the test's own, in which all processes meet.
-struct Place(PathBuf);
+pub(crate) struct Place(PathBuf);
 
 impl Drop for Place {
     fn drop(&mut self) {
@@ -17,18 +17,18 @@ impl Drop for Place {
 }
 
 impl Place {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("xd-bag-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         Self(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
         command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
         command.env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// A bag with `count` texts on `/a` and `/b`, turn by turn, one in 10 ms from 1 s on.
-    fn bag(&self, name: &str, count: u64) -> PathBuf {
+    pub(crate) fn bag(&self, name: &str, count: u64) -> PathBuf {
         let path = self.path(name);
         let options = WriterOptions { chunk_bytes: 500, ..WriterOptions::new(Compression::Lz4) };
         let mut writer = BagWriter::create(&path, options).expect("a bag");

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bag;
+mod bag_keys;
 mod hostile;
 mod interfaces;
 mod names;

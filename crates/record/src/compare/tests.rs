@@ -197,12 +197,22 @@ fn a_damaged_bag_is_never_equal() {
 
 #[test]
 fn memory_stays_bounded_where_one_bag_is_far_ahead() {
-    let mut row = Row::new("/a");
-    let entry = Entry { digest: [1, 2], bytes: 3, log_ns: 4, publish_ns: 4 };
-    for _ in 0..APART_MAX + 10 {
-        row.add(1, entry, false);
+    for side in [0, 1] {
+        let mut row = Row::new("/a");
+        let entry = Entry { digest: [1, 2], bytes: 3, log_ns: 4, publish_ns: 4 };
+        let pairs = 3;
+        for _ in 0..pairs {
+            row.add(0, entry, false);
+            row.add(1, entry, false);
+        }
+        for _ in 0..APART_MAX + 10 {
+            row.add(side, Entry { log_ns: 5, ..entry }, false);
+        }
+        assert!(row.waiting.is_empty());
+        let first = row.compared.first.expect("a difference");
+        assert!(matches!(first.what, Differs::Apart { ahead } if ahead == side), "{first:?}");
+        assert_eq!(first.number, pairs + 1, "the first that the other bag lacks");
+        let times_ns = if side == 0 { [Some(5), None] } else { [None, Some(5)] };
+        assert_eq!(first.times_ns, times_ns);
     }
-    assert!(row.waiting.is_empty());
-    let first = row.compared.first.expect("a difference");
-    assert!(matches!(first.what, Differs::Apart { ahead: 1 }), "{first:?}");
 }

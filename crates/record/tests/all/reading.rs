@@ -3,7 +3,8 @@
 use crate::common;
 use common::{STRING_HASH, Scratch, contents, options, string_cdr, write_strings};
 use crossdock_record::{
-    BagReader, Compression, Durability, History, OpenBagError, Reliability, TopicProblem,
+    BagReader, Compression, DamageKind, Durability, History, OpenBagError, ReadError,
+    ReaderOptions, Reliability, TopicProblem,
 };
 use mcap::records::MessageHeader;
 use std::collections::BTreeMap;
@@ -227,6 +228,28 @@ fn files_without_chunks_or_without_a_summary_are_read_too() {
             assert_eq!(*data, string_cdr(&common::text(number as u64)));
         }
     }
+}
+
+#[test]
+fn a_message_outside_chunks_may_be_as_large_as_the_limit_and_no_larger() {
+    let scratch = Scratch::new("loose-limit");
+    let path = scratch.path("loose.mcap");
+    let mut foreign = Foreign::new(mcap::WriteOptions::new().use_chunks(false));
+    let channel = foreign.topic("/t", STRING, "cdr");
+    let texts = ["a".repeat(1000), "b".repeat(1001), "c".to_owned(), "d".repeat(1000)];
+    for (time, text) in (1..).zip(&texts) {
+        foreign.message(channel, time, &string_cdr(text));
+    }
+    foreign.store(&path);
+    // Opcode and length of a record, fields of a message.
+    let record_bytes_max = (9 + 22 + string_cdr(&texts[0]).len()) as u64;
+    let options = ReaderOptions { record_bytes_max, ..ReaderOptions::default() };
+    let found = contents(&BagReader::open_with(&path, options).unwrap());
+    let times: Vec<_> = found.messages.iter().map(|(_, time, _)| *time).collect();
+    assert_eq!(times, [1, 3, 4]);
+    let Some(ReadError::Damaged { first, count, .. }) = found.error else { panic!("no damage") };
+    let (bytes, limit_bytes) = (record_bytes_max + 1, record_bytes_max);
+    assert_eq!((first.kind, count), (DamageKind::TooLarge { bytes, limit_bytes }, 1));
 }
 
 /// A folder with the parts `bag_0`, `bag_1`, `bag_10` of one recording.
