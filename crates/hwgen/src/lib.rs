@@ -200,11 +200,6 @@ fn write(network: Network, nodes: Nodes) -> Generated {
         "wrapper.cpp".to_owned(),
         wrapper::wrapper(&network, &registers, wrapper::Top::Network),
     );
-    for module in &used {
-        if let Some(constraints) = module.constraints() {
-            files.insert(format!("{module}.xdc"), constraints.to_owned());
-        }
-    }
     files.insert("network.svg".to_owned(), picture::svg(&network));
     let warnings = report::tight(&network, &instances).into_iter().collect();
     files.insert("report.md".to_owned(), report::report(&network, &instances));
@@ -215,7 +210,7 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     }
     let registers = all;
     surroundings(&network, &registers, order, of_nodes, &mut files);
-    export(&network, &registers, &used, &mut files);
+    export(&network, &registers, used, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
     let map = RegisterMap {
@@ -308,17 +303,29 @@ fn board_files(
 fn export(
     network: &Network,
     registers: &[Register],
-    modules: &BTreeSet<library::LibraryModule>,
+    mut modules: BTreeSet<library::LibraryModule>,
     files: &mut BTreeMap<String, String>,
 ) {
+    let resets = library::LibraryModule::ResetSync;
+    modules.insert(resets);
+    for module in &modules {
+        if let Some(constraints) = module.constraints() {
+            files.insert(format!("{module}.xdc"), constraints.to_owned());
+        }
+    }
     let board = network.board();
     let (list, module, memory_width) = match files.contains_key("board.f") {
         true => ("board.f", &board, Some(board::memory_width(network))),
         false => ("sources.f", &network.module, None),
     };
-    let sources: Vec<String> = files[list].lines().map(str::to_owned).collect();
+    let mut sources: Vec<String> = files[list].lines().map(str::to_owned).collect();
+    let file = format!("{resets}.sv");
+    if !sources.contains(&file) {
+        sources.push(file.clone());
+    }
+    files.insert(file, resets.source().to_owned());
     let export = vivado::Export { network, registers, module, memory_width };
-    let (script, block) = (vivado::script(&export, &sources, modules), vivado::block(&export));
+    let (script, block) = (vivado::script(&export, &sources, &modules), vivado::block(&export));
     files.insert("vivado.tcl".to_owned(), script);
     files.insert(format!("{module}_block.v"), block);
 }

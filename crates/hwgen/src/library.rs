@@ -62,6 +62,8 @@ pub enum LibraryModule {
     PixelLevels,
     /// Stores a message and sends it again.
     Replay,
+    /// Makes a reset of a clock out of any other.
+    ResetSync,
     /// Host memory as in published systems, for reproductions.
     PaperMemif,
 }
@@ -109,7 +111,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -138,6 +140,7 @@ impl LibraryModule {
         Self::NodeShell,
         Self::PixelLevels,
         Self::Replay,
+        Self::ResetSync,
     ];
 
     /// Those that networks are made of.
@@ -183,6 +186,7 @@ impl LibraryModule {
             Self::NodeShell => "node_shell",
             Self::PixelLevels => "pixel_levels",
             Self::Replay => "replay",
+            Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
         }
     }
@@ -239,6 +243,7 @@ impl LibraryModule {
             Self::NodeShell => include_str!("../../../hw/node_shell/node_shell.sv"),
             Self::PixelLevels => include_str!("../../../hw/pixel_levels/pixel_levels.sv"),
             Self::Replay => include_str!("../../../hw/replay/replay.sv"),
+            Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }
     }
@@ -248,6 +253,7 @@ impl LibraryModule {
     pub fn constraints(self) -> Option<&'static str> {
         match self {
             Self::AxisCdc => Some(include_str!("../../../hw/axis_cdc/axis_cdc.xdc")),
+            Self::ResetSync => Some(include_str!("../../../hw/reset_sync/reset_sync.xdc")),
             _ => None,
         }
     }
@@ -275,7 +281,7 @@ mod tests {
             let (Some(constraints), source) = (module.constraints(), module.source()) else {
                 continue;
             };
-            let cells = between(constraints, "get_cells {", "_reg[*]}");
+            let cells = between(constraints, "get_cells {", "_reg[");
             assert_eq!(cells.len(), constraints.matches("get_cells").count(), "{module}");
             for cell in cells {
                 assert!(source.contains(&format!(" {cell} <= ")), "{module} has no {cell}");

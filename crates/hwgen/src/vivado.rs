@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("text/vivado.tcl");
+/// The reset of the module for block designs, for all of its clocks.
+const RESET: &str = "rst";
 
 /// What is exported: a module with its ports to a host.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +64,7 @@ pub(crate) fn script(
     let Export { network, module, .. } = export;
     let block = format!("{module}_block.v");
     let sources = sources.iter().chain([&block]).map(|name| format!("  {name}"));
-    let clocks = network.clocks.iter();
-    let clocks = clocks.map(|clock| format!("  {{{} {}}}", clock.clk(), clock.rst()));
+    let clocks = network.clocks.iter().map(|clock| format!("  {}", clock.clk()));
     let words: Vec<&str> = export.words().into_iter().map(|(_, name, _)| name).collect();
     let scoped = modules.iter().filter(|module| module.constraints().is_some());
     let scoped = scoped.map(|module| format!("  {module}"));
@@ -86,10 +87,18 @@ struct Ports {
 }
 
 impl Ports {
-    fn add(&mut self, attributes: &str, direction: &str, bits: u32, name: &str) {
+    fn declare(&mut self, attributes: &str, direction: &str, bits: u32, name: &str) {
         let range = if bits == 1 { String::new() } else { format!(" [{}:0]", bits - 1) };
         self.declared.push(format!("{attributes}  {direction} wire{range} {name}"));
-        self.connected.push(format!("    .{name}({name})"));
+    }
+
+    fn connect(&mut self, port: &str, to: &str) {
+        self.connected.push(format!("    .{port}({to})"));
+    }
+
+    fn add(&mut self, attributes: &str, direction: &str, bits: u32, name: &str) {
+        self.declare(attributes, direction, bits, name);
+        self.connect(name, name);
     }
 
     /// A signal of an interface of this kind.
@@ -106,12 +115,24 @@ impl Ports {
 pub(crate) fn block(export: &Export<'_>) -> String {
     let Export { network, module, .. } = export;
     let mut ports = Ports::default();
+    let mut resets = String::new();
     for clock in &network.clocks {
-        ports.add(&clock_attributes(export, clock), "input", 1, &clock.clk());
-        let reset = "  (* X_INTERFACE_INFO = \"xilinx.com:signal:reset:1.0 @ RST\" *)\n  \
-                     (* X_INTERFACE_PARAMETER = \"POLARITY ACTIVE_HIGH\" *)\n";
-        ports.add(&reset.replace('@', &clock.rst()), "input", 1, &clock.rst());
+        let (clk, rst) = (clock.clk(), clock.rst());
+        ports.add(&clock_attributes(export, clock), "input", 1, &clk);
+        ports.connect(&rst, &format!("{rst}_synchronous"));
+        // Writing to a String cannot fail.
+        let _ = write!(
+            resets,
+            "\n  wire {rst}_synchronous;\n  {} sync_{rst} (\n    .clk({clk}),\n    \
+             .request({RESET}),\n    .rst({rst}_synchronous)\n  );\n",
+            LibraryModule::ResetSync
+        );
     }
+    let reset = format!(
+        "  (* X_INTERFACE_INFO = \"xilinx.com:signal:reset:1.0 {RESET} RST\" *)\n  \
+         (* X_INTERFACE_PARAMETER = \"POLARITY ACTIVE_HIGH\" *)\n"
+    );
+    ports.declare(&reset, "input", 1, RESET);
     for (direction, name, bits) in export.words() {
         ports.add("", direction, bits, name);
     }
@@ -128,9 +149,10 @@ pub(crate) fn block(export: &Export<'_>) -> String {
     let what = if export.memory_width.is_some() { "board" } else { "network" };
     format!(
         "// Generated from graph `{}`, fabric `{}`: the {what} for block designs, which take modules in \
-         plain\n// Verilog only and read from attributes which signals are one interface.\n\
-         `default_nettype none\n\nmodule {module}_block (\n{}\n);\n\n  {module} {what} (\n{}\n  );\n\n\
-         endmodule\n\n`default_nettype wire\n",
+         plain\n// Verilog only and read from attributes which signals are one interface.\n// Its reset \
+         may belong to any clock: each clock has a reset of its own made of it.\n\
+         `default_nettype none\n\nmodule {module}_block (\n{}\n);\n{resets}\n  {module} {what} \
+         (\n{}\n  );\n\nendmodule\n\n`default_nettype wire\n",
         network.graph,
         network.fabric,
         ports.declared.join(",\n"),
@@ -138,22 +160,22 @@ pub(crate) fn block(export: &Export<'_>) -> String {
     )
 }
 
-/// What a clock has to do with reset and streams.
+/// What a clock has to do with streams.
 fn clock_attributes(export: &Export<'_>, clock: &Clock) -> String {
     let streams = export.streams().filter(|(_, port)| port.clock == *clock);
     let mut streams: Vec<&str> = streams.map(|(_, port)| port.signals.as_str()).collect();
     if export.memory_width.is_some() && clock.name.is_none() {
         streams.push("m_axi");
     }
-    let mut text = format!(
-        "  (* X_INTERFACE_INFO = \"xilinx.com:signal:clock:1.0 {0} CLK\" *)\n  \
-         (* X_INTERFACE_PARAMETER = \"ASSOCIATED_RESET {1}",
-        clock.clk(),
-        clock.rst()
-    );
+    let mut text =
+        format!("  (* X_INTERFACE_INFO = \"xilinx.com:signal:clock:1.0 {} CLK\" *)\n", clock.clk());
     if !streams.is_empty() {
         // Writing to a String cannot fail.
-        let _ = write!(text, ", ASSOCIATED_BUSIF {}", streams.join(":"));
+        let _ = writeln!(
+            text,
+            "  (* X_INTERFACE_PARAMETER = \"ASSOCIATED_BUSIF {}\" *)",
+            streams.join(":")
+        );
     }
-    text + "\" *)\n"
+    text
 }

@@ -52,15 +52,14 @@ update_compile_order -fileset sources_1
 
 create_bd_design design_@MODULE@
 set network [create_bd_cell -type module -reference @MODULE@_block @WHAT@]
-foreach clock $clocks {
-  lassign $clock clk rst
+foreach clk $clocks {
   set hertz [expr {round($mhz * 1e6)}]
   set port [create_bd_port -dir I -type clk -freq_hz $hertz $clk]
   connect_bd_net $port [get_bd_pins $network/$clk]
-  set port [create_bd_port -dir I -type rst $rst]
-  set_property CONFIG.POLARITY ACTIVE_HIGH $port
-  connect_bd_net $port [get_bd_pins $network/$rst]
 }
+set port [create_bd_port -dir I -type rst rst]
+set_property CONFIG.POLARITY ACTIVE_HIGH $port
+connect_bd_net $port [get_bd_pins $network/rst]
 foreach stream [get_bd_intf_pins $network/*] {
   make_bd_intf_pins_external -name [file tail $stream] $stream
 }

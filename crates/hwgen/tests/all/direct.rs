@@ -137,7 +137,8 @@ fn a_board_is_exported_whole_with_its_port_of_host_memory() {
     let script = &files["vivado.tcl"];
     let (_, rest) = script.split_once("set sources {\n").unwrap();
     let named: Vec<&str> = rest.split_once("\n}").unwrap().0.lines().map(str::trim).collect();
-    let sources: Vec<&str> = files["board.f"].lines().chain(["board_board_block.v"]).collect();
+    let sources: Vec<&str> =
+        files["board.f"].lines().chain(["reset_sync.sv", "board_board_block.v"]).collect();
     assert_eq!(named, sources);
     assert!(!script.contains('@'), "a place was not filled in");
 
@@ -148,7 +149,8 @@ fn a_board_is_exported_whole_with_its_port_of_host_memory() {
     wanted.sort_unstable();
     assert_eq!(found, wanted);
     for port in wanted {
-        assert!(block.contains(&format!("    .{port}({port})")), "{port}");
+        let inside = if port == "rst" { "rst_synchronous" } else { port };
+        assert!(block.contains(&format!("    .{port}({inside})")), "{port}");
     }
     for signal in ["AWADDR", "WDATA", "BRESP", "ARCACHE", "RLAST"] {
         let interface = format!("xilinx.com:interface:aximm:1.0 m_axi {signal}\"");

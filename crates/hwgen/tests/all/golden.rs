@@ -7,7 +7,7 @@ use std::path::Path;
 use support::{DRIVE, DRIVE_MAPPING, generated};
 
 /// Files that are copies of the hardware library, or the same for every network.
-const COPIES: [&str; 4] = ["axis_", "frame_", "network.h", "crossdock_hls.hpp"];
+const COPIES: [&str; 5] = ["axis_", "frame_", "reset_sync.", "network.h", "crossdock_hls.hpp"];
 
 #[test]
 fn the_network_of_the_driving_graph_is_what_it_was() {
@@ -47,7 +47,8 @@ fn a_network_holds_the_library_modules_that_it_uses_and_no_others() {
     let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
     let sources: Vec<&str> = files["sources.f"].lines().collect();
     let messages: Vec<&str> = files["messages.f"].lines().collect();
-    for name in files.keys().filter(|name| name.ends_with(".sv")) {
+    let resets = "reset_sync.sv"; // of the module for block designs
+    for name in files.keys().filter(|name| name.ends_with(".sv") && *name != resets) {
         assert!(sources.contains(&name.as_str()) != messages.contains(&name.as_str()), "{name}");
     }
     for used in ["axis_arb", "axis_bcast", "axis_fifo", "axis_fifo_last", "axis_width", "axis_cdc"]
@@ -75,7 +76,7 @@ fn the_project_script_names_every_source_in_order_and_says_that_it_was_not_run()
     assert!(script.contains("NOT RUN"), "{script}");
     let named: Vec<&str> = script.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let mut sources: Vec<&str> = files["sources.f"].lines().collect();
-    sources.push("network_board_block.v");
+    sources.extend(["reset_sync.sv", "network_board_block.v"]);
     let named: Vec<&str> =
         named.into_iter().filter(|name| name.ends_with(".sv") || name.ends_with(".v")).collect();
     assert_eq!(named, sources);
@@ -86,11 +87,25 @@ fn the_project_script_names_every_source_in_order_and_says_that_it_was_not_run()
 fn a_network_with_two_clocks_brings_the_constraints_of_its_crossings() {
     let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
     assert!(files["axis_cdc.xdc"].contains("set_max_delay -datapath_only"));
-    assert!(files["vivado.tcl"].contains("set scoped {\n  axis_cdc\n}"));
+    assert!(files["vivado.tcl"].contains("set scoped {\n  axis_cdc\n  reset_sync\n}"));
     let one = DRIVE_MAPPING.replace("clock: memory, ", "").replace("clock: pixel, ", "");
     let files = generated(DRIVE, &one.replace("clock: pixel", "width: 128")).unwrap().files;
     assert!(!files.contains_key("axis_cdc.xdc"));
-    assert!(files["vivado.tcl"].contains("set scoped {\n\n}"));
+    assert!(files["vivado.tcl"].contains("set scoped {\n  reset_sync\n}"));
+}
+
+#[test]
+fn every_clock_of_the_module_for_block_designs_has_a_reset_of_its_own_made_of_the_one() {
+    let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
+    let block = &files["network_board_block.v"];
+    assert_eq!(block.matches("input wire rst").count(), 1);
+    for (clk, rst) in [("clk", "rst"), ("pixel_clk", "pixel_rst"), ("memory_clk", "memory_rst")] {
+        let own =
+            format!("(\n    .clk({clk}),\n    .request(rst),\n    .rst({rst}_synchronous)\n  );");
+        assert!(block.contains(&own), "{own}");
+        assert!(block.contains(&format!(".{rst}({rst}_synchronous)")));
+        assert_eq!(block.contains(&format!("input wire {rst},")), rst == "rst");
+    }
 }
 
 #[test]

@@ -1,26 +1,21 @@
 // Generated from graph `drive`, fabric `board`: the network for block designs, which take modules in plain
 // Verilog only and read from attributes which signals are one interface.
+// Its reset may belong to any clock: each clock has a reset of its own made of it.
 `default_nettype none
 
 module network_board_block (
   (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK" *)
-  (* X_INTERFACE_PARAMETER = "ASSOCIATED_RESET rst, ASSOCIATED_BUSIF s_axis_gateway_camera_image:m_axis_compensation_image:s_axis_control_command:s_axis_stop_command:m_axis_gateway_cmd_vel:m_axis_follow_image:s_axis_compensation_image:m_axis_red_image:m_axis_green_image:s_axis_follow_lane:m_axis_control_lane:s_axis_green_green:m_axis_red_green:m_axis_control_green:s_axis_red_red:m_axis_green_red:m_axis_control_red:m_axis_stop_red" *)
+  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF s_axis_gateway_camera_image:m_axis_compensation_image:s_axis_control_command:s_axis_stop_command:m_axis_gateway_cmd_vel:m_axis_follow_image:s_axis_compensation_image:m_axis_red_image:m_axis_green_image:s_axis_follow_lane:m_axis_control_lane:s_axis_green_green:m_axis_red_green:m_axis_control_green:s_axis_red_red:m_axis_green_red:m_axis_control_red:m_axis_stop_red" *)
   input wire clk,
+  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 memory_clk CLK" *)
+  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF m_axis_gateway_image_compensated" *)
+  input wire memory_clk,
+  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 pixel_clk CLK" *)
+  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF s_axis_blur_image:m_axis_blur_image" *)
+  input wire pixel_clk,
   (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 rst RST" *)
   (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)
   input wire rst,
-  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 memory_clk CLK" *)
-  (* X_INTERFACE_PARAMETER = "ASSOCIATED_RESET memory_rst, ASSOCIATED_BUSIF m_axis_gateway_image_compensated" *)
-  input wire memory_clk,
-  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 memory_rst RST" *)
-  (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)
-  input wire memory_rst,
-  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 pixel_clk CLK" *)
-  (* X_INTERFACE_PARAMETER = "ASSOCIATED_RESET pixel_rst, ASSOCIATED_BUSIF s_axis_blur_image:m_axis_blur_image" *)
-  input wire pixel_clk,
-  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 pixel_rst RST" *)
-  (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)
-  input wire pixel_rst,
   output wire [447:0] status,
   input wire [191:0] control,
   (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 s_axis_gateway_camera_image TDATA" *)
@@ -277,13 +272,34 @@ module network_board_block (
   input wire m_axis_stop_red_tready
 );
 
+  wire rst_synchronous;
+  reset_sync sync_rst (
+    .clk(clk),
+    .request(rst),
+    .rst(rst_synchronous)
+  );
+
+  wire memory_rst_synchronous;
+  reset_sync sync_memory_rst (
+    .clk(memory_clk),
+    .request(rst),
+    .rst(memory_rst_synchronous)
+  );
+
+  wire pixel_rst_synchronous;
+  reset_sync sync_pixel_rst (
+    .clk(pixel_clk),
+    .request(rst),
+    .rst(pixel_rst_synchronous)
+  );
+
   network_board network (
     .clk(clk),
-    .rst(rst),
+    .rst(rst_synchronous),
     .memory_clk(memory_clk),
-    .memory_rst(memory_rst),
+    .memory_rst(memory_rst_synchronous),
     .pixel_clk(pixel_clk),
-    .pixel_rst(pixel_rst),
+    .pixel_rst(pixel_rst_synchronous),
     .status(status),
     .control(control),
     .s_axis_gateway_camera_image_tdata(s_axis_gateway_camera_image_tdata),

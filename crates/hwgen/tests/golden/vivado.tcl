@@ -46,16 +46,18 @@ set sources {
   layout_light_red.sv
   hmt_light_red.sv
   network_board.sv
+  reset_sync.sv
   network_board_block.v
 }
 set clocks {
-  {clk rst}
-  {memory_clk memory_rst}
-  {pixel_clk pixel_rst}
+  clk
+  memory_clk
+  pixel_clk
 }
 # Modules with timing constraints of their own, in MODULE.xdc.
 set scoped {
   axis_cdc
+  reset_sync
 }
 
 create_project network_board $folder -part $part
@@ -76,15 +78,14 @@ update_compile_order -fileset sources_1
 
 create_bd_design design_network_board
 set network [create_bd_cell -type module -reference network_board_block network]
-foreach clock $clocks {
-  lassign $clock clk rst
+foreach clk $clocks {
   set hertz [expr {round($mhz * 1e6)}]
   set port [create_bd_port -dir I -type clk -freq_hz $hertz $clk]
   connect_bd_net $port [get_bd_pins $network/$clk]
-  set port [create_bd_port -dir I -type rst $rst]
-  set_property CONFIG.POLARITY ACTIVE_HIGH $port
-  connect_bd_net $port [get_bd_pins $network/$rst]
 }
+set port [create_bd_port -dir I -type rst rst]
+set_property CONFIG.POLARITY ACTIVE_HIGH $port
+connect_bd_net $port [get_bd_pins $network/rst]
 foreach stream [get_bd_intf_pins $network/*] {
   make_bd_intf_pins_external -name [file tail $stream] $stream
 }

@@ -13,5 +13,6 @@ mod node_shell;
 mod pack;
 mod probe;
 mod reg;
+mod reset_sync;
 mod topic;
 mod width;

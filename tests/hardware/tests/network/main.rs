@@ -150,7 +150,10 @@ fn the_module_for_block_designs_has_the_ports_of_the_network() {
     let generated = drive();
     let block = format!("{}_block", generated.network.module);
     let file = format!("{block}.v");
-    let design = design(&generated).with_source(&file, &generated.files[&file]).with_top(&block);
+    let design = [file.as_str(), "reset_sync.sv"]
+        .into_iter()
+        .fold(design(&generated), |design, file| design.with_source(file, &generated.files[file]));
+    let design = design.with_top(&block);
     must(lint(&design));
 }
 
