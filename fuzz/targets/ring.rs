@@ -13,6 +13,7 @@ use crossdock_shm::{
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::fd::AsFd;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 const RING_BYTES: usize = 3 * 4096;
@@ -22,8 +23,8 @@ const HEAD: usize = 16;
 const SLOTS: usize = 512;
 const GONE: u64 = 1 << 63;
 const LIMIT_BYTES: u64 = 1 << 20;
-/// Segments of one publisher, the ring's own among them.
-const SEGMENTS_MAX: usize = 16;
+/// Numbers of segments that are tried: more than a publisher may have.
+const SEGMENTS_TRIED: u8 = 52;
 /// Calls and writes of one input.
 const STEPS_MAX: usize = 200;
 
@@ -97,7 +98,7 @@ struct Run<'w> {
     observer: Option<RingObserver>,
     samples: Vec<(RawSample, Vec<u8>)>,
     /// Which memory every segment is, as far as it is mapped.
-    segments: [Option<&'w HostileMemory>; SEGMENTS_MAX],
+    segments: BTreeMap<u64, &'w HostileMemory>,
 }
 
 impl<'w> Run<'w> {
@@ -130,8 +131,7 @@ impl<'w> Run<'w> {
         let subscriber =
             RingSubscriber::connect(config, world.ring.fd(), geometry, attached).ok()?;
         let slots = slots as usize;
-        let mut segments = [None; SEGMENTS_MAX];
-        segments[0] = Some(&world.ring);
+        let segments = BTreeMap::from([(0, &world.ring)]);
         let samples = Vec::new();
         Some(Self { world, slots, subscriber, observer: None, samples, segments })
     }
@@ -163,7 +163,7 @@ impl<'w> Run<'w> {
             }
             3 => {
                 // The same with a place of the input's choice.
-                let kind = u64::from(input.u8() % 20) << 48;
+                let kind = u64::from(input.u8() % SEGMENTS_TRIED) << 48;
                 let words = [next, number(input), number(input), 1, 2, 3, kind, 0];
                 self.write_slot(next, words);
             }
@@ -182,13 +182,13 @@ impl<'w> Run<'w> {
             10 => _ = self.subscriber.skip(),
             11 => _ = self.subscriber.skip_to_newest(),
             12 => {
-                let (index, bytes) = (u32::from(input.u8() % 20), number(input));
+                let (index, bytes) = (u32::from(input.u8() % SEGMENTS_TRIED), number(input));
                 let world = self.world;
                 let memory = if input.u8() & 1 == 0 { &world.segment } else { &world.ring };
                 let added = self.subscriber.control().add_segment(index, bytes, memory.fd());
                 if added.is_ok() {
                     // One that is mapped already stays as it is.
-                    self.segments[index as usize].get_or_insert(memory);
+                    self.segments.entry(index.into()).or_insert(memory);
                 }
             }
             _ => self.observe(),
@@ -222,8 +222,7 @@ impl<'w> Run<'w> {
         let words: [u64; 8] = std::array::from_fn(|place| self.world.ring.word(at + place));
         assert_eq!(words[0], sample.seq());
         assert_eq!(words[7], check_word(sample.seq(), &words));
-        let segment = self.segments.get((words[6] >> 48) as usize).copied().flatten();
-        let memory = segment.expect("a segment that is mapped");
+        let memory = self.segments.get(&(words[6] >> 48)).expect("a segment that is mapped");
         memory.bytes(words[1], words[2]).expect("inside the publisher's memory")
     }
 
