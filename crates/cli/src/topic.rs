@@ -5,6 +5,7 @@
 //! chain.
 
 mod echo;
+mod endpoints;
 mod follow;
 mod meter;
 mod table;
