@@ -6,7 +6,7 @@
 use crate::arguments::GraphArguments;
 use crate::graph::write_picture;
 use crate::output;
-use crate::sight::{Reading, Sight, Span, detail, executor_of, lost_of, of_kind};
+use crate::sight::{Reading, Sight, Span, detail, executor_of, lost_of, node_detail, of_kind};
 use crate::summary::{bytes, duration};
 use crate::topic::is_hidden;
 use anyhow::{Result, bail};
@@ -85,7 +85,7 @@ impl Running {
         let node = |name: &str| GraphNode { name: names.node(process, name), ..Default::default() };
         for record in of_kind(&process.others, kind::NODE) {
             let mut found = node(&record.name);
-            let type_name = detail(record);
+            let type_name = node_detail(record).node_type;
             let (package, node_type) = type_name.split_once('/').unwrap_or(("", &type_name));
             (found.package, found.node_type) = (package.to_owned(), node_type.to_owned());
             found.timers = timers(process, &record.name);

@@ -5,13 +5,15 @@ use crate::arguments::{NodeCommand, WatchArguments};
 use crate::output;
 use crate::output::{clean, near_name, say};
 use crate::run::{log, observer_options};
-use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, of_kind};
+use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, node_detail, of_kind};
 use crate::summary::{bytes, duration};
 use crate::table::{Align, Table};
 use crate::topic::{port_json, qos};
 use anyhow::{Result, bail};
-use crossdock_comm::status_records::{counter, kind};
-use crossdock_comm::{EntitySnapshot, GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot};
+use crossdock_comm::status_records::{NodeDetail, counter, kind};
+use crossdock_comm::{
+    EntitySnapshot, GraphSnapshot, Observer, PortKind, PortSnapshot, ProcessSnapshot, names,
+};
 use crossdock_executor::LogLevel;
 use crossdock_executor::status::{executor_counter, node_counter, timer_counter};
 use serde_json::{Value, json};
@@ -135,6 +137,8 @@ struct Found<'a> {
     record: Option<&'a EntitySnapshot>,
     publishers: Vec<&'a PortSnapshot>,
     subscribers: Vec<&'a PortSnapshot>,
+    clients: Vec<&'a PortSnapshot>,
+    servers: Vec<&'a PortSnapshot>,
 }
 
 impl<'a> Found<'a> {
@@ -145,12 +149,34 @@ impl<'a> Found<'a> {
 
     fn of(process: &'a ProcessSnapshot, name: &'a str) -> Option<Self> {
         let record = of_kind(&process.others, kind::NODE).find(|it| it.name == name);
-        let ports = |ports: &'a [PortSnapshot]| -> Vec<&'a PortSnapshot> {
-            ports.iter().filter(|port| port.node == name).collect()
+        let ports = |kind| -> Vec<&'a PortSnapshot> {
+            process.ports(kind).iter().filter(|port| port.node == name).collect()
         };
-        let (publishers, subscribers) = (ports(&process.publishers), ports(&process.subscribers));
-        let is_there = record.is_some() || !publishers.is_empty() || !subscribers.is_empty();
-        is_there.then_some(Self { name, process, record, publishers, subscribers })
+        let (publishers, subscribers) = (ports(PortKind::Publisher), ports(PortKind::Subscriber));
+        let (clients, servers) = (ports(PortKind::Client), ports(PortKind::Server));
+        let all = [&publishers, &subscribers, &clients, &servers];
+        let is_there = record.is_some() || all.iter().any(|ports| !ports.is_empty());
+        is_there.then_some(Self {
+            name,
+            process,
+            record,
+            publishers,
+            subscribers,
+            clients,
+            servers,
+        })
+    }
+
+    fn detail(&self) -> NodeDetail {
+        let of_ports = || {
+            let maker = self.publishers.iter().chain(&self.subscribers).map(|port| port.maker);
+            let maker = maker.chain(self.servers.iter().chain(&self.clients).map(|it| it.maker));
+            NodeDetail {
+                maker: { maker }.next().unwrap_or_default(),
+                ..NodeDetail::native(String::new())
+            }
+        };
+        self.record.map_or_else(of_ports, node_detail)
     }
 
     fn count(&self, index: usize) -> u64 {
@@ -186,6 +212,9 @@ impl<'a> Found<'a> {
         let ports = |ports: &[&PortSnapshot]| -> Vec<Value> {
             ports.iter().map(|port| port_json(&process.process, port)).collect()
         };
+        let services = |ports: &[&PortSnapshot]| -> Vec<Value> {
+            ports.iter().map(|it| json!({ "service": it.topic, "type": it.type_name })).collect()
+        };
         let executor = self.executor().map(|it| {
             let thread = it.counters[executor_counter::THREAD];
             json!({ "name": it.name, "mode": detail(it), "thread": thread })
@@ -201,7 +230,10 @@ impl<'a> Found<'a> {
             .collect();
         json!({
             "node": self.name,
-            "type": self.record.map(detail),
+            "namespace": names::split_node_name(self.name).0,
+            "enclave": self.detail().enclave,
+            "maker": self.detail().maker.to_string(),
+            "type": self.record.map(|_| self.detail().node_type),
             "process": process.process,
             "pid": process.pid,
             "stopped": reading.processor(process.pid).is_some_and(|it| it.is_stopped),
@@ -219,6 +251,8 @@ impl<'a> Found<'a> {
             "timers": timers,
             "publishers": ports(&self.publishers),
             "subscribers": ports(&self.subscribers),
+            "servers": services(&self.servers),
+            "clients": services(&self.clients),
         })
     }
 
@@ -231,15 +265,22 @@ impl<'a> Found<'a> {
         };
         let stopped = reading.processor(process.pid).is_some_and(|it| it.is_stopped);
         let stopped = if stopped { ", stopped" } else { "" };
-        if let Some(record) = self.record {
-            line("Type", detail(record));
+        let NodeDetail { node_type, enclave, maker } = self.detail();
+        let seldom = [
+            ("Type", node_type, ""),
+            ("Enclave", enclave, "/"),
+            ("Made by", maker.to_string(), "native"),
+        ];
+        for (what, value, _) in seldom.into_iter().filter(|(_, value, usual)| value != usual) {
+            line(what, value);
         }
         line("Process", format!("{} (pid {}{stopped})", process.process, process.pid));
         if let Some(it) = self.executor() {
             let thread = it.counters[executor_counter::THREAD];
             line("Executor", format!("{}, {} mode, thread {thread}", it.name, detail(it)));
         }
-        if self.record.is_some() {
+        // A node that no executor runs does not count.
+        if self.count(node_counter::THREAD) != 0 {
             let times = self.times(reading).into_iter();
             let times = times.map(|(name, ns)| format!(", {name} {}", duration(ns)));
             let times: String = times.collect();
@@ -261,6 +302,15 @@ impl<'a> Found<'a> {
         self.subscribers.iter().for_each(|port| port_text(port, "taken", &mut text));
         text.push_str("  Publishers:\n");
         self.publishers.iter().for_each(|port| port_text(port, "published", &mut text));
+        for (what, ports) in
+            [("Service Servers", &self.servers), ("Service Clients", &self.clients)]
+        {
+            let _ = writeln!(text, "  {what}:");
+            for port in ports {
+                let (service, type_name) = (clean(&port.topic), clean(&port.type_name));
+                let _ = writeln!(text, "    {service}: {type_name}");
+            }
+        }
         text.push_str("  Timers:\n");
         for (name, period_ns) in self.timers() {
             let _ = writeln!(text, "    {}: {}", clean(&name), duration(period_ns));

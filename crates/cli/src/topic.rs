@@ -5,6 +5,7 @@
 //! chain, or as a subscriber of the quality of service that the user asks for. `pub` publishes.
 
 mod echo;
+mod endpoints;
 mod follow;
 mod meter;
 mod publish;

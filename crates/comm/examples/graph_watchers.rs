@@ -21,7 +21,7 @@ const WATCHERS: usize = 10;
 /// Nodes that come and go.
 const CHANGES: usize = 500;
 /// Between two changes.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);
 const DOMAIN: u32 = 202;
 const PREFIX: &str = "probe_";

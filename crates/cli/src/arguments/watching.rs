@@ -55,7 +55,8 @@ pub(crate) enum TopicCommand {
         /// Topic
         #[arg(value_parser = expanded)]
         topic: String,
-        /// Also print the hash of its type
+        /// Print each publisher and subscriber as `ros2 topic info -v` does: node, type and its hash,
+        /// GID, quality of service
         #[arg(short, long)]
         verbose: bool,
         #[command(flatten)]

@@ -15,7 +15,7 @@ pub(crate) use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, To
 use crate::run::observer_options;
 use crate::values::now_ns;
 use anyhow::Result;
-use crossdock_comm::status_records::kind;
+use crossdock_comm::status_records::{NodeDetail, kind};
 use crossdock_comm::{
     EntitySnapshot, GraphSnapshot, HistogramSnapshot, Observer, PeerName, PortSnapshot,
 };
@@ -125,6 +125,12 @@ pub(crate) fn executor_of(records: &[EntitySnapshot], thread: u64) -> Option<&En
 /// A record's detail as text.
 pub(crate) fn detail(record: &EntitySnapshot) -> String {
     String::from_utf8_lossy(&record.detail).into_owned()
+}
+
+/// What a node's record says of the node. A record that says something else is a stranger's word: a
+/// node of which nothing is known.
+pub(crate) fn node_detail(record: &EntitySnapshot) -> NodeDetail {
+    NodeDetail::decode(&record.detail).unwrap_or_else(|| NodeDetail::native(String::new()))
 }
 
 /// A sum that stays at the end of its range: what is added is another process's word.

@@ -1,9 +1,10 @@
 //! Rows of two readings: rates, shares and ages of processes, executors, nodes, topics and chains.
 //! It must not know where readings come from.
 
-use super::{ProcessUse, Reading, ThreadUse, detail, executor_of, of_kind, sum};
+use super::{ProcessUse, Reading, ThreadUse, detail, executor_of, node_detail, of_kind, sum};
 use crate::summary::Losses;
-use crossdock_comm::status_records::{Carrier, Triggering, counter, kind};
+use crossdock_comm::names;
+use crossdock_comm::status_records::{Carrier, NodeDetail, Triggering, counter, kind};
 use crossdock_comm::{EntitySnapshot, HistogramSnapshot, PeerName, PortSnapshot, ProcessSnapshot};
 use crossdock_executor::status::{chain_counter, executor_counter, node_counter};
 use serde::Serialize;
@@ -56,6 +57,10 @@ pub(crate) struct ExecutorRow {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct NodeRow {
     pub(crate) node: String,
+    pub(crate) namespace: String,
+    pub(crate) enclave: String,
+    /// Who has made it: native, rmw, gateway.
+    pub(crate) maker: String,
     /// `<package>/<node type>`; empty: a node without an executor.
     #[serde(rename = "type")]
     pub(crate) node_type: String,
@@ -278,8 +283,12 @@ impl<'a> Span<'a> {
         [publishers, subscribers]: &[Vec<&PortSnapshot>; 2],
     ) -> NodeRow {
         let lost = publishers.iter().chain(subscribers).map(|port| lost_of(port).total());
+        let maker = publishers.iter().chain(subscribers).map(|port| port.maker).next();
         NodeRow {
             node: name.to_owned(),
+            namespace: names::split_node_name(name).0.to_owned(),
+            enclave: "/".to_owned(),
+            maker: maker.unwrap_or_default().to_string(),
             node_type: String::new(),
             process: process.process.clone(),
             pid: process.pid,
@@ -305,10 +314,12 @@ impl<'a> Span<'a> {
         let before = earlier.map(|it| it.counters[node_counter::EXECUTIONS]);
         let counted = self.counted(process.name, record);
         let thread = record.counters[node_counter::THREAD];
-        row.node_type = detail(record);
+        let NodeDetail { node_type, enclave, maker } = node_detail(record);
+        (row.node_type, row.enclave, row.maker) = (node_type, enclave, maker.to_string());
         row.executor = executor_of(&process.others, thread).map(|it| it.name.clone());
-        row.executions = Some(executions);
-        row.executions_per_s = self.rate(executions, before);
+        // A node that no executor runs does not count.
+        row.executions = (thread != 0).then_some(executions);
+        row.executions_per_s = row.executions.and_then(|it| self.rate(it, before));
         row.mean_ns = counted.as_ref().and_then(HistogramSnapshot::mean_ns).map(|ns| ns as u64);
         row.p99_ns = counted.as_ref().and_then(|it| it.quantile_ns(0.99));
         let measured = counted.filter(|_| earlier.is_some() && self.seconds > 0.0);

@@ -422,6 +422,9 @@ mod tests {
     fn node(name: &str, cpu: f64, executions_per_s: f64) -> NodeRow {
         NodeRow {
             node: name.to_owned(),
+            namespace: "/".to_owned(),
+            enclave: "/".to_owned(),
+            maker: "native".to_owned(),
             node_type: "p/t".to_owned(),
             process: "drive".to_owned(),
             pid: 7,

@@ -1,6 +1,6 @@
 //! `crossdock topic list` and `info`: what the status tables say of topics and their ports.
 
-use super::{look, must_exist, open};
+use super::{endpoints, look, must_exist, open};
 use crate::arguments::{ListArguments, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
@@ -10,7 +10,6 @@ use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::status_records::{Carrier, counter};
 use crossdock_comm::{GraphSnapshot, PortSnapshot, Qos};
-use crossdock_msg::TypeHash;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -185,6 +184,11 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
         });
         return output::print_json(&value);
     }
+    if verbose {
+        let sides = [&topic.publishers, &topic.subscribers];
+        let sides = sides.map(|ports| ports.iter().map(|(_, port)| *port).collect::<Vec<_>>());
+        return output::print(&endpoints::in_ros2_form(topic.type_name(), sides));
+    }
     let mut table = Table::new(&[
         ("port", Align::Left),
         ("node", Align::Left),
@@ -210,16 +214,8 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
         }
     }
     let (ring, in_thread) = carried;
-    let mut hashes = String::new();
-    if verbose {
-        let ports = topic.publishers.iter().chain(&topic.subscribers);
-        let known = ports.map(|(_, port)| port.type_hash).filter(|hash| *hash != [0; 32]);
-        for hash in known.collect::<BTreeSet<_>>() {
-            hashes.push_str(&format!("type hash {}\n", TypeHash(hash)));
-        }
-    }
     output::print(&format!(
-        "{}: {}\n{hashes}{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
+        "{}: {}\n{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
         clean(name),
         clean(topic.type_name()),
         table.text()
@@ -248,6 +244,9 @@ pub(crate) fn port_json(process: &str, port: &PortSnapshot) -> Value {
         "node": port.node,
         "process": process,
         "type": port.type_name,
+        "type_hash": endpoints::hash(port),
+        "gid": endpoints::gid(port),
+        "maker": port.maker.to_string(),
         "qos": qos(&port.qos),
         "messages": count(counter::MESSAGES),
         "bytes": count(counter::BYTES),

@@ -1,6 +1,6 @@
 //! What a participant and its peers know of each other's part of the graph.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -79,7 +79,9 @@ pub(crate) struct GraphWatch {
 /// What was read of each process, and the graph that it makes.
 #[derive(Default)]
 pub(crate) struct Cache {
-    pub(crate) processes: BTreeMap<PeerName, Read>,
+    pub(crate) processes: HashMap<PeerName, Read>,
+    /// Counts looks.
+    pub(crate) look: u64,
     pub(crate) graph: Arc<GraphSnapshot>,
 }
 
@@ -87,6 +89,8 @@ pub(crate) struct Read {
     pub(crate) table: Arc<StatusView>,
     /// What the table had told when it was read.
     pub(crate) told: u64,
+    /// The last look at which the process was there.
+    pub(crate) look: u64,
     pub(crate) snapshot: Arc<ProcessSnapshot>,
 }
 

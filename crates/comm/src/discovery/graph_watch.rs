@@ -20,7 +20,7 @@ use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::status::{OpenStatusError, StatusView};
 use crossdock_shm::{ReceivedFd, Standing};
 
-use crate::discovery::graph_state::{PeerGraph, Read};
+use crate::discovery::graph_state::{Cache, PeerGraph, Read};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::{ParticipantState, Peer};
 use crate::discovery::peer_link::{PeerLink, Stage};
@@ -32,12 +32,14 @@ use crate::wire::snapshot::{GraphSnapshot, ProcessSnapshot};
 /// How long a stranger that has told of a change is left alone.
 const STRANGER_PAUSE: Duration = Duration::from_millis(100);
 
-/// A process whose status table is open.
+/// A process whose status table is to be read.
 struct Source {
     name: PeerName,
     process: String,
     pid: u32,
     standing: Standing,
+    /// What the table has told.
+    told: u64,
     table: Arc<StatusView>,
 }
 
@@ -59,58 +61,60 @@ impl ParticipantCore {
     pub(crate) fn graph_snapshot(&self) -> Arc<GraphSnapshot> {
         // Held while tables are read: one thread reads what others want, too.
         let mut cache = self.graph.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let (sources, unreachable) = self.graph_sources();
-        let known = cache.processes.len();
-        cache.processes.retain(|name, _| sources.iter().any(|source| source.name == *name));
-        let mut is_new = known != cache.processes.len() || cache.graph.unreachable != unreachable;
-        for source in sources {
-            // Before the records: what changes while they are read is read again next time.
-            let told = source.table.told();
-            let read = cache.processes.get(&source.name);
-            if read.is_some_and(|it| it.told == told && Arc::ptr_eq(&it.table, &source.table)) {
-                continue;
-            }
-            is_new = true;
+        let (changed, unreachable) = self.changed_tables(&mut cache);
+        let (known, look) = (cache.processes.len(), cache.look);
+        cache.processes.retain(|_, read| read.look == look);
+        let is_new = known != cache.processes.len() || cache.graph.unreachable != unreachable;
+        if !is_new && changed.is_empty() {
+            return Arc::clone(&cache.graph);
+        }
+        for source in changed {
+            let Source { name, told, .. } = source;
             let snapshot = Arc::new(read_table(&source));
-            cache.processes.insert(source.name, Read { table: source.table, told, snapshot });
+            cache.processes.insert(name, Read { table: source.table, told, look, snapshot });
         }
-        if is_new {
-            let processes = cache.processes.values().map(|it| Arc::clone(&it.snapshot)).collect();
-            cache.graph = Arc::new(GraphSnapshot { processes, unreachable });
-        }
+        let processes = cache.processes.values().map(|it| Arc::clone(&it.snapshot));
+        let mut processes: Vec<_> = processes.collect();
+        processes.sort_unstable_by_key(|process| process.name);
+        cache.graph = Arc::new(GraphSnapshot { processes, unreachable });
         Arc::clone(&cache.graph)
     }
 
-    /// All processes whose status tables are open, and why others are not.
-    fn graph_sources(&self) -> (Vec<Source>, Vec<String>) {
+    /// The processes whose status tables have to be read (again), and why those of others cannot
+    /// be. What has not changed is noted to be there still.
+    fn changed_tables(&self, cache: &mut Cache) -> (Vec<Source>, Vec<String>) {
+        cache.look += 1;
+        let look = cache.look;
+        // Before the records are read: what changes meanwhile is read again next time.
+        let mut is_known = |name: PeerName, table: &Arc<StatusView>| {
+            let told = table.told();
+            let read = cache.processes.get_mut(&name);
+            let read = read.filter(|it| it.told == told && Arc::ptr_eq(&it.table, table));
+            read.map(|it| it.look = look).ok_or(told)
+        };
+        let (mut changed, mut unreachable) = (Vec::new(), Vec::new());
         let own = self.graph.own.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let own = own.map(|table| Source {
-            name: self.name,
-            process: self.process.clone(),
-            pid: std::process::id(),
-            standing: Standing::Own,
-            table,
-        });
-        let (mut sources, mut unreachable) = (Vec::from_iter(own), Vec::new());
-        let state = self.lock();
-        for Peer { link, graph, .. } in state.peers.values() {
+        if let Some(table) = own
+            && let Err(told) = is_known(self.name, &table)
+        {
+            let (name, process, pid) = (self.name, self.process.clone(), std::process::id());
+            changed.push(Source { name, process, pid, standing: Standing::Own, told, table });
+        }
+        for Peer { link, graph, .. } in self.lock().peers.values() {
             let Some(name) = link.name.filter(|_| link.stage == Stage::Live) else { continue };
             match &graph.table {
                 None => {}
                 Some(Err(why)) => unreachable.push(format!("{}: {why}", link.peer())),
                 Some(Ok(table)) => {
+                    let Err(told) = is_known(name, table) else { continue };
                     let pid = Some(link.identity.pid).filter(|pid| *pid != 0);
-                    sources.push(Source {
-                        name,
-                        process: link.process.clone(),
-                        pid: pid.unwrap_or_else(|| table.pid()),
-                        standing: link.standing,
-                        table: Arc::clone(table),
-                    });
+                    let (process, table) = (link.process.clone(), Arc::clone(table));
+                    let (pid, standing) = (pid.unwrap_or_else(|| table.pid()), link.standing);
+                    changed.push(Source { name, process, pid, standing, told, table });
                 }
             }
         }
-        (sources, unreachable)
+        (changed, unreachable)
     }
 }
 
