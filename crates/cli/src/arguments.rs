@@ -3,6 +3,7 @@
 
 mod interfaces;
 mod publishing;
+mod ros;
 mod watching;
 
 pub(crate) use interfaces::{DefinitionArguments, InterfaceCommand, KindArguments, MsgCommand};
@@ -10,6 +11,7 @@ pub(crate) use publishing::{
     DurabilityWord, HistoryWord, LivelinessWord, PublishArguments, QosArguments, QosProfile,
     ReliabilityWord,
 };
+pub(crate) use ros::{PluginArguments, RosCheckArguments, RosCommand};
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
     NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,
@@ -101,6 +103,9 @@ pub(crate) enum Command {
     /// Repeat the experiments of papers on hardware, gateways and devices
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Run nodes of ROS 2 on Crossdock: print variables, find out why they do not see each other
+    #[command(subcommand)]
+    Ros(RosCommand),
     /// Print a script that completes words in a shell
     Completions {
         /// Shell

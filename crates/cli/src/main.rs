@@ -28,6 +28,7 @@ mod node;
 mod output;
 mod packages;
 mod replay;
+mod ros;
 mod ros_words;
 mod run;
 mod scratch;
@@ -114,6 +115,7 @@ fn main() -> ExitCode {
         Command::Device(command) => device::device(command),
         Command::Bench(command) => bench::bench(command),
         Command::New(arguments) => new::new(arguments),
+        Command::Ros(command) => ros::ros(command),
         Command::Completions { shell } => completions(*shell),
         Command::Host => host_fabric(),
     };
@@ -186,7 +188,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Map(arguments) => arguments.json,
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
-        Command::New(_) | Command::Completions { .. } | Command::Host => false,
+        Command::New(_) | Command::Ros(_) | Command::Completions { .. } | Command::Host => false,
         Command::Interface(_) | Command::Msg(_) | Command::Bag(_) => false,
     }
 }

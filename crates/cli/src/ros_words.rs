@@ -2,8 +2,8 @@
 //!
 //! Must not know what Crossdock's own commands do.
 
-const CHECKS: &str = "`crossdock check GRAPH` checks a graph, `crossdock top` shows running graphs, \
-      `crossdock device list` shows devices";
+const CHECKS: &str = "`crossdock check GRAPH` checks a graph, `crossdock ros check` the surroundings of ROS 2's \
+      nodes, `crossdock top` shows running graphs, `crossdock device list` shows devices";
 
 /// Words after `ros2`, and where the same is done here.
 const WORDS: [(&[&str], &str); 20] = [

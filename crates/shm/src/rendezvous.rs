@@ -15,6 +15,7 @@
 //! In both cases, a process first listens, then lists. If two start at once, the one that listens
 //! later finds the other.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::mem::MaybeUninit;
@@ -167,14 +168,17 @@ impl Location {
     /// `$CROSSDOCK_RENDEZVOUS` if that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
     /// `/tmp/crossdock-<uid>` if no runtime folder is set.
     pub fn default_folder() -> Location {
-        if let Some(root) = named_folder() {
-            return Location::Folder(root);
-        }
-        let root = match std::env::var_os("XDG_RUNTIME_DIR").filter(|root| !root.is_empty()) {
-            Some(root) => PathBuf::from(root).join("crossdock"),
-            None => format!("/tmp/crossdock-{}", rustix::process::geteuid().as_raw()).into(),
-        };
-        Location::Folder(root)
+        let uid = rustix::process::geteuid().as_raw();
+        Location::of_variables(uid, |name| std::env::var_os(name))
+    }
+
+    /// The same for a process of another user or with other variables.
+    pub fn of_variables(uid: u32, variable: impl Fn(&str) -> Option<OsString>) -> Location {
+        let of = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let named = of(FOLDER_VARIABLE);
+        let in_runtime = || of("XDG_RUNTIME_DIR").map(|root| root.join("crossdock"));
+        let in_temporary = || format!("/tmp/crossdock-{uid}").into();
+        Location::Folder(named.or_else(in_runtime).unwrap_or_else(in_temporary))
     }
 
     /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder,
@@ -196,10 +200,12 @@ impl Location {
     }
 }
 
+/// The variable that names the folder.
+const FOLDER_VARIABLE: &str = "CROSSDOCK_RENDEZVOUS";
+
 /// The folder that `CROSSDOCK_RENDEZVOUS` names.
 fn named_folder() -> Option<PathBuf> {
-    let named = std::env::var_os("CROSSDOCK_RENDEZVOUS").filter(|root| !root.is_empty());
-    named.map(PathBuf::from)
+    std::env::var_os(FOLDER_VARIABLE).filter(|root| !root.is_empty()).map(PathBuf::from)
 }
 
 fn is_ours_or_roots(uid: u32) -> bool {

@@ -9,5 +9,6 @@ mod names;
 mod packages;
 mod place;
 mod publish;
+mod ros;
 mod runs;
 mod service;

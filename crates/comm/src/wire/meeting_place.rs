@@ -1,5 +1,6 @@
 //! Where the processes of a domain meet.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crossdock_shm::rendezvous::{Location, RendezvousConfig};
@@ -19,10 +20,12 @@ impl Rendezvous {
     /// `$CROSSDOCK_RENDEZVOUS` if that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
     /// `/tmp/crossdock-<uid>` if no runtime folder is set.
     pub fn default_folder() -> Rendezvous {
-        match Location::default_folder() {
-            Location::Folder(path) => Rendezvous::Folder(path),
-            Location::Abstract => Rendezvous::Abstract,
-        }
+        Location::default_folder().into()
+    }
+
+    /// The same for a process of another user or with other variables.
+    pub fn of_variables(uid: u32, variable: impl Fn(&str) -> Option<OsString>) -> Rendezvous {
+        Location::of_variables(uid, variable).into()
     }
 
     /// Whom the place is for: the members of its group, if it is the folder that
@@ -41,5 +44,14 @@ impl Rendezvous {
 
     pub(crate) fn config(&self, domain_id: u32, access: Access) -> RendezvousConfig {
         RendezvousConfig { location: self.location(), domain_id, access }
+    }
+}
+
+impl From<Location> for Rendezvous {
+    fn from(location: Location) -> Rendezvous {
+        match location {
+            Location::Folder(path) => Rendezvous::Folder(path),
+            Location::Abstract => Rendezvous::Abstract,
+        }
     }
 }

@@ -1,0 +1,164 @@
+//! `crossdock ros`: what nodes of ROS 2 need to use Crossdock, and what keeps them from it. It must
+//! not know what the plug-in does.
+
+mod check;
+mod processes;
+
+use crate::arguments::{PluginArguments, RosCommand};
+use crate::output::{self, clean};
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Distributions of ROS 2 that there is a plug-in for.
+const DISTRIBUTIONS: [&str; 4] = ["humble", "jazzy", "kilted", "lyrical"];
+
+/// What `RMW_IMPLEMENTATION` says.
+const IMPLEMENTATION: &str = "rmw_crossdock";
+
+/// The file of the plug-in.
+const LIBRARY: &str = "librmw_crossdock.so";
+
+/// Where ROS 2 is installed by its packages, a folder for each distribution.
+const INSTALLED: &str = "/opt/ros";
+
+pub(crate) fn ros(command: &RosCommand) -> Result<ExitCode> {
+    match command {
+        RosCommand::Env(arguments) => env(arguments).map(|()| ExitCode::SUCCESS),
+        RosCommand::Check(arguments) => check::check(arguments),
+    }
+}
+
+/// Prints the variables for a shell.
+fn env(arguments: &PluginArguments) -> Result<()> {
+    let distribution = distribution(arguments, &Surroundings::here())?;
+    let folder = plugin(arguments, &distribution)?;
+    let quoted = quoted(&folder.display().to_string());
+    output::print(&format!(
+        "export RMW_IMPLEMENTATION={IMPLEMENTATION}\n\
+         export LD_LIBRARY_PATH={quoted}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\n"
+    ))
+}
+
+/// What a shell takes as one word.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Where distributions are looked for.
+struct Surroundings {
+    /// `ROS_DISTRO`.
+    sourced: Option<String>,
+    /// Folders in [`INSTALLED`].
+    installed: Vec<String>,
+}
+
+impl Surroundings {
+    fn here() -> Self {
+        let sourced = std::env::var("ROS_DISTRO").ok().filter(|name| !name.is_empty());
+        let entries = std::fs::read_dir(INSTALLED).into_iter().flatten().flatten();
+        let with_setup = entries.filter(|entry| entry.path().join("setup.sh").is_file());
+        let names = with_setup.filter_map(|entry| entry.file_name().into_string().ok());
+        Self { sourced, installed: names.collect() }
+    }
+}
+
+/// The distribution that is named, sourced, or the only one that is installed.
+fn distribution(arguments: &PluginArguments, around: &Surroundings) -> Result<String> {
+    let named = arguments.distro.as_ref().or(around.sourced.as_ref());
+    let found = match (named, around.installed.as_slice()) {
+        (Some(name), _) => name,
+        (None, [only]) => only,
+        (None, []) => bail!(
+            "no ROS 2 is sourced, and {INSTALLED} has none; source its setup file, or name a \
+             distribution: --distro jazzy"
+        ),
+        (None, several) => bail!(
+            "{INSTALLED} has {}; source one of them, or name it with --distro",
+            clean(&several.join(", "))
+        ),
+    };
+    if !DISTRIBUTIONS.contains(&found.as_str()) {
+        bail!(
+            "there is no plug-in for ROS 2 `{}`, only for {}",
+            clean(found),
+            DISTRIBUTIONS.join(", ")
+        );
+    }
+    Ok(found.clone())
+}
+
+/// The folder with the plug-in for a distribution.
+fn plugin(arguments: &PluginArguments, distribution: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe().context("where this command is")?;
+    let places = match &arguments.plugin {
+        Some(folder) => vec![folder.clone()],
+        None => places(&own, distribution),
+    };
+    let found = places.iter().find(|folder| folder.join(LIBRARY).is_file());
+    let Some(folder) = found else {
+        let places: Vec<String> =
+            places.iter().map(|folder| clean(&folder.display().to_string())).collect();
+        bail!(
+            "there is no {LIBRARY} for {distribution} in {}; `make rmw` in the sources of \
+             Crossdock builds it, --plugin FOLDER names another place",
+            places.join(" or ")
+        );
+    };
+    folder.canonicalize().with_context(|| folder.display().to_string())
+}
+
+/// Where the plug-in is looked for: beside an installed command, and in the sources of one that was
+/// built there.
+fn places(own: &Path, distribution: &str) -> Vec<PathBuf> {
+    let above = |levels| own.ancestors().nth(levels);
+    let installed = above(2).map(|prefix| prefix.join("lib/crossdock/rmw"));
+    let is_built =
+        own.parent().and_then(Path::parent).and_then(Path::file_name) == Some(OsStr::new("target"));
+    let built = above(3).filter(|_| is_built).map(|sources| sources.join("out/rmw"));
+    let roots = installed.into_iter().chain(built);
+    roots.map(|root| root.join(distribution).join("lib")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(sourced: Option<&str>, installed: &[&str]) -> Surroundings {
+        let installed = installed.iter().map(|name| (*name).to_owned()).collect();
+        Surroundings { sourced: sourced.map(str::to_owned), installed }
+    }
+
+    #[test]
+    fn the_distribution_is_the_named_the_sourced_or_the_only_one() {
+        let none = PluginArguments { distro: None, plugin: None };
+        let named = PluginArguments { distro: Some("humble".to_owned()), plugin: None };
+        let found = |arguments, around: &Surroundings| distribution(arguments, around).ok();
+        assert_eq!(found(&named, &around(Some("jazzy"), &[])).as_deref(), Some("humble"));
+        assert_eq!(found(&none, &around(Some("jazzy"), &["kilted"])).as_deref(), Some("jazzy"));
+        assert_eq!(found(&none, &around(None, &["kilted"])).as_deref(), Some("kilted"));
+        for (sourced, installed, said) in [
+            (None, &[][..], "no ROS 2 is sourced"),
+            (None, &["jazzy", "kilted"][..], "/opt/ros has jazzy, kilted"),
+            (Some("foxy"), &[][..], "there is no plug-in for ROS 2 `foxy`, only for humble"),
+        ] {
+            let error = distribution(&none, &around(sourced, installed)).unwrap_err();
+            assert!(error.to_string().starts_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_plug_in_is_beside_the_command_or_in_its_sources() {
+        let of = |own| places(Path::new(own), "jazzy");
+        let installed = PathBuf::from("/usr/lib/crossdock/rmw/jazzy/lib");
+        assert_eq!(of("/usr/bin/crossdock"), [installed]);
+        let built = PathBuf::from("/src/crossdock/out/rmw/jazzy/lib");
+        assert_eq!(of("/src/crossdock/target/release/crossdock")[1..], [built]);
+    }
+
+    #[test]
+    fn a_folder_is_one_word_of_a_shell() {
+        assert_eq!(quoted("/my robot's"), r"'/my robot'\''s'");
+    }
+}

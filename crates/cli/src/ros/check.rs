@@ -1,0 +1,236 @@
+//! `crossdock ros check`: looks at what keeps nodes of ROS 2 from each other. It must not know how
+//! processes are found.
+
+use super::processes::{self, RosProcess, numbers_of};
+use super::{IMPLEMENTATION, LIBRARY, Surroundings, distribution, plugin};
+use crate::arguments::RosCheckArguments;
+use crate::output::{self, clean};
+use anyhow::Result;
+use crossdock_comm::{Observer, Rendezvous};
+use rustix::process::{Resource, getrlimit};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Descriptors that a process may have open so that an ordinary node meets a hundred others.
+const DESCRIPTORS_MIN: u64 = 1024;
+
+/// Something that was looked at.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    /// What was found.
+    found: String,
+    /// What keeps nodes from each other here, and the next step; none: all is well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+impl Finding {
+    fn good(found: impl Into<String>) -> Self {
+        Self { found: found.into(), next: None }
+    }
+
+    fn bad(found: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { found: found.into(), next: Some(next.into()) }
+    }
+}
+
+/// What this shell's nodes would use.
+struct Here {
+    implementation: Option<String>,
+    domain: String,
+    meets: PathBuf,
+    /// Device and number of that folder.
+    folder: Option<(u64, u64)>,
+}
+
+pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let meets = match Rendezvous::default_folder() {
+        Rendezvous::Folder(folder) => folder,
+        Rendezvous::Abstract => PathBuf::new(),
+    };
+    let here = Here {
+        implementation: variable("RMW_IMPLEMENTATION"),
+        domain: variable("ROS_DOMAIN_ID").unwrap_or_else(|| "0".to_owned()),
+        folder: numbers_of(&meets),
+        meets,
+    };
+    let mut findings = installation(arguments, &here, variable("LD_LIBRARY_PATH").as_deref());
+    findings.push(meeting(&here));
+    findings.push(descriptors());
+    findings.extend(running(&here, &processes::running()));
+    let is_well = findings.iter().all(|finding| finding.next.is_none());
+    match arguments.json {
+        true => output::print_json(&findings)?,
+        false => output::print(&shown(&findings))?,
+    }
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn shown(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for Finding { found, next } in findings {
+        let found = clean(found);
+        // Writing to a String cannot fail.
+        let _ = match next {
+            None => writeln!(text, "good     {found}"),
+            Some(next) => writeln!(text, "problem  {found}\n         -> {}", clean(next)),
+        };
+    }
+    text
+}
+
+/// Whether a node that this shell starts would load the plug-in.
+fn installation(
+    arguments: &RosCheckArguments,
+    here: &Here,
+    library_path: Option<&str>,
+) -> Vec<Finding> {
+    const SET: &str = "eval \"$(crossdock ros env)\" sets it in this shell";
+    let distribution = match distribution(&arguments.ros, &Surroundings::here()) {
+        Ok(distribution) => distribution,
+        Err(error) => return vec![Finding::bad("ROS 2 is not found", error.to_string())],
+    };
+    let folder = match plugin(&arguments.ros, &distribution) {
+        Ok(folder) => folder,
+        Err(error) => return vec![Finding::bad("the plug-in is not found", error.to_string())],
+    };
+    let at = folder.display();
+    let mut findings = vec![Finding::good(format!("plug-in for {distribution}: {at}"))];
+    findings.push(match here.implementation.as_deref() {
+        Some(IMPLEMENTATION) => Finding::good(format!("RMW_IMPLEMENTATION={IMPLEMENTATION}")),
+        Some(other) => Finding::bad(format!("RMW_IMPLEMENTATION is `{other}`"), SET),
+        None => Finding::bad("RMW_IMPLEMENTATION is not set", SET),
+    });
+    findings.push(match loaded_from(library_path) {
+        Some(first) if numbers_of(&first) == numbers_of(&folder) => {
+            Finding::good("LD_LIBRARY_PATH has its folder")
+        }
+        Some(first) => Finding::bad(
+            format!("nodes would load another {LIBRARY}, that in {}", first.display()),
+            format!("put {at} first in LD_LIBRARY_PATH"),
+        ),
+        None => Finding::bad(format!("LD_LIBRARY_PATH has no folder with {LIBRARY}"), SET),
+    });
+    findings
+}
+
+/// The folder from which nodes load the plug-in.
+fn loaded_from(library_path: Option<&str>) -> Option<PathBuf> {
+    let folders = library_path?.split(':').filter(|folder| !folder.is_empty()).map(Path::new);
+    folders.into_iter().find(|folder| folder.join(LIBRARY).is_file()).map(Path::to_path_buf)
+}
+
+/// Whether processes can meet, and who is there.
+fn meeting(here: &Here) -> Finding {
+    const DOMAIN: &str = "set ROS_DOMAIN_ID to a number from 0 to 232";
+    let domain = here.domain.parse().ok().filter(|domain: &u32| *domain <= 232);
+    let Some(domain) = domain else {
+        return Finding::bad(format!("ROS_DOMAIN_ID is `{}`", here.domain), DOMAIN);
+    };
+    let found = || format!("processes meet in {}, domain {domain}", here.meets.display());
+    let options = crate::run::observer_options(domain, "crossdock ros check");
+    match Observer::open(options).and_then(|mut observer| observer.snapshot()) {
+        Ok(graph) => Finding::good(format!("{}: {} are there", found(), graph.processes.len())),
+        Err(error) => Finding::bad(found(), error.to_string()),
+    }
+}
+
+fn descriptors() -> Finding {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let found = format!("a process may have {limit} descriptors open");
+    match limit >= DESCRIPTORS_MIN {
+        true => Finding::good(found),
+        false => Finding::bad(found, format!("ulimit -n {DESCRIPTORS_MIN} raises the limit")),
+    }
+}
+
+/// What keeps each process from the nodes that this shell would start.
+fn running(here: &Here, processes: &[RosProcess]) -> Vec<Finding> {
+    if processes.is_empty() {
+        return vec![Finding::good("no process of this user runs nodes of ROS 2")];
+    }
+    processes.iter().map(|process| of_process(here, process)).collect()
+}
+
+fn of_process(here: &Here, process: &RosProcess) -> Finding {
+    let RosProcess { pid, program, implementations, domain, .. } = process;
+    let loaded = implementations.iter().cloned().collect::<Vec<_>>().join(", ");
+    let found = format!("process {pid} ({program}) uses {loaded}, domain {domain}");
+    let ours = BTreeSet::from([IMPLEMENTATION.to_owned()]);
+    if process.is_daemon && *implementations != ours {
+        return Finding::bad(found, "it answers `ros2` for another rmw: `ros2 daemon stop`");
+    }
+    if *implementations != ours {
+        let next = format!("start it again with RMW_IMPLEMENTATION={IMPLEMENTATION}");
+        return Finding::bad(found, next);
+    }
+    if *domain != here.domain {
+        let next = format!("this shell has domain {}: set ROS_DOMAIN_ID alike", here.domain);
+        return Finding::bad(found, next);
+    }
+    let (theirs, own) = (process.meets.display(), here.meets.display());
+    if process.folder.is_some() && process.folder == here.folder {
+        return Finding::good(format!("{found}, meets others in {theirs}"));
+    }
+    let next = match process.meets == here.meets {
+        true => format!(
+            "it is in a container or namespace with another {theirs}: share this folder with it"
+        ),
+        false => format!(
+            "it meets others in {theirs}, this shell in {own}: set XDG_RUNTIME_DIR or \
+             CROSSDOCK_RENDEZVOUS alike"
+        ),
+    };
+    Finding::bad(found, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here() -> Here {
+        Here {
+            implementation: None,
+            domain: "0".to_owned(),
+            meets: PathBuf::from("/run/user/1000/crossdock"),
+            folder: Some((1, 2)),
+        }
+    }
+
+    fn talker() -> RosProcess {
+        RosProcess {
+            pid: 7,
+            program: "talker".to_owned(),
+            implementations: BTreeSet::from([IMPLEMENTATION.to_owned()]),
+            is_daemon: false,
+            domain: "0".to_owned(),
+            meets: PathBuf::from("/run/user/1000/crossdock"),
+            folder: Some((1, 2)),
+        }
+    }
+
+    fn next(process: RosProcess) -> String {
+        of_process(&here(), &process).next.unwrap_or_default()
+    }
+
+    #[test]
+    fn a_process_is_told_what_keeps_it_from_this_shells_nodes() {
+        assert_eq!(next(talker()), "");
+        let other = || BTreeSet::from(["rmw_cyclonedds_cpp".to_owned()]);
+        let said = next(RosProcess { implementations: other(), ..talker() });
+        assert!(said.starts_with("start it again with RMW_IMPLEMENTATION"), "{said}");
+        let daemon = RosProcess { implementations: other(), is_daemon: true, ..talker() };
+        assert!(next(daemon).ends_with("`ros2 daemon stop`"));
+        let said = next(RosProcess { domain: "5".to_owned(), ..talker() });
+        assert!(said.contains("this shell has domain 0"), "{said}");
+        let said = next(RosProcess { folder: Some((9, 2)), ..talker() });
+        assert!(said.starts_with("it is in a container"), "{said}");
+        let elsewhere = PathBuf::from("/tmp/crossdock-1000");
+        let said = next(RosProcess { meets: elsewhere, folder: Some((3, 4)), ..talker() });
+        assert!(said.contains("/tmp/crossdock-1000, this shell in /run/user/1000"), "{said}");
+    }
+}
