@@ -15,7 +15,7 @@ use crate::discovery::pair_reports::{PairReports, Waker};
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::Stage;
 use crate::wire::frame::Frame;
-use crate::wire::port_info::Maker;
+use crate::wire::port_info::{Maker, gid_of};
 use crate::wire::status_records::{ConnectionDetail, kind};
 
 /// See the head of this file.
@@ -101,12 +101,9 @@ impl ParticipantCore {
         }
     }
 
-    /// What names a port of this process across processes: half of the process's own name, and the
-    /// port's number.
+    /// What names a port of this process across processes.
     pub(crate) fn gid(&self, port: u64) -> [u8; 16] {
-        let mut gid = self.name.to_bytes();
-        gid[8..].copy_from_slice(&port.to_le_bytes());
-        gid
+        gid_of(self.name, port)
     }
 
     /// Whether a port is refused that does not fit another one of this process. In ROS 2 it is only

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crossdock_shm::rendezvous::PeerName;
+
 use crate::wire::fields::{FieldError, Flag, Reader, TEXT_BYTES_MAX, Writer};
 use crate::wire::names::{NameKind, check_name};
 use crate::wire::qos::{
@@ -22,6 +24,13 @@ pub(crate) struct PortInfo {
     pub(crate) qos: Qos,
     /// Who has made it.
     pub(crate) maker: Maker,
+}
+
+/// What names a port across processes: half of its process's name, and its number there.
+pub(crate) fn gid_of(process: PeerName, port: u64) -> [u8; 16] {
+    let mut gid = process.to_bytes();
+    gid[8..].copy_from_slice(&port.to_le_bytes());
+    gid
 }
 
 /// Who has made a port or a node.
