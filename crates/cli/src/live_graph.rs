@@ -19,6 +19,7 @@ use crossdock_graph::{
     Mapping, OnMiss, Period, Picture,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Draws the running graphs of a domain as one.
@@ -240,7 +241,7 @@ impl Running {
         }
     }
 
-    fn add_chains(&mut self, processes: &[ProcessSnapshot]) {
+    fn add_chains(&mut self, processes: &[Arc<ProcessSnapshot>]) {
         let records = processes.iter().flat_map(|it| of_kind(&it.others, kind::CHAIN));
         let mut known = BTreeSet::new();
         for record in records.filter(|record| known.insert(record.name.clone())) {
@@ -270,7 +271,7 @@ impl Span<'_> {
 }
 
 /// Subscribers that nothing triggers: all their connections say so.
-fn reading_ports(processes: &[ProcessSnapshot]) -> BTreeSet<(PeerName, u64)> {
+fn reading_ports(processes: &[Arc<ProcessSnapshot>]) -> BTreeSet<(PeerName, u64)> {
     let mut reading = BTreeSet::new();
     let mut triggered = BTreeSet::new();
     for process in processes {
@@ -303,7 +304,7 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(processes: &'a [ProcessSnapshot]) -> Self {
+    fn of(processes: &'a [Arc<ProcessSnapshot>]) -> Self {
         let mut names = Self { nodes: BTreeMap::new(), processes: BTreeMap::new() };
         for process in processes {
             *names.processes.entry(&process.process).or_default() += 1;

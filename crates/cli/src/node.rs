@@ -85,15 +85,16 @@ fn find<'a>(
 ) -> Result<Vec<Found<'a>>> {
     // As `ros2` writes it; nodes of a graph file have no slash.
     let plain = name.strip_prefix('/').unwrap_or(name);
+    let processes = || graph.processes.iter().map(|process| &**process);
     let of = |process| [name, plain].into_iter().find_map(|name| Found::of(process, name));
-    let found: Vec<Found<'_>> = graph.processes.iter().filter_map(of).collect();
+    let found: Vec<Found<'_>> = processes().filter_map(of).collect();
     if found.is_empty() {
         bail!(
             "no node `{}` is running in domain {}; {}`crossdock node list` shows those that are, \
              --domain-id looks elsewhere",
             clean(name),
             watch.domain_id,
-            clean(&near_name(plain, graph.processes.iter().flat_map(Found::names)))
+            clean(&near_name(plain, processes().flat_map(Found::names)))
         );
     }
     Ok(found)

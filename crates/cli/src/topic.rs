@@ -18,7 +18,7 @@ use crate::output;
 use crate::output::{clean, near_name};
 use crate::run::observer_options;
 use anyhow::{Result, bail};
-use crossdock_comm::{GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot};
+use crossdock_comm::{GraphSnapshot, Observer, PortKind, PortSnapshot, ProcessSnapshot};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -60,10 +60,7 @@ fn publishers<'a>(
     snapshot: &'a GraphSnapshot,
     topic: &'a str,
 ) -> impl Iterator<Item = (&'a ProcessSnapshot, &'a PortSnapshot)> {
-    snapshot.processes.iter().flat_map(move |process| {
-        let ports = process.publishers.iter().filter(move |port| port.topic == topic);
-        ports.map(move |port| (process, port))
-    })
+    snapshot.ports(PortKind::Publisher).filter(move |(_, port)| port.topic == topic)
 }
 
 /// Fails when nobody has a port on the topic.

@@ -62,6 +62,8 @@ pub use crossdock_shm::{Standing, TrustError, TrustedNames};
 pub use device::slabs::SlabTaker;
 pub use device::upload::{Uploader, Uploading};
 pub use discovery::event::{self, Event};
+pub use discovery::graph_view::GraphView;
+pub use discovery::node_entry::{NodeEntry, NodeOptions};
 pub use discovery::participant::{OpenError, Participant, ParticipantOptions};
 pub use discovery::port_events::{
     CountStatus, IncompatibleQosStatus, MatchedStatus, PortEvent, PortEvents,
@@ -71,9 +73,7 @@ pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishEr
 pub use observe::activity::Activity;
 pub use observe::asking::{ObserveError, ObserverOptions};
 pub use observe::echo::{Echo, EchoError, Echoed, Stamps};
-pub use observe::observer::{
-    ConnectionSnapshot, GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot,
-};
+pub use observe::observer::Observer;
 pub use observe::quiescence::Quiescence;
 pub use port::buffers::{AcceptError, BufferError, Buffers, SharedBuffer};
 pub use port::counters::{PublisherCounters, SubscriberCounters};
@@ -104,5 +104,8 @@ pub use wire::peer_process::PeerProcess;
 pub use wire::port_info::Maker;
 pub use wire::qos::{
     BackPressure, Durability, History, Liveliness, Qos, QosConflict, Reliability, WhenFull,
+};
+pub use wire::snapshot::{
+    ConnectionSnapshot, GraphSnapshot, NodeSnapshot, PortKind, PortSnapshot, ProcessSnapshot,
 };
 pub use wire::{names, qos, status_records};

@@ -13,11 +13,14 @@
 //!    and a store, no read-modify-write, no fence.
 //! 3. Readers trust nothing: every size and index from the status table is checked against the
 //!    mapping.
+//! 4. A process may name kinds of records whose changes it tells others of, see
+//!    [`StatusTable::tell_changes`]. They are counted by themselves, after the record and before
+//!    anybody is told.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -26,6 +29,10 @@ use rustix::mm::{MapFlags, ProtFlags};
 use crate::fork::{Blank, ForkMark, PrivateFd};
 use crate::histogram::{BUCKETS, HistogramSnapshot, bucket_of};
 use crate::memory::{populate, set_size};
+
+mod view;
+
+pub use view::{EntitySnapshot, StatusView};
 
 /// Counters of one record.
 pub const COUNTERS: usize = 24;
@@ -37,7 +44,7 @@ pub const DETAIL_BYTES_MAX: usize = 704;
 pub const ENTITIES_MAX: usize = 1 << 16;
 
 /// "XDBOARD" and the version of this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"XDBOARD\x02");
+const MAGIC: u64 = u64::from_le_bytes(*b"XDBOARD\x03");
 const HEADER_WORDS: usize = 512;
 const NAME_WORDS: usize = NAME_BYTES_MAX / 8;
 const ENTITY_WORDS: usize = 152;
@@ -55,6 +62,8 @@ mod header {
     pub(super) const NAME_LEN: usize = 5;
     /// Records from this one on were never used: reading them would make their memory resident.
     pub(super) const USED: usize = 6;
+    /// Changes of records of the kinds that the process tells of.
+    pub(super) const TOLD: usize = 7;
     pub(super) const NAME: usize = 8;
 }
 
@@ -276,7 +285,20 @@ struct StatusTableState {
     fd: PrivateFd,
     config: StatusConfig,
     free: Mutex<Free>,
+    told: OnceLock<Told>,
     fork: ForkMark,
+}
+
+/// Kinds of records whose changes somebody is told of.
+struct Told {
+    kinds: &'static [u32],
+    tell: Box<dyn Fn() + Send + Sync>,
+}
+
+impl std::fmt::Debug for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Told").field(&self.kinds).finish()
+    }
 }
 
 impl StatusTableState {
@@ -356,6 +378,7 @@ impl StatusTable {
                 fd: fd.into(),
                 config,
                 free,
+                told: OnceLock::new(),
                 fork: ForkMark::new(),
             }),
         })
@@ -364,6 +387,18 @@ impl StatusTable {
     /// The read-only descriptor that observers get.
     pub fn read_only_fd(&self) -> BorrowedFd<'_> {
         self.shared.fd.as_fd()
+    }
+
+    /// Has `tell` called after each change of a record of one of these kinds, once for all handles:
+    /// later calls do nothing. It runs under the status table's lock, on the thread that changes
+    /// the record, so it must neither block nor use this status table.
+    pub fn tell_changes(&self, kinds: &'static [u32], tell: impl Fn() + Send + Sync + 'static) {
+        self.shared.told.get_or_init(|| Told { kinds, tell: Box::new(tell) });
+    }
+
+    /// As [`StatusView::told`]. One load.
+    pub fn told(&self) -> u64 {
+        self.shared.words.at(header::TOLD).load(Ordering::Acquire)
     }
 
     /// Adds a record; it stays until the returned [`Entity`] is dropped.
@@ -570,14 +605,27 @@ impl Entity {
         let at = entity_word(self.index);
         let version = words.at(at + record::VERSION);
         let old = version.load(Ordering::Relaxed);
+        let kind_before = words.at(at + record::KIND).load(Ordering::Relaxed);
         version.store(old.wrapping_add(1), Ordering::Relaxed);
         // The odd version before what follows; pairs with the reader's acquire fence.
         fence(Ordering::Release);
         write(words, at);
         // What was written before the even version; pairs with the reader's acquire load.
         version.store(old.wrapping_add(2), Ordering::Release);
-        let changes = words.at(header::CHANGES);
-        changes.store(changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        let count = |word| {
+            let word = words.at(word);
+            word.store(word.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        };
+        count(header::CHANGES);
+        let kinds = [kind_before, words.at(at + record::KIND).load(Ordering::Relaxed)];
+        let is_told = |kind: &u64| kind & IN_USE != 0;
+        if let Some(told) = self.shared.told.get()
+            && kinds.iter().any(|kind| is_told(kind) && told.kinds.contains(&(*kind as u32)))
+        {
+            // Release pairs with the acquire load of who asks what has changed.
+            count(header::TOLD);
+            (told.tell)();
+        }
     }
 
     /// Counters and histogram to zero, before the record is shown.
@@ -611,170 +659,6 @@ impl Drop for Entity {
         });
         free.entities.returned.push(self.index);
         free.histograms.returned.extend(self.histogram);
-    }
-}
-
-/// A record as an observer found it.
-#[derive(Clone, Debug)]
-pub struct EntitySnapshot {
-    /// Position on the status table; stays while the record exists.
-    pub index: usize,
-    /// Changes whenever the record is rewritten or used anew.
-    pub version: u64,
-    /// What it is.
-    pub kind: u32,
-    /// Its name; bytes that are not UTF-8 are replaced.
-    pub name: String,
-    /// Its detail bytes.
-    pub detail: Vec<u8>,
-    /// Its counters.
-    pub counters: [u64; COUNTERS],
-    /// Index of its histogram, for [`StatusView::histogram`].
-    histogram: Option<usize>,
-}
-
-/// Another process's status table, read-only.
-///
-/// `Send` and `Sync`. Reading neither blocks nor is noticed by the observed process; texts and
-/// snapshots are allocated. After the observed process has died its last state can still be read.
-#[derive(Debug)]
-pub struct StatusView {
-    words: Words,
-    entities: usize,
-    histograms: usize,
-    process: String,
-    pid: u32,
-}
-
-impl StatusView {
-    /// Opens a status table from the descriptor that its process handed out.
-    ///
-    /// # Errors
-    /// [`OpenStatusError`] when the memory is not a sealed status table or cannot be mapped.
-    pub fn open(fd: BorrowedFd<'_>) -> Result<StatusView, OpenStatusError> {
-        let system = |what| move |errno| OpenStatusError::System { what, errno };
-        let seals = rustix::fs::fcntl_get_seals(fd).map_err(system("reading the seals of"))?;
-        if !seals.contains(SealFlags::SHRINK) {
-            return Err(OpenStatusError::Malformed("it is not sealed against shrinking"));
-        }
-        let bytes = rustix::fs::fstat(fd).map_err(system("looking at"))?.st_size;
-        let words = usize::try_from(bytes).unwrap_or(0) / 8;
-        if words < HEADER_WORDS || words > words_of(ENTITIES_MAX, ENTITIES_MAX) {
-            return Err(OpenStatusError::Malformed("its size is outside the limits"));
-        }
-        let words = Words::map(fd, words, ProtFlags::READ).map_err(system("mapping"))?;
-        if words.at(header::MAGIC).load(Ordering::Acquire) != MAGIC {
-            return Err(OpenStatusError::Malformed("it does not begin like one"));
-        }
-        let size = |word| usize::try_from(words.at(word).load(Ordering::Relaxed)).ok();
-        let (entities, histograms) = size(header::ENTITIES)
-            .zip(size(header::HISTOGRAMS))
-            .filter(|(entities, histograms)| *entities.max(histograms) <= ENTITIES_MAX)
-            .filter(|(entities, histograms)| words_of(*entities, *histograms) <= words.words)
-            .ok_or(OpenStatusError::Malformed("its table is larger than its memory"))?;
-        let name_len = size(header::NAME_LEN)
-            .filter(|len| *len <= NAME_BYTES_MAX)
-            .ok_or(OpenStatusError::Malformed("its name is too long"))?;
-        let process = String::from_utf8_lossy(&words.read_bytes(header::NAME, name_len)).into();
-        let pid = words.at(header::PID).load(Ordering::Relaxed) as u32;
-        Ok(StatusView { words, entities, histograms, process, pid })
-    }
-
-    /// Name of the process, as it said.
-    pub fn process(&self) -> &str {
-        &self.process
-    }
-
-    /// Its process id, as it said.
-    pub fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    /// A number that changes whenever a record is added, described or removed.
-    pub fn changes(&self) -> u64 {
-        self.words.at(header::CHANGES).load(Ordering::Acquire)
-    }
-
-    /// Records that were ever used.
-    fn used(&self) -> usize {
-        let used = self.words.at(header::USED).load(Ordering::Acquire);
-        usize::try_from(used).unwrap_or(usize::MAX).min(self.entities)
-    }
-
-    /// All records that are in use. One that is rewritten all the time is left out.
-    pub fn entities(&self) -> impl Iterator<Item = EntitySnapshot> + '_ {
-        (0..self.used()).filter_map(|index| self.entity(index))
-    }
-
-    /// The record at `index`, if one is in use there.
-    pub fn entity(&self, index: usize) -> Option<EntitySnapshot> {
-        if index >= self.used() {
-            return None;
-        }
-        (0..READ_TRIES_MAX).find_map(|_| self.read_entity(index)).flatten()
-    }
-
-    /// Only the counters of the record at `index`: cheap enough to be called again and again.
-    /// `None` when the record is not the one that had `version`.
-    pub fn counters(&self, index: usize, version: u64) -> Option<[u64; COUNTERS]> {
-        if index >= self.used() {
-            return None;
-        }
-        let at = entity_word(index);
-        let counters = self.read_counters(at);
-        // The counters before the version; pairs with the release fence of `Entity::rewrite`.
-        fence(Ordering::Acquire);
-        let found = self.words.at(at + record::VERSION).load(Ordering::Relaxed);
-        (found == version).then_some(counters)
-    }
-
-    /// What the record's histogram has counted; `None` when it has none.
-    pub fn histogram(&self, entity: &EntitySnapshot) -> Option<HistogramSnapshot> {
-        let index = entity.histogram?;
-        Some(read_histogram(&self.words, histogram_word(self.entities, index)))
-    }
-
-    /// `None`: being rewritten, look again. `Some(None)`: not in use.
-    fn read_entity(&self, index: usize) -> Option<Option<EntitySnapshot>> {
-        let words = &self.words;
-        let at = entity_word(index);
-        let version = words.at(at + record::VERSION).load(Ordering::Acquire);
-        if version & 1 != 0 {
-            std::hint::spin_loop();
-            return None;
-        }
-        let kind = words.at(at + record::KIND).load(Ordering::Relaxed);
-        if kind & IN_USE == 0 {
-            return Some(None);
-        }
-        let lengths = words.at(at + record::LENGTHS).load(Ordering::Relaxed);
-        let name_len = (lengths as u32 as usize).min(NAME_BYTES_MAX);
-        let detail_len = ((lengths >> 32) as usize).min(DETAIL_BYTES_MAX);
-        let name = words.read_bytes(at + record::NAME, name_len);
-        let detail = words.read_bytes(at + record::DETAIL, detail_len);
-        let reference = words.at(at + record::HISTOGRAM).load(Ordering::Relaxed);
-        let histogram = usize::try_from(reference).ok().and_then(|index| index.checked_sub(1));
-        let counters = self.read_counters(at);
-        // All of the above before the second look; pairs with the fence in `Entity::rewrite`.
-        fence(Ordering::Acquire);
-        if words.at(at + record::VERSION).load(Ordering::Relaxed) != version {
-            return None;
-        }
-        Some(Some(EntitySnapshot {
-            index,
-            version,
-            kind: kind as u32,
-            name: String::from_utf8_lossy(&name).into(),
-            detail,
-            counters,
-            histogram: histogram.filter(|index| *index < self.histograms),
-        }))
-    }
-
-    fn read_counters(&self, at: usize) -> [u64; COUNTERS] {
-        std::array::from_fn(|counter| {
-            self.words.at(at + record::COUNTERS + counter).load(Ordering::Relaxed)
-        })
     }
 }
 

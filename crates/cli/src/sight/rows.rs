@@ -482,7 +482,7 @@ fn node_names(process: &ProcessSnapshot) -> BTreeSet<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossdock_comm::{GraphSnapshot, Qos};
+    use crossdock_comm::{GraphSnapshot, Maker, Qos};
     use std::time::{Duration, Instant};
 
     fn port(number: u64, count: u64) -> PortSnapshot {
@@ -493,6 +493,8 @@ mod tests {
             type_name: "std_msgs/msg/String".to_owned(),
             type_hash: [0; 32],
             qos: Qos::best_effort(1),
+            gid: [0; 16],
+            maker: Maker::Native,
             counters: [count; 24],
             index: 0,
             version: 0,
@@ -505,6 +507,7 @@ mod tests {
             name: PeerName::from_bytes([1; 16]),
             process: "drive".to_owned(),
             pid: 0,
+            nodes: Vec::new(),
             publishers: vec![port(1, counts[0]), port(2, counts[1])],
             subscribers: vec![port(3, counts[0])],
             clients: Vec::new(),
@@ -512,7 +515,7 @@ mod tests {
             connections: Vec::new(),
             others: Vec::new(),
         };
-        let graph = GraphSnapshot { processes: vec![process], unreachable: Vec::new() };
+        let graph = GraphSnapshot { processes: vec![process.into()], unreachable: Vec::new() };
         let at = start + Duration::from_secs(at);
         let (histograms, processors) = Default::default();
         Reading { at, now_ns: 1_000_000_000, graph, histograms, processors }

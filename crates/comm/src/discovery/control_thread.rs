@@ -21,7 +21,9 @@ use crate::discovery::participant_state::{
 };
 use crate::discovery::peer_link::{Broken, PeerLink, Stage, TOKEN_PIDFD};
 use crate::discovery::scarce::is_scarce;
-use crate::discovery::{buffer_exchange, handshake, publishing_side, quotas, subscribing_side};
+use crate::discovery::{
+    buffer_exchange, graph_watch, handshake, publishing_side, quotas, subscribing_side,
+};
 use crate::wire::frame::{Frame, Purpose, VERSION};
 use crate::wire::peer_process::PeerProcess;
 
@@ -239,8 +241,8 @@ fn add_peer(core: &Arc<ParticipantCore>, socket: ControlSocket, stage: Stage) ->
         state.trouble(format!("a peer's socket cannot be watched ({errno}); it was refused"));
         return None;
     }
-    let peer = Peer { link, publishers: Default::default(), tables: Default::default() };
-    state.peers.insert(token, peer);
+    let (publishers, tables, graph) = Default::default();
+    state.peers.insert(token, Peer { link, publishers, tables, graph });
     Some(token)
 }
 
@@ -327,6 +329,7 @@ fn sweep(core: &Arc<ParticipantCore>) {
     let mut state = core.lock();
     subscribing_side::hear_of_pairs(core, &mut state);
     publishing_side::send_segments(core, &mut state);
+    graph_watch::sweep(core, &mut state);
     finish_ending(&mut state);
     let done: Vec<_> = state.peers.values_mut().filter_map(broken_or_done).collect();
     let removed: Vec<_> = done
@@ -420,6 +423,7 @@ fn part_from(
     peer.publishers.clear();
     subscribing_side::peer_left(state, token, peer);
     buffer_exchange::peer_gone(state, token, peer);
+    graph_watch::peer_left(core, peer);
     match why {
         Broken::Violation(reason) if live => state.cut_off(peer.link.peer(), reason),
         Broken::Violation(reason) => state.turn_away(peer.link.peer(), reason),

@@ -19,7 +19,7 @@ use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::{Broken, Stage};
 use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
-    bells, buffer_exchange, publishing_side, quotas, slab_exchange, subscribing_side,
+    bells, buffer_exchange, graph_watch, publishing_side, quotas, slab_exchange, subscribing_side,
 };
 use crate::wire::frame::{Frame, PIECE_BYTES_MAX, Purpose, VERSION};
 use crate::wire::mismatch::clash;
@@ -32,7 +32,7 @@ const PUBLISHERS_OF_PEER_MAX: usize = 8192;
 fn descriptors_of(frame: &Frame) -> std::ops::RangeInclusive<usize> {
     match frame {
         Frame::Memory => 2..=2,
-        Frame::Bell { .. } => 1..=1,
+        Frame::Bell { .. } | Frame::StatusTable => 1..=1,
         Frame::Segment { .. } => 1..=1,
         Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
         Frame::Slab { .. } => 2..=2,
@@ -220,6 +220,7 @@ fn become_live(state: &mut ParticipantState, token: u64) {
         peer.link.send(&Frame::Advertise(publisher.info.clone()), &[]);
     }
     peer.link.watch_process();
+    graph_watch::became_live(state, token);
 }
 
 /// Frames between processes that know each other.
@@ -309,8 +310,8 @@ fn mismatched(
     }
 }
 
-/// Frames about what processes hand to each other beside pairs: definitions of types and shared
-/// buffers.
+/// Frames about what processes hand to each other beside pairs: definitions of types, shared
+/// buffers, and the graph.
 fn hand_over(
     core: &Arc<ParticipantCore>,
     state: &mut ParticipantState,
@@ -345,6 +346,13 @@ fn hand_over(
             buffer_exchange::refused(state, token, buffer, reason);
             Ok(())
         }
+        Frame::AskStatusTable => graph_watch::asked(core, state, token),
+        Frame::StatusTable => graph_watch::received(core, state, token, &fds),
+        Frame::WatchGraph { seen } => {
+            graph_watch::watched(core, state, token, seen);
+            Ok(())
+        }
+        Frame::GraphChanged => graph_watch::changed(core, state, token),
         _ => Err("it sent a frame that has no place between connected processes".to_string()),
     }
 }

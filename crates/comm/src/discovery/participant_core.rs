@@ -11,6 +11,7 @@ use crossdock_shm::status::{Entity, EntityDescription, StatusTable, WithHistogra
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd, Trust};
 
 use crate::discovery::callbacks::Callbacks;
+use crate::discovery::graph_state::GraphWatch;
 use crate::discovery::pair_reports::{PairReports, Waker};
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::Stage;
@@ -50,6 +51,8 @@ pub(crate) struct ParticipantCore {
     watchers: Mutex<Vec<(u64, Arc<ControlSocket>)>>,
     /// Runs what ports have to tell their users.
     pub(crate) callbacks: Arc<Callbacks>,
+    /// What it knows of the graph, and who hears of it.
+    pub(crate) graph: GraphWatch,
     /// Dropped last: a peer that we have greeted finds us here until that connection has ended.
     pub(crate) rendezvous: Rendezvous,
 }
@@ -74,6 +77,9 @@ pub(crate) struct ParticipantParts {
 impl ParticipantCore {
     pub(crate) fn new(parts: ParticipantParts) -> ParticipantCore {
         let waker = Arc::new(Waker::new(parts.wake));
+        let graph = GraphWatch::new(Arc::clone(&waker));
+        let hook = Arc::clone(&graph.hook);
+        parts.status_table.tell_changes(kind::OF_GRAPH, move || hook.changed());
         ParticipantCore {
             name: parts.rendezvous.name(),
             process: parts.process,
@@ -98,6 +104,7 @@ impl ParticipantCore {
             watched: AtomicBool::new(false),
             watchers: Mutex::new(Vec::new()),
             callbacks: Arc::default(),
+            graph,
         }
     }
 

@@ -6,13 +6,14 @@
 //! `subscribing_side` and `publishing_side`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossdock_shm::rendezvous::{PeerName, RunId};
 use crossdock_shm::{Standing, SubscriberControl};
 
 use crate::buffer::registry::BufferRegistry;
 use crate::discovery::event::{Event, Events};
+use crate::discovery::graph_state::PeerGraph;
 use crate::discovery::local_ports::{LocalPublisher, LocalSubscriber};
 use crate::discovery::pairs::{Incoming, LOCAL, Outgoing, OutgoingKey, PeerTables};
 use crate::discovery::peer_link::{PeerLink, Stage};
@@ -42,6 +43,8 @@ pub(crate) struct Peer {
     pub(crate) publishers: BTreeMap<u64, PortInfo>,
     /// Memory of that process and of the pair of processes.
     pub(crate) tables: PeerTables,
+    /// What both processes know of each other's part of the graph.
+    pub(crate) graph: PeerGraph,
 }
 
 /// Everything that the lock protects.
@@ -77,6 +80,10 @@ pub(crate) struct ParticipantState {
     pub(crate) budgets: Budgets,
     /// Topics whose messages must not be copied.
     pub(crate) uncopied: BTreeSet<String>,
+    /// There is or was a view of the graph: peers are asked for their status tables.
+    pub(crate) watches_graph: bool,
+    /// When a peer is asked again to tell of changes of the graph.
+    pub(crate) graph_patience: Option<Instant>,
     /// For what which processes were cut off, so that each is told once.
     cut_offs: BTreeSet<(u32, String)>,
     next_token: u64,
@@ -106,6 +113,8 @@ impl ParticipantState {
             unwelcome: Unwelcome::default(),
             budgets: Budgets::default(),
             uncopied: BTreeSet::new(),
+            watches_graph: false,
+            graph_patience: None,
             cut_offs: BTreeSet::new(),
             next_token: OWN_TOKENS_MAX,
             next_port: 1,
@@ -168,8 +177,9 @@ impl ParticipantState {
 
     /// How long the control thread may sleep; `None`: for ever.
     pub(crate) fn patience(&self) -> Option<Duration> {
-        let both = [self.scarcity.patience(), self.unwelcome.patience()];
-        both.into_iter().flatten().min()
+        let graph = self.graph_patience.map(|due| due.saturating_duration_since(Instant::now()));
+        let all = [self.scarcity.patience(), self.unwelcome.patience(), graph];
+        all.into_iter().flatten().min()
     }
 
     pub(crate) fn trouble(&mut self, text: String) {

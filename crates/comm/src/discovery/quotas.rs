@@ -19,6 +19,8 @@ pub(crate) const PUBLISHERS_MAX: usize = 512;
 pub(crate) const PAIRS_MAX: usize = 512;
 /// Pairs with one process at one publisher of ours.
 pub(crate) const PAIRS_OF_PUBLISHER_MAX: usize = 8;
+/// Places of one process's status table that are read for a view of the graph.
+pub(crate) const RECORDS_MAX: usize = 2048;
 /// Frames that wait for one process.
 pub(crate) const QUEUED_FRAMES_MAX: usize = 4096;
 /// The longest message of a stranger.

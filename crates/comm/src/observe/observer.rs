@@ -25,9 +25,8 @@ use crate::observe::asking::{
 };
 use crate::observe::echo::{Echo, EchoSource};
 use crate::wire::frame::{Frame, Purpose, VERSION};
-use crate::wire::port_info::{PortInfo, decode_port};
-use crate::wire::qos::Qos;
-use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail, kind};
+use crate::wire::snapshot::{GraphSnapshot, PortSnapshot, ProcessSnapshot};
+use crate::wire::status_records::{Carrier, ConnectionDetail, kind};
 
 /// Processes that are asked at once, and sockets kept open to those that have not answered.
 const ASKED_MAX: usize = 64;
@@ -35,72 +34,6 @@ const ASKED_MAX: usize = 64;
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Frames of one answer: a definition of the largest legal size, and some.
 const ANSWER_FRAMES_MAX: usize = 64;
-/// A port of a running graph.
-#[derive(Clone, Debug)]
-pub struct PortSnapshot {
-    /// Number of the port in its process.
-    pub port: u64,
-    /// Its node.
-    pub node: String,
-    /// Its topic.
-    pub topic: String,
-    /// Its type; empty when it takes any.
-    pub type_name: String,
-    /// RIHS01 of its type.
-    pub type_hash: [u8; 32],
-    /// What it offers or requests.
-    pub qos: Qos,
-    /// Its counters: see [`crate::status_records::counter`].
-    pub counters: [u64; crossdock_shm::status::COUNTERS],
-    /// Place of its record on the status table.
-    pub index: usize,
-    /// Changes whenever the record is used anew.
-    pub version: u64,
-}
-
-/// A connection of a running graph.
-#[derive(Clone, Debug)]
-pub struct ConnectionSnapshot {
-    /// The topic.
-    pub topic: String,
-    /// Who is connected to whom, and how.
-    pub detail: ConnectionDetail,
-    /// The last message number that was taken, lost or skipped.
-    pub position: u64,
-}
-
-/// A process of a running graph.
-#[derive(Clone, Debug)]
-pub struct ProcessSnapshot {
-    /// Name of its socket: unique.
-    pub name: PeerName,
-    /// Name that it gave itself.
-    pub process: String,
-    /// Its process id.
-    pub pid: u32,
-    /// Its publishers.
-    pub publishers: Vec<PortSnapshot>,
-    /// Its subscribers.
-    pub subscribers: Vec<PortSnapshot>,
-    /// Its clients of services: the topic is the service, the type that of the service, the
-    /// counters are those of [`crate::status_records::client_counter`].
-    pub clients: Vec<PortSnapshot>,
-    /// Its servers, with the counters of [`crate::status_records::server_counter`].
-    pub servers: Vec<PortSnapshot>,
-    /// Its subscribers' connections.
-    pub connections: Vec<ConnectionSnapshot>,
-    /// Records that belong to executors: nodes and chains.
-    pub others: Vec<EntitySnapshot>,
-}
-
-/// A running graph at one moment.
-#[derive(Clone, Debug, Default)]
-pub struct GraphSnapshot {
-    /// All processes that answer.
-    pub processes: Vec<ProcessSnapshot>,
-    /// Why others are left out.
-    pub unreachable: Vec<String>,
-}
 
 /// One process whose status table is open.
 pub(crate) struct Observed {
@@ -133,6 +66,11 @@ impl Asked {
 }
 
 impl Observed {
+    fn snapshot(&self) -> ProcessSnapshot {
+        let process = self.view.process().to_string();
+        ProcessSnapshot::new(self.name, process, self.pid, self.view.entities())
+    }
+
     pub(crate) fn has_died(&self) -> bool {
         let Some(pidfd) = &self.pidfd else { return false };
         is_readable(pidfd.as_fd(), Duration::ZERO)
@@ -269,7 +207,7 @@ impl Observer {
     /// read are listed in the result.
     pub fn snapshot(&mut self) -> Result<GraphSnapshot, ObserveError> {
         let unreachable = self.refresh()?;
-        let processes = self.processes.values().map(snapshot_of).collect();
+        let processes = self.processes.values().map(|seen| Arc::new(seen.snapshot())).collect();
         Ok(GraphSnapshot { processes, unreachable })
     }
 
@@ -277,7 +215,7 @@ impl Observer {
     /// whose process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is
     /// read as it was left. Reads shared memory only.
     pub fn status_tables(&self) -> Vec<ProcessSnapshot> {
-        self.processes.values().map(snapshot_of).collect()
+        self.processes.values().map(Observed::snapshot).collect()
     }
 
     /// The histogram of a record of `others`, if it has one.
@@ -426,46 +364,4 @@ impl Observer {
         let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));
         Ok(Observed { name, view, pid, pidfd, socket })
     }
-}
-
-fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
-    let mut snapshot = ProcessSnapshot {
-        name: seen.name,
-        process: seen.view.process().to_string(),
-        pid: seen.pid,
-        publishers: Vec::new(),
-        subscribers: Vec::new(),
-        clients: Vec::new(),
-        servers: Vec::new(),
-        connections: Vec::new(),
-        others: Vec::new(),
-    };
-    for entity in seen.view.entities() {
-        // Records that do not decode are another process's word: left out.
-        match entity.kind {
-            kind::PUBLISHER => snapshot.publishers.extend(port_of(&entity)),
-            kind::SUBSCRIBER => snapshot.subscribers.extend(port_of(&entity)),
-            kind::CLIENT => snapshot.clients.extend(port_of(&entity)),
-            kind::SERVER => snapshot.servers.extend(port_of(&entity)),
-            kind::CONNECTION => {
-                let position = entity.counters[CONNECTION_POSITION];
-                let detail = ConnectionDetail::decode(&entity.detail);
-                let topic = entity.name;
-                snapshot.connections.extend(detail.map(|detail| ConnectionSnapshot {
-                    topic,
-                    detail,
-                    position,
-                }));
-            }
-            _ => snapshot.others.push(entity),
-        }
-    }
-    snapshot
-}
-
-fn port_of(entity: &EntitySnapshot) -> Option<PortSnapshot> {
-    let PortInfo { port, node, topic, type_name, type_hash, qos, .. } =
-        decode_port(&entity.detail).ok()?;
-    let EntitySnapshot { counters, index, version, .. } = *entity;
-    Some(PortSnapshot { port, node, topic, type_name, type_hash, qos, counters, index, version })
 }

@@ -16,7 +16,7 @@ use crate::wire::port_info::PortInfo;
 
 /// The version of the control protocol. It changes whenever a frame changes; processes of different
 /// versions do not talk.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// The longest opaque part: what the data plane of both sides agrees on.
 const GEOMETRY_BYTES_MAX: usize = 4096;
 /// The longest piece of a definition in one frame, in bytes.
@@ -195,6 +195,17 @@ pub(crate) enum Frame {
         buffer: u64,
         reason: String,
     },
+    /// Asks for the receiver's status table, once.
+    AskStatusTable,
+    /// The sender's status table, as a descriptor.
+    StatusTable,
+    /// Asks to be told once that the receiver's part of the graph has changed since its status
+    /// table had told this much.
+    WatchGraph {
+        seen: u64,
+    },
+    /// The sender's part of the graph has changed.
+    GraphChanged,
 }
 
 /// Discriminants of purposes and frames on the wire.
@@ -226,6 +237,10 @@ mod kind {
     pub(super) const BYE: u8 = 25;
     pub(super) const BELL: u8 = 26;
     pub(super) const LEVEL: u8 = 27;
+    pub(super) const ASK_STATUS_TABLE: u8 = 28;
+    pub(super) const STATUS_TABLE: u8 = 29;
+    pub(super) const WATCH_GRAPH: u8 = 30;
+    pub(super) const GRAPH_CHANGED: u8 = 31;
     pub(super) const GIVE_BACK: u8 = 32;
 }
 
@@ -272,10 +287,7 @@ impl Frame {
                 out.segment(kind::SEGMENT_MAPPED, *pair, *segment);
             }
             Frame::GiveBack { pair, segment } => out.segment(kind::GIVE_BACK, *pair, *segment),
-            Frame::Slab { pair, slab, shape, device } => {
-                out.u8(kind::SLAB).u32(*pair).u32(*slab).u32(shape.segment).u64(shape.first);
-                out.u64(shape.chunk_bytes).u32(shape.chunks).text(device);
-            }
+            Frame::Slab { pair, slab, shape, device } => out.slab(*pair, *slab, shape, device),
             Frame::SlabAnswer { pair, slab, taken } => {
                 out.u8(kind::SLAB_ANSWER).u32(*pair).u32(*slab).u8(u8::from(*taken));
             }
@@ -293,9 +305,11 @@ impl Frame {
                 out.text(label).u8(devices.len() as u8);
                 devices.iter().for_each(|device| _ = out.text(device));
             }
-            Frame::NoBuffer { buffer, reason } => {
-                out.u8(kind::NO_BUFFER).u64(*buffer).text(cut(reason));
-            }
+            Frame::NoBuffer { buffer, reason } => out.no_buffer(*buffer, reason),
+            Frame::AskStatusTable => _ = out.u8(kind::ASK_STATUS_TABLE),
+            Frame::StatusTable => _ = out.u8(kind::STATUS_TABLE),
+            Frame::WatchGraph { seen } => _ = out.u8(kind::WATCH_GRAPH).u64(*seen),
+            Frame::GraphChanged => _ = out.u8(kind::GRAPH_CHANGED),
         }
         debug_assert!(out.0.len() <= FRAME_BYTES_MAX, "limits of the fields keep frames short");
         out.0
@@ -359,9 +373,11 @@ impl Frame {
             kind::NOTHING => Frame::Nothing { reason: input.shown("reason")? },
             kind::ASK_BUFFER => Frame::AskBuffer { buffer: input.u64("buffer")? },
             kind::BUFFER => input.buffer()?,
-            kind::NO_BUFFER => {
-                Frame::NoBuffer { buffer: input.u64("buffer")?, reason: input.shown("reason")? }
-            }
+            kind::NO_BUFFER => input.no_buffer()?,
+            kind::ASK_STATUS_TABLE => Frame::AskStatusTable,
+            kind::STATUS_TABLE => Frame::StatusTable,
+            kind::WATCH_GRAPH => Frame::WatchGraph { seen: input.u64("seen")? },
+            kind::GRAPH_CHANGED => Frame::GraphChanged,
             other => return Err(FieldError::Kind(other)),
         };
         match input.rest.len() {
@@ -374,6 +390,15 @@ impl Frame {
 impl Writer {
     fn segment(&mut self, kind: u8, pair: u32, segment: u32) {
         self.u8(kind).u32(pair).u32(segment);
+    }
+
+    fn slab(&mut self, pair: u32, slab: u32, shape: &SlabShape, device: &str) {
+        self.u8(kind::SLAB).u32(pair).u32(slab).u32(shape.segment).u64(shape.first);
+        self.u64(shape.chunk_bytes).u32(shape.chunks).text(device);
+    }
+
+    fn no_buffer(&mut self, buffer: u64, reason: &str) {
+        self.u8(kind::NO_BUFFER).u64(buffer).text(cut(reason));
     }
 
     fn purpose(&mut self, purpose: Purpose) {
@@ -444,6 +469,10 @@ impl Reader<'_> {
             label: self.name("label", NameKind::Process)?,
             devices: self.devices()?,
         })
+    }
+
+    fn no_buffer(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::NoBuffer { buffer: self.u64("buffer")?, reason: self.shown("reason")? })
     }
 
     fn purpose(&mut self) -> Result<Purpose, FieldError> {

@@ -12,4 +12,5 @@ pub mod names;
 pub(crate) mod peer_process;
 pub(crate) mod port_info;
 pub mod qos;
+pub(crate) mod snapshot;
 pub mod status_records;

@@ -22,6 +22,24 @@ pub fn carries_requests(topic: &str) -> bool {
     topic.strip_prefix(requests).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// The whole name of a node, as ports and observers have it: `/front/blur`, and plain `blur` in the
+/// namespace `/`, which may be empty, too.
+pub fn whole_node_name(namespace: &str, name: &str) -> String {
+    match namespace.trim_end_matches('/') {
+        "" => name.to_string(),
+        namespace => format!("{namespace}/{name}"),
+    }
+}
+
+/// Namespace and own name of a node by its whole name: `/` and `blur`, `/front` and `blur`.
+pub fn split_node_name(whole: &str) -> (&str, &str) {
+    match whole.rsplit_once('/') {
+        None => ("/", whole),
+        Some(("", name)) => ("/", name),
+        Some(split) => split,
+    }
+}
+
 /// A name breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no {kind} name: {rule}")]
@@ -43,6 +61,8 @@ pub enum NameKind {
     Service,
     /// A node: `lane_control` or, with a namespace, `/front/lane_control`.
     Node,
+    /// A security enclave, in the form of a namespace: `/` or `/front`.
+    Enclave,
     /// A message type: `package/msg/Name`.
     Type,
     /// A process: any printable text.
@@ -56,6 +76,7 @@ impl fmt::Display for NameKind {
             NameKind::Inner => "inner topic",
             NameKind::Service => "service",
             NameKind::Node => "node",
+            NameKind::Enclave => "enclave",
             NameKind::Type => "type",
             NameKind::Process => "process",
         })
@@ -73,6 +94,8 @@ pub fn check_name(kind: NameKind, name: &str) -> Result<(), NameError> {
         NameKind::Service if name.len() > SERVICE_BYTES_MAX => Some("it is longer than 180 bytes"),
         NameKind::Service => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
         NameKind::Node => broken_path(name, NAME_BYTES_MAX, Slash::Allowed),
+        NameKind::Enclave if name == "/" => None,
+        NameKind::Enclave => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
         NameKind::Type => broken_type(name),
         NameKind::Process => broken_process(name),
     };
@@ -154,6 +177,8 @@ mod tests {
         }
         check_name(NameKind::Node, "lane_control").unwrap();
         check_name(NameKind::Node, "/front/lane_control").unwrap();
+        check_name(NameKind::Enclave, "/").unwrap();
+        check_name(NameKind::Enclave, "/front/left").unwrap();
         check_name(NameKind::Type, "sensor_msgs/msg/Image").unwrap();
         check_name(NameKind::Process, "bag player (2)").unwrap();
     }
@@ -167,6 +192,21 @@ mod tests {
         for topic in ["/rq/add_two_ints", "/add_two_ints", "rq", "rqa", "rq//a", "rx/a"] {
             assert!(check_name(NameKind::Inner, topic).is_err(), "{topic}");
         }
+    }
+
+    #[test]
+    fn a_whole_name_of_a_node_has_its_namespace_and_its_own_name() {
+        for (namespace, name, whole) in [
+            ("/", "blur", "blur"),
+            ("", "blur", "blur"),
+            ("/front/left", "blur", "/front/left/blur"),
+        ] {
+            assert_eq!(whole_node_name(namespace, name), whole);
+            check_name(NameKind::Node, whole).unwrap();
+            let namespace = if namespace.is_empty() { "/" } else { namespace };
+            assert_eq!(split_node_name(whole), (namespace, name));
+        }
+        assert_eq!(split_node_name("/blur"), ("/", "blur"));
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub enum Maker {
 }
 
 impl Maker {
+    /// All of them.
+    pub(super) const ALL: [Maker; 3] = [Maker::Native, Maker::Rmw, Maker::Gateway];
+
     pub(super) const fn number(self) -> u8 {
         match self {
             Maker::Native => 0,

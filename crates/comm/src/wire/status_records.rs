@@ -4,6 +4,9 @@
 
 use crossdock_shm::rendezvous::PeerName;
 
+use crate::wire::names::{NameKind, check_name};
+use crate::wire::port_info::Maker;
+
 /// Kinds of records.
 pub mod kind {
     /// A publisher; the detail is its port description.
@@ -12,7 +15,8 @@ pub mod kind {
     pub const SUBSCRIBER: u32 = 2;
     /// A subscriber's connection to one publisher.
     pub const CONNECTION: u32 = 3;
-    /// A node; counters and detail belong to the executor.
+    /// A node; the name is its whole name, the detail a [`NodeDetail`](super::NodeDetail). Counters
+    /// belong to the executor.
     pub const NODE: u32 = 4;
     /// A chain; counters and detail belong to the executor.
     pub const CHAIN: u32 = 5;
@@ -33,6 +37,53 @@ pub mod kind {
     /// A topic as a node on a device has it; the detail is text: node, device, way and its reason,
     /// a line each.
     pub const DEVICE_TOPIC: u32 = 13;
+
+    /// What the graph consists of as ROS 2 sees it: watchers are told when a record of these kinds
+    /// changes.
+    pub(crate) const OF_GRAPH: &[u32] = &[PUBLISHER, SUBSCRIBER, NODE, CLIENT, SERVER];
+}
+
+/// What a node's record says beside the node's name: a line each, and no lines at the end that say
+/// what is usual.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeDetail {
+    /// `<package>/<node type>`; empty: unknown.
+    pub node_type: String,
+    /// Its security enclave, `/` if it has none of its own.
+    pub enclave: String,
+    /// Who has made it.
+    pub maker: Maker,
+}
+
+impl NodeDetail {
+    /// A native node without an enclave.
+    pub fn native(node_type: String) -> NodeDetail {
+        NodeDetail { node_type, enclave: "/".to_string(), maker: Maker::Native }
+    }
+
+    /// As the record has it.
+    pub fn encode(&self) -> String {
+        let NodeDetail { node_type, enclave, maker } = self;
+        match (enclave.as_str(), maker) {
+            ("/", Maker::Native) => node_type.clone(),
+            (enclave, Maker::Native) => format!("{node_type}\n{enclave}"),
+            (enclave, maker) => format!("{node_type}\n{enclave}\n{maker}"),
+        }
+    }
+
+    /// `None` when the bytes of a foreign status table are no such detail.
+    pub fn decode(bytes: &[u8]) -> Option<NodeDetail> {
+        let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
+        let node_type = lines.next()?.to_string();
+        let enclave = lines.next().unwrap_or("/").to_string();
+        check_name(NameKind::Enclave, &enclave).ok()?;
+        let maker = match lines.next() {
+            None => Maker::Native,
+            Some(text) => Maker::ALL.into_iter().find(|maker| maker.to_string() == text)?,
+        };
+        let is_whole = lines.next().is_none() && !node_type.chars().any(char::is_control);
+        is_whole.then_some(NodeDetail { node_type, enclave, maker })
+    }
 }
 
 /// Counters of publishers and subscribers. Each counts from the creation of the port.
@@ -192,6 +243,21 @@ impl ConnectionDetail {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_nodes_detail_survives_the_status_table() {
+        let usual = NodeDetail::native("autorace/blur".to_string());
+        assert_eq!(usual.encode(), "autorace/blur");
+        let other = NodeDetail { enclave: "/front".to_string(), ..usual.clone() };
+        let foreign = NodeDetail { maker: Maker::Rmw, ..NodeDetail::native(String::new()) };
+        for detail in [usual, other, foreign] {
+            assert_eq!(NodeDetail::decode(detail.encode().as_bytes()), Some(detail));
+        }
+        for wrong in ["a\nfront", "a\n/\nnobody", "a\n/\nrmw\n", "a\x1b[2J"] {
+            assert_eq!(NodeDetail::decode(wrong.as_bytes()), None, "{wrong:?}");
+        }
+        assert_eq!(NodeDetail::decode(&[0xff]), None);
+    }
 
     #[test]
     fn a_connections_detail_survives_the_status_table() {

@@ -11,6 +11,7 @@ mod bridge;
 mod corrupt;
 mod deep;
 mod forks;
+mod graph_view;
 mod hostile_services;
 mod mutating_process;
 mod observing;

@@ -136,3 +136,21 @@ fn a_reader_never_sees_half_a_description() {
         }
     });
 }
+
+#[test]
+fn changes_of_the_kinds_that_are_told_are_counted_before_anybody_is_told() {
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
+    let (telling, told) = std::sync::mpsc::channel();
+    let of_table = Arc::new(StatusView::open(status_table.read_only_fd()).unwrap());
+    let view = Arc::clone(&of_table);
+    status_table.tell_changes(&[3, 5], move || telling.send(view.told()).unwrap());
+    let entity = status_table.add(port("/camera/image")).unwrap();
+    entity.describe("/camera/image", b"other").unwrap();
+    entity.add(0, 1);
+    // Of a kind that nobody is told of.
+    let other = status_table.add(EntityDescription { kind: 4, ..port("connection") }).unwrap();
+    drop((entity, other));
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!((status_table.told(), of_table.told()), (3, 3));
+    assert_eq!(of_table.changes(), 5);
+}

@@ -76,6 +76,10 @@ fn all() -> Vec<Frame> {
             devices: vec!["cuda:0".into(); INSTANCES_MAX],
         },
         Frame::NoBuffer { buffer: 7, reason: "gone".into() },
+        Frame::AskStatusTable,
+        Frame::StatusTable,
+        Frame::WatchGraph { seen: 7 },
+        Frame::GraphChanged,
     ]
 }
 
