@@ -72,8 +72,11 @@ impl News {
 
     /// Arms the port and counts what has come; whether something has.
     pub(crate) fn look(&self) -> bool {
+        // Counting takes in publishers that have come; those are armed afterwards. What comes
+        // between the two looks is counted by the second, or rings.
+        let before = self.port.arrived();
         let is_there = self.port.arm();
-        let mut arrived = self.port.arrived();
+        let mut arrived = before + self.port.arrived();
         // What an earlier callback was told of is there still.
         if !self.was_seen.swap(true, Ordering::Relaxed) && is_there {
             arrived = arrived.max(1);

@@ -1,29 +1,62 @@
 //! A context: this process's membership in one domain, and what its threads wait with.
 
-use crate::bell::PortBell;
+use crate::bell::{PortBell, lock};
 use crate::callbacks::Hub;
 use crate::failure::Failure;
-use crossdock_comm::{DoorbellOptions, Maker, Participant, ParticipantOptions, SharedDoorbell};
-use std::sync::Arc;
+use crate::waiting::EntityId;
+use crossdock_comm::{
+    DoorbellOptions, GraphView, Maker, Participant, ParticipantOptions, SharedDoorbell,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// See the head of this file. Nodes, ports, guard conditions and wait sets keep it.
 pub(crate) struct Context {
     pub(crate) participant: Participant,
     pub(crate) doorbell: SharedDoorbell,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) graph: GraphView,
+    /// Guard conditions of nodes that are triggered when the graph changes.
+    graph_guards: Arc<Mutex<Vec<EntityId>>>,
+    /// The security enclave, which is only shown.
+    pub(crate) enclave: String,
     is_shut_down: AtomicBool,
 }
 
 impl Context {
     /// Joins a domain. Allocates, makes files and a thread.
-    pub(crate) fn open(domain_id: u32) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn open(domain_id: u32, enclave: &str) -> Result<Arc<Self>, Failure> {
         let options = ParticipantOptions::new(domain_id, &process_name());
         let participant = Participant::open(ParticipantOptions { maker: Maker::Rmw, ..options })?;
         let doorbell = participant.shared_doorbell(DoorbellOptions::default())?;
         let hub = Arc::new(Hub::new(PortBell::new(doorbell.clone())));
-        let is_shut_down = AtomicBool::new(false);
-        Ok(Arc::new(Self { participant, doorbell, hub, is_shut_down }))
+        let graph = participant.graph()?;
+        let graph_guards = Arc::<Mutex<Vec<EntityId>>>::default();
+        let (of_hub, guards) = (Arc::downgrade(&hub), Arc::clone(&graph_guards));
+        graph.set_callback(move || {
+            if let Some(hub) = of_hub.upgrade() {
+                lock(&guards).iter().for_each(|guard| hub.waiting.trigger(*guard));
+            }
+        });
+        Ok(Arc::new(Self {
+            participant,
+            doorbell,
+            hub,
+            graph,
+            graph_guards,
+            enclave: enclave.to_owned(),
+            is_shut_down: AtomicBool::new(false),
+        }))
+    }
+
+    /// From now on the guard condition is triggered when the graph changes.
+    pub(crate) fn watch_graph(&self, guard: EntityId) {
+        lock(&self.graph_guards).push(guard);
+    }
+
+    /// It is not any more.
+    pub(crate) fn unwatch_graph(&self, guard: EntityId) {
+        lock(&self.graph_guards).retain(|other| *other != guard);
     }
 
     /// Nothing new is made any more. What exists can be used until it is destroyed.

@@ -2,7 +2,7 @@
 
 use crate::abi::shared::{
     RMW_RET_BAD_ALLOC, RMW_RET_ERROR, RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
-    RMW_RET_INVALID_ARGUMENT, RMW_RET_UNSUPPORTED, Ret,
+    RMW_RET_INVALID_ARGUMENT, RMW_RET_NODE_NAME_NON_EXISTENT, RMW_RET_UNSUPPORTED, Ret,
 };
 use crate::convert::ConvertError;
 use crate::introspection::TypeError;
@@ -31,6 +31,10 @@ pub(crate) enum Failure {
         crate::abi::DISTRIBUTION
     )]
     Distribution { found: String },
+    #[error("there is no node `{name}` in the graph")]
+    NoNode { name: String },
+    #[error(transparent)]
+    Graph(#[from] crossdock_shm::status::OpenStatusError),
     #[error("the time is over")]
     TimedOut,
     #[error("{what} is not supported")]
@@ -80,6 +84,7 @@ impl Failure {
             Self::Null { .. } | Self::Argument { .. } | Self::NotLent | Self::Name(_) => {
                 RMW_RET_INVALID_ARGUMENT
             }
+            Self::NoNode { .. } => RMW_RET_NODE_NAME_NON_EXISTENT,
             Self::Foreign { .. } => RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
             Self::Unsupported { .. } => RMW_RET_UNSUPPORTED,
             Self::Allocator { .. } | Self::Convert(ConvertError::NoMemory) => RMW_RET_BAD_ALLOC,

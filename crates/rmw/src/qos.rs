@@ -106,6 +106,40 @@ pub(crate) fn duration(time: Time) -> Duration {
     Duration::from_secs(time.sec).saturating_add(Duration::from_nanos(time.nsec))
 }
 
+/// The profile of a port of the graph.
+pub(crate) fn profile_of(qos: &Qos) -> QosProfile {
+    QosProfile {
+        history: match qos.history {
+            History::KeepLast => RMW_QOS_POLICY_HISTORY_KEEP_LAST,
+            History::KeepAll => RMW_QOS_POLICY_HISTORY_KEEP_ALL,
+        },
+        depth: qos.depth,
+        reliability: match qos.is_reliable() {
+            true => RMW_QOS_POLICY_RELIABILITY_RELIABLE,
+            false => RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT,
+        },
+        durability: match qos.is_transient_local() {
+            true => RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL,
+            false => RMW_QOS_POLICY_DURABILITY_VOLATILE,
+        },
+        deadline: time(qos.deadline),
+        lifespan: time(qos.lifespan),
+        liveliness: match qos.liveliness {
+            Liveliness::Automatic => RMW_QOS_POLICY_LIVELINESS_AUTOMATIC,
+            Liveliness::ManualByTopic => RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC,
+        },
+        liveliness_lease_duration: time(qos.lease),
+        avoid_ros_namespace_conventions: false,
+    }
+}
+
+/// A duration as rmw has it; one without limit as `RMW_DURATION_INFINITE`.
+fn time(duration: Duration) -> Time {
+    const INFINITE: Time = Time { sec: 9_223_372_036, nsec: 854_775_807 };
+    let limit = crossdock_comm::qos::limit(duration);
+    limit.map_or(INFINITE, |it| Time { sec: it.as_secs(), nsec: u64::from(it.subsec_nanos()) })
+}
+
 /// `rmw_qos_policy_kind_t`: a bit for each policy.
 pub(crate) const fn policy_kind(conflict: QosConflict) -> u32 {
     match conflict {

@@ -3,6 +3,7 @@
 use super::functions;
 use super::handles::{
     IDENTIFIER, check_allocator, check_identifier, copy_text, data, deallocate, given, handle, out,
+    text,
 };
 use crate::abi::DISTRIBUTION;
 use crate::abi::current::{Context, InitOptions};
@@ -77,7 +78,9 @@ functions! {
         let mut copied = zeroed::<InitOptions>();
         // SAFETY: the options are whole (caller), the copy is ours.
         unsafe { copy(options, &mut copied) }?;
-        let made = context::Context::open(domain).inspect_err(|_| {
+        // SAFETY: a text (caller).
+        let enclave = unsafe { text(options.enclave, "enclave") }?;
+        let made = context::Context::open(domain, enclave).inspect_err(|_| {
             // SAFETY: the copy is not used any more.
             unsafe { free(&copied) };
         })?;

@@ -8,8 +8,10 @@
 mod client;
 mod context;
 mod events;
+mod graph;
 mod handles;
 mod identity;
+mod lists;
 mod node;
 mod publisher;
 mod serialization;
@@ -21,6 +23,7 @@ mod wait;
 pub use client::*;
 pub use context::*;
 pub use events::*;
+pub use graph::*;
 pub use identity::*;
 pub use node::*;
 pub use publisher::*;

@@ -6,15 +6,12 @@ use super::{functions, makers};
 use crate::abi::current::{Context, GuardCondition, Node};
 use crate::context;
 use crate::failure::Failure;
-use crossdock_comm::names::{NameKind, check_name};
-use crossdock_comm::status_records::kind;
-use crossdock_comm::{Entity, EntityDescription, WithHistogram};
+use crate::waiting::EntityId;
+use crossdock_comm::names::{NameKind, check_name, whole_node_name};
+use crossdock_comm::{NodeEntry, NodeOptions};
 use std::borrow::Cow;
 use std::ffi::c_char;
 use std::sync::Arc;
-
-/// What a record says of the code of a node: package and type.
-const KIND_OF_NODE: &str = "rmw_crossdock/ros";
 
 /// What a node of C stands for.
 pub struct NodeData {
@@ -23,7 +20,9 @@ pub struct NodeData {
     pub(super) name: String,
     /// Triggered when the graph changes. A struct of C, until the node is destroyed.
     graph: *mut GuardCondition,
-    _record: Entity,
+    watch: EntityId,
+    /// Shows the node to others.
+    _entry: NodeEntry,
 }
 
 impl std::fmt::Debug for NodeData {
@@ -48,15 +47,18 @@ makers! {
         let full = full_name(namespace, name)?;
         let own = clone_of(context)?;
         own.check_open()?;
-        let record = own.participant.status_table().add(EntityDescription {
-            kind: kind::NODE,
-            name: &full,
-            detail: KIND_OF_NODE.as_bytes(),
-            histogram: WithHistogram::No,
-        });
-        let record = record.map_err(crossdock_comm::PortError::from)?;
-        let graph = new_guard(context, Guard::new(&own));
-        let data = Box::new(NodeData { context: own, name: full, graph, _record: record });
+        let entry = own.participant.add_node(NodeOptions {
+            namespace,
+            name,
+            enclave: &own.enclave,
+            node_type: "",
+        })?;
+        let guard = Guard::new(&own);
+        let watch = guard.entity();
+        own.watch_graph(watch);
+        let graph = new_guard(context, guard);
+        let data = NodeData { context: own, name: full, graph, watch, _entry: entry };
+        let data = Box::new(data);
         Ok(Box::into_raw(Box::new(Node {
             implementation_identifier: IDENTIFIER.as_ptr(),
             data: Box::into_raw(data).cast(),
@@ -84,6 +86,7 @@ functions! {
         unsafe { free_text(known.namespace_) };
         // SAFETY: a node of this library, which the caller gives up.
         let data = unsafe { destroy(node) };
+        data.context.unwatch_graph(data.watch);
         // SAFETY: the node has made it, and it goes with the node.
         unsafe { free_guard(data.graph) };
         Ok(())
@@ -106,7 +109,7 @@ pub unsafe extern "C" fn rmw_node_assert_liveliness(node: *const Node) -> crate:
 }
 
 /// The name of a node as ports have it.
-fn full_name(namespace: &str, name: &str) -> Result<String, Failure> {
+pub(super) fn full_name(namespace: &str, name: &str) -> Result<String, Failure> {
     if name.contains('/') {
         let what = "it has a `/`: the namespace is a separate argument";
         return Err(Failure::Argument { name: "name", what });
@@ -116,7 +119,7 @@ fn full_name(namespace: &str, name: &str) -> Result<String, Failure> {
         return Ok(name.to_owned());
     }
     check_name(NameKind::Topic, namespace)?;
-    let full = format!("{namespace}/{name}");
+    let full = whole_node_name(namespace, name);
     check_name(NameKind::Node, &full)?;
     Ok(full)
 }

@@ -30,6 +30,10 @@ impl Guard {
         let entity = context.hub.waiting.add(Kind::Guard);
         Self { context: Arc::clone(context), entity }
     }
+
+    pub(super) fn entity(&self) -> EntityId {
+        self.entity
+    }
 }
 
 impl Drop for Guard {

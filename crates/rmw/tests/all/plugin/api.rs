@@ -2,12 +2,12 @@
 
 use rmw_crossdock::abi::current::{
     Context, Gid, GuardCondition, InitOptions, MessageInfo, MessageSupport, Node, RequestId,
-    ServiceInfo, ServiceSupport, Subscription, SubscriptionOptions,
+    ServiceInfo, ServiceSupport, Subscription, SubscriptionOptions, TopicEndpointInfo,
 };
 use rmw_crossdock::abi::shared::{
-    Allocator, Client, Clients, Event, EventCallback, Events, GuardConditions, MessageInfoSequence,
-    MessageSequence, Publisher, PublisherOptions, QosProfile, Ret, SerializedMessage, Service,
-    Services, Subscriptions, Time, WaitSet,
+    Allocator, Client, Clients, EndpointInfoArray, Event, EventCallback, Events, GuardConditions,
+    MessageInfoSequence, MessageSequence, NamesAndTypes, Publisher, PublisherOptions, QosProfile,
+    Ret, SerializedMessage, Service, Services, StringArray, Subscriptions, Time, WaitSet,
 };
 use std::ffi::{CString, c_char, c_void};
 
@@ -111,6 +111,13 @@ api! {
     rmw_subscription_set_on_new_message_callback(*mut Subscription, EventCallback, *const c_void) -> Ret;
     rmw_service_set_on_new_request_callback(*mut Service, EventCallback, *const c_void) -> Ret;
     rmw_client_set_on_new_response_callback(*mut Client, EventCallback, *const c_void) -> Ret;
+    rmw_get_node_names(*const Node, *mut StringArray, *mut StringArray) -> Ret;
+    rmw_count_publishers(*const Node, *const c_char, *mut usize) -> Ret;
+    rmw_count_subscribers(*const Node, *const c_char, *mut usize) -> Ret;
+    rmw_get_topic_names_and_types(*const Node, *mut Allocator, bool, *mut NamesAndTypes) -> Ret;
+    rmw_get_service_names_and_types_by_node(*const Node, *mut Allocator, *const c_char, *const c_char, *mut NamesAndTypes) -> Ret;
+    rmw_get_publishers_info_by_topic(*const Node, *mut Allocator, *const c_char, bool, *mut EndpointInfoArray<TopicEndpointInfo>) -> Ret;
+    rmw_get_subscriptions_info_by_topic(*const Node, *mut Allocator, *const c_char, bool, *mut EndpointInfoArray<TopicEndpointInfo>) -> Ret;
     rmw_get_gid_for_publisher(*const Publisher, *mut Gid) -> Ret;
     rmw_get_gid_for_client(*const Client, *mut Gid) -> Ret;
     rmw_compare_gids_equal(*const Gid, *const Gid, *mut bool) -> Ret;

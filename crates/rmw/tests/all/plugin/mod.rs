@@ -4,6 +4,7 @@
 mod api;
 mod arguments;
 mod calls;
+mod graph;
 mod lives;
 mod messages;
 mod processes;

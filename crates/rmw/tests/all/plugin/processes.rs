@@ -31,7 +31,7 @@ fn the_other_side() {
     }
 }
 
-fn other_side(domain: usize) -> Child {
+pub(super) fn other_side(domain: usize) -> Child {
     plugin();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "plugin::processes::the_other_side"]).env(DOMAIN, domain.to_string());

@@ -1,0 +1,402 @@
+//! What nodes see of the graph: names, types and endpoints of all processes of the domain, native
+//! ones and those of ROS alike. It is what the status tables of the processes say.
+
+use super::functions;
+use super::handles::{check_allocator, data, deallocate, given, out, text};
+use super::lists::{
+    self, DEFAULT, check_zero, check_zero_names, names_and_types, new_text, room, texts,
+};
+use super::node::NodeData;
+use crate::abi::current::{Node, TopicEndpointInfo};
+use crate::abi::shared::{
+    Allocator, EndpointInfoArray, NamesAndTypes, RMW_ENDPOINT_PUBLISHER, RMW_ENDPOINT_SUBSCRIPTION,
+    StringArray,
+};
+use crate::failure::Failure;
+use crate::qos::profile_of;
+use crossdock_comm::names::{NameKind, check_name, split_node_name};
+use crossdock_comm::{GraphSnapshot, PortKind, PortSnapshot};
+use std::collections::BTreeMap;
+use std::ffi::c_char;
+use std::sync::Arc;
+
+functions! {
+    /// Names and namespaces of all nodes. Allocates.
+    fn rmw_get_node_names(
+        node: *const Node,
+        node_names: *mut StringArray,
+        node_namespaces: *mut StringArray,
+    ) {
+        // SAFETY: null or a node (caller).
+        let graph = unsafe { graph(node) }?;
+        // SAFETY: null or a list (caller).
+        let names = unsafe { out(node_names, "node_names") }?;
+        // SAFETY: as above.
+        let namespaces = unsafe { out(node_namespaces, "node_namespaces") }?;
+        check_zero(names, "node_names")?;
+        check_zero(namespaces, "node_namespaces")?;
+        // SAFETY: the allocator is ours, the lists are zero.
+        unsafe { set_columns(&graph, [names, namespaces]) }
+    }
+
+    /// Names, namespaces and enclaves of all nodes. Allocates.
+    fn rmw_get_node_names_with_enclaves(
+        node: *const Node,
+        node_names: *mut StringArray,
+        node_namespaces: *mut StringArray,
+        enclaves: *mut StringArray,
+    ) {
+        // SAFETY: null or a node (caller).
+        let graph = unsafe { graph(node) }?;
+        // SAFETY: null or a list (caller).
+        let names = unsafe { out(node_names, "node_names") }?;
+        // SAFETY: as above.
+        let namespaces = unsafe { out(node_namespaces, "node_namespaces") }?;
+        // SAFETY: as above.
+        let enclaves = unsafe { out(enclaves, "enclaves") }?;
+        check_zero(names, "node_names")?;
+        check_zero(namespaces, "node_namespaces")?;
+        check_zero(enclaves, "enclaves")?;
+        // SAFETY: the allocator is ours, the lists are zero.
+        unsafe { set_columns(&graph, [names, namespaces, enclaves]) }
+    }
+
+    /// How many publishers a topic has.
+    fn rmw_count_publishers(node: *const Node, topic_name: *const c_char, count: *mut usize) {
+        // SAFETY: as the caller says.
+        unsafe { count_ports(node, topic_name, count, PortKind::Publisher) }
+    }
+
+    /// How many subscriptions a topic has.
+    fn rmw_count_subscribers(node: *const Node, topic_name: *const c_char, count: *mut usize) {
+        // SAFETY: as the caller says.
+        unsafe { count_ports(node, topic_name, count, PortKind::Subscriber) }
+    }
+
+    /// How many clients a service has. From Jazzy on.
+    fn rmw_count_clients(node: *const Node, service_name: *const c_char, count: *mut usize) {
+        // SAFETY: as the caller says.
+        unsafe { count_ports(node, service_name, count, PortKind::Client) }
+    }
+
+    /// How many servers a service has. From Jazzy on.
+    fn rmw_count_services(node: *const Node, service_name: *const c_char, count: *mut usize) {
+        // SAFETY: as the caller says.
+        unsafe { count_ports(node, service_name, count, PortKind::Server) }
+    }
+
+    /// All topics and their types. Names are those of ROS in any case. Allocates.
+    fn rmw_get_topic_names_and_types(
+        node: *const Node,
+        allocator: *mut Allocator,
+        _no_demangle: bool,
+        topic_names_and_types: *mut NamesAndTypes,
+    ) {
+        let kinds = &[PortKind::Publisher, PortKind::Subscriber];
+        // SAFETY: as the caller says.
+        unsafe { names(node, allocator, None, kinds, topic_names_and_types) }
+    }
+
+    /// All services and their types. Allocates.
+    fn rmw_get_service_names_and_types(
+        node: *const Node,
+        allocator: *mut Allocator,
+        service_names_and_types: *mut NamesAndTypes,
+    ) {
+        let kinds = &[PortKind::Server, PortKind::Client];
+        // SAFETY: as the caller says.
+        unsafe { names(node, allocator, None, kinds, service_names_and_types) }
+    }
+
+    /// Topics that a node subscribes to. Allocates.
+    fn rmw_get_subscriber_names_and_types_by_node(
+        node: *const Node,
+        allocator: *mut Allocator,
+        node_name: *const c_char,
+        node_namespace: *const c_char,
+        _no_demangle: bool,
+        topic_names_and_types: *mut NamesAndTypes,
+    ) {
+        let (of, kinds) = (Some((node_name, node_namespace)), &[PortKind::Subscriber]);
+        // SAFETY: as the caller says.
+        unsafe { names(node, allocator, of, kinds, topic_names_and_types) }
+    }
+
+    /// Topics that a node publishes. Allocates.
+    fn rmw_get_publisher_names_and_types_by_node(
+        node: *const Node,
+        allocator: *mut Allocator,
+        node_name: *const c_char,
+        node_namespace: *const c_char,
+        _no_demangle: bool,
+        topic_names_and_types: *mut NamesAndTypes,
+    ) {
+        let (of, kinds) = (Some((node_name, node_namespace)), &[PortKind::Publisher]);
+        // SAFETY: as the caller says.
+        unsafe { names(node, allocator, of, kinds, topic_names_and_types) }
+    }
+
+    /// Services that a node offers. Allocates.
+    fn rmw_get_service_names_and_types_by_node(
+        node: *const Node,
+        allocator: *mut Allocator,
+        node_name: *const c_char,
+        node_namespace: *const c_char,
+        service_names_and_types: *mut NamesAndTypes,
+    ) {
+        let (of, kinds) = (Some((node_name, node_namespace)), &[PortKind::Server]);
+        // SAFETY: as the caller says.
+        unsafe { names(node, allocator, of, kinds, service_names_and_types) }
+    }
+
+    /// Services that a node calls. Allocates.
+    fn rmw_get_client_names_and_types_by_node(
+        node: *const Node,
+        allocator: *mut Allocator,
+        node_name: *const c_char,
+        node_namespace: *const c_char,
+        service_names_and_types: *mut NamesAndTypes,
+    ) {
+        let (of, kinds) = (Some((node_name, node_namespace)), &[PortKind::Client]);
+        // SAFETY: as the caller says.
+        unsafe { names(node, allocator, of, kinds, service_names_and_types) }
+    }
+
+    /// The publishers of a topic: node, type, GID and quality of service. Allocates.
+    fn rmw_get_publishers_info_by_topic(
+        node: *const Node,
+        allocator: *mut Allocator,
+        topic_name: *const c_char,
+        _no_mangle: bool,
+        publishers_info: *mut EndpointInfoArray<TopicEndpointInfo>,
+    ) {
+        // SAFETY: as the caller says.
+        unsafe { infos(node, allocator, topic_name, PortKind::Publisher, publishers_info) }
+    }
+
+    /// The subscriptions of a topic: node, type, GID and quality of service. Allocates.
+    fn rmw_get_subscriptions_info_by_topic(
+        node: *const Node,
+        allocator: *mut Allocator,
+        topic_name: *const c_char,
+        _no_mangle: bool,
+        subscriptions_info: *mut EndpointInfoArray<TopicEndpointInfo>,
+    ) {
+        // SAFETY: as the caller says.
+        unsafe { infos(node, allocator, topic_name, PortKind::Subscriber, subscriptions_info) }
+    }
+}
+
+/// The graph now.
+///
+/// # Safety
+///
+/// The pointer is null or a node.
+unsafe fn graph(node: *const Node) -> Result<Arc<GraphSnapshot>, Failure> {
+    // SAFETY: as the caller says.
+    let node: &NodeData = unsafe { data(node, "node") }?;
+    Ok(node.context.graph.snapshot())
+}
+
+/// Sets lists of the names, namespaces and enclaves of all nodes, as far as there are lists.
+///
+/// # Safety
+///
+/// The lists are zero.
+unsafe fn set_columns<const N: usize>(
+    graph: &GraphSnapshot,
+    columns: [&mut StringArray; N],
+) -> Result<(), Failure> {
+    let nodes: Vec<_> = graph.nodes().map(|(_, node)| node).collect();
+    let mut made: Vec<StringArray> = Vec::with_capacity(N);
+    for column in 0..N {
+        let list = nodes.iter().map(|node| match column {
+            0 => node.own_name(),
+            1 => node.namespace(),
+            _ => node.detail.enclave.as_str(),
+        });
+        // SAFETY: the allocator is ours.
+        match unsafe { texts(&DEFAULT, list) } {
+            Ok(list) => made.push(list),
+            Err(error) => {
+                // SAFETY: just made, and given to nobody.
+                made.iter().for_each(|list| unsafe { lists::free_texts(list) });
+                return Err(error);
+            }
+        }
+    }
+    for (column, list) in columns.into_iter().zip(made) {
+        *column = list;
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// The pointers are null or what rmw's API asks for.
+unsafe fn count_ports(
+    node: *const Node,
+    name: *const c_char,
+    count: *mut usize,
+    kind: PortKind,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    let graph = unsafe { graph(node) }?;
+    // SAFETY: as the caller says.
+    let name = unsafe { text(name, "name") }?;
+    check_name(NameKind::Topic, name)?;
+    // SAFETY: as the caller says.
+    let count = unsafe { out(count, "count") }?;
+    *count = graph.ports(kind).filter(|(_, port)| port.topic == name).count();
+    Ok(())
+}
+
+/// Names and types of the ports of some kinds: of one node, or of all (`None`).
+///
+/// # Safety
+///
+/// The pointers are null or what rmw's API asks for.
+unsafe fn names(
+    node: *const Node,
+    allocator: *const Allocator,
+    of: Option<(*const c_char, *const c_char)>,
+    kinds: &[PortKind],
+    list: *mut NamesAndTypes,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    let graph = unsafe { graph(node) }?;
+    given(allocator, "allocator")?;
+    // SAFETY: an allocator (caller).
+    let allocator = unsafe { &*allocator };
+    check_allocator(allocator, "allocator")?;
+    let owner = match of {
+        None => None,
+        Some((name, namespace)) => {
+            // SAFETY: as the caller says.
+            let name = unsafe { text(name, "node_name") }?;
+            // SAFETY: as the caller says.
+            let namespace = unsafe { text(namespace, "node_namespace") }?;
+            Some(super::node::full_name(namespace, name)?)
+        }
+    };
+    // SAFETY: as the caller says.
+    let list = unsafe { out(list, "names_and_types") }?;
+    check_zero_names(list, "names_and_types")?;
+    if let Some(owner) = &owner
+        && !graph.nodes().any(|(_, node)| node.name == *owner)
+    {
+        return Err(Failure::NoNode { name: owner.clone() });
+    }
+    let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let ports = kinds.iter().flat_map(|kind| graph.ports(*kind)).map(|(_, port)| port);
+    for port in ports.filter(|port| owner.as_ref().is_none_or(|owner| port.node == *owner)) {
+        let types = found.entry(&port.topic).or_default();
+        if !port.type_name.is_empty() && !types.contains(&port.type_name.as_str()) {
+            types.push(&port.type_name);
+        }
+    }
+    let found: Vec<_> = found.into_iter().collect();
+    // SAFETY: an allocator of C (caller).
+    *list = unsafe { names_and_types(allocator, &found) }?;
+    Ok(())
+}
+
+/// # Safety
+///
+/// The pointers are null or what rmw's API asks for.
+unsafe fn infos(
+    node: *const Node,
+    allocator: *const Allocator,
+    topic: *const c_char,
+    kind: PortKind,
+    list: *mut EndpointInfoArray<TopicEndpointInfo>,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    let graph = unsafe { graph(node) }?;
+    given(allocator, "allocator")?;
+    // SAFETY: an allocator (caller).
+    let allocator = unsafe { &*allocator };
+    check_allocator(allocator, "allocator")?;
+    // SAFETY: as the caller says.
+    let topic = unsafe { text(topic, "topic_name") }?;
+    // SAFETY: as the caller says.
+    let list = unsafe { out(list, "info_array") }?;
+    if list.size != 0 || !list.info_array.is_null() {
+        return Err(Failure::Argument { name: "info_array", what: "it is not zero" });
+    }
+    let ports = graph.ports(kind).map(|(_, port)| port).filter(|port| port.topic == topic);
+    let ports: Vec<_> = ports.collect();
+    // SAFETY: an allocator of C (caller).
+    let first = unsafe { room::<TopicEndpointInfo>(allocator, ports.len()) }?;
+    for (place, port) in ports.iter().enumerate() {
+        // SAFETY: an allocator of C (caller).
+        match unsafe { info(allocator, port, kind) } {
+            // SAFETY: there is room for as many.
+            Ok(info) => unsafe { first.add(place).write(info) },
+            Err(error) => {
+                for made in 0..place {
+                    // SAFETY: written above.
+                    let made = unsafe { &*first.add(made) };
+                    // SAFETY: of this allocator, and given to nobody.
+                    unsafe { free_info(allocator, made) };
+                }
+                // SAFETY: as above.
+                unsafe { deallocate(allocator, first.cast()) };
+                return Err(error);
+            }
+        }
+    }
+    (list.size, list.info_array) = (ports.len(), first);
+    Ok(())
+}
+
+/// # Safety
+///
+/// The allocator is one of C.
+unsafe fn info(
+    allocator: &Allocator,
+    port: &PortSnapshot,
+    kind: PortKind,
+) -> Result<TopicEndpointInfo, Failure> {
+    let (namespace, name) = split_node_name(&port.node);
+    let mut texts = [std::ptr::null_mut(); 3];
+    for (place, text) in [name, namespace, &port.type_name].into_iter().enumerate() {
+        // SAFETY: an allocator of C (caller).
+        match unsafe { new_text(allocator, text) } {
+            Ok(text) => texts[place] = text,
+            Err(error) => {
+                for text in texts {
+                    // SAFETY: of this allocator, or null.
+                    unsafe { deallocate(allocator, text.cast()) };
+                }
+                return Err(error);
+            }
+        }
+    }
+    let [node_name, node_namespace, topic_type] = texts.map(|text| text.cast_const());
+    let mut endpoint_gid = [0; crate::abi::current::GID_BYTES];
+    endpoint_gid[..port.gid.len()].copy_from_slice(&port.gid);
+    Ok(TopicEndpointInfo {
+        node_name,
+        node_namespace,
+        topic_type,
+        #[cfg(not(feature = "humble"))]
+        topic_type_hash: crate::abi::shared::TypeHash { version: 1, value: port.type_hash },
+        endpoint_type: match kind {
+            PortKind::Publisher => RMW_ENDPOINT_PUBLISHER,
+            _ => RMW_ENDPOINT_SUBSCRIPTION,
+        },
+        endpoint_gid,
+        qos_profile: profile_of(&port.qos),
+    })
+}
+
+/// # Safety
+///
+/// The texts are of this allocator, and not used afterwards.
+unsafe fn free_info(allocator: &Allocator, info: &TopicEndpointInfo) {
+    for text in [info.node_name, info.node_namespace, info.topic_type] {
+        // SAFETY: as the caller says.
+        unsafe { deallocate(allocator, text.cast_mut().cast()) };
+    }
+}
