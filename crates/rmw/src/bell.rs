@@ -90,10 +90,11 @@ impl PortBell {
 
     /// The number stands for nothing any more.
     pub(crate) fn remove(&self, id: EntityId) {
-        let table = &mut *lock(&self.table);
+        let mut table = lock(&self.table);
         table.rings.iter_mut().for_each(|ids| ids.retain(|other| *other != id));
         let removed = table.entities.get_mut(id.0 as usize).and_then(Option::take);
-        // A port is dropped outside the lock, with this.
+        // What it holds is dropped outside the lock.
+        drop(table);
         drop(removed);
     }
 

@@ -33,6 +33,20 @@ pub(crate) fn decide(profile: &QosProfile, end: End) -> Result<(Qos, QosProfile)
     Ok((of_resolved(&actual, end), actual))
 }
 
+/// The profile of a subscription whose best available policies follow the publishers that are there:
+/// it requests as much as all of them offer.
+pub(crate) fn best_available(profile: &QosProfile, offers: &[Qos]) -> QosProfile {
+    let mut best = *profile;
+    let all = |is: fn(&Qos) -> bool| !offers.is_empty() && offers.iter().all(is);
+    if best.reliability == RMW_QOS_POLICY_RELIABILITY_BEST_AVAILABLE && all(Qos::is_reliable) {
+        best.reliability = RMW_QOS_POLICY_RELIABILITY_RELIABLE;
+    }
+    if best.durability == RMW_QOS_POLICY_DURABILITY_BEST_AVAILABLE && all(Qos::is_transient_local) {
+        best.durability = RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL;
+    }
+    best
+}
+
 fn resolved(profile: &QosProfile, end: End) -> Result<QosProfile, Failure> {
     let unknown = |what| Failure::Argument { name: "qos_policies", what };
     let history = match profile.history {
@@ -40,7 +54,8 @@ fn resolved(profile: &QosProfile, end: End) -> Result<QosProfile, Failure> {
         RMW_QOS_POLICY_HISTORY_KEEP_ALL => RMW_QOS_POLICY_HISTORY_KEEP_ALL,
         _ => return Err(unknown("the history is none that ROS 2 knows")),
     };
-    // Best available: a publisher offers as much as it can, a subscription takes what comes.
+    // Best available: a publisher offers as much as it can, a subscription takes what comes, unless
+    // it knows better.
     let reliability = match (profile.reliability, end) {
         (SYSTEM_DEFAULT | RMW_QOS_POLICY_RELIABILITY_RELIABLE, _)
         | (RMW_QOS_POLICY_RELIABILITY_BEST_AVAILABLE, End::Publisher) => {
@@ -230,6 +245,25 @@ mod tests {
             assert_eq!(actual.depth, 1);
         }
         assert_eq!(fit(&open, &DEFAULT), Fit::Open("a policy is left to the middleware"));
+    }
+
+    #[test]
+    fn a_subscription_requests_the_best_that_all_publishers_offer() {
+        let open = QosProfile {
+            reliability: RMW_QOS_POLICY_RELIABILITY_BEST_AVAILABLE,
+            durability: RMW_QOS_POLICY_DURABILITY_BEST_AVAILABLE,
+            ..DEFAULT
+        };
+        let (reliable, best_effort) = (Qos::reliable(1, BLOCKING_MAX), Qos::best_effort(1));
+        for (offers, wanted) in [
+            (&[][..], (false, false)),
+            (&[reliable][..], (true, false)),
+            (&[reliable.transient_local()][..], (true, true)),
+            (&[reliable, best_effort][..], (false, false)),
+        ] {
+            let (qos, _) = decide(&best_available(&open, offers), End::Subscription).unwrap();
+            assert_eq!((qos.is_reliable(), qos.is_transient_local()), wanted);
+        }
     }
 
     #[test]

@@ -28,6 +28,10 @@ functions! {
         options.implementation_identifier = IDENTIFIER.as_ptr();
         options.domain_id = DEFAULT_DOMAIN_ID;
         options.allocator = allocator;
+        #[cfg(not(feature = "humble"))]
+        {
+            options.discovery_options.allocator = allocator;
+        }
         Ok(())
     }
 

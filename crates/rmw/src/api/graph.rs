@@ -2,10 +2,8 @@
 //! ones and those of ROS alike. It is what the status tables of the processes say.
 
 use super::functions;
-use super::handles::{check_allocator, data, deallocate, given, out, text};
-use super::lists::{
-    self, DEFAULT, check_zero, check_zero_names, names_and_types, new_text, room, texts,
-};
+use super::handles::{check_allocator, data, given, out, text};
+use super::lists::{DEFAULT, Making, check_zero, check_zero_names};
 use super::node::NodeData;
 use crate::abi::current::{Node, TopicEndpointInfo};
 use crate::abi::shared::{
@@ -171,7 +169,7 @@ functions! {
         publishers_info: *mut EndpointInfoArray<TopicEndpointInfo>,
     ) {
         // SAFETY: as the caller says.
-        unsafe { infos(node, allocator, topic_name, PortKind::Publisher, publishers_info) }
+        unsafe { infos(node, allocator, topic_name, PortKind::Publisher, publishers_info, topic_info) }
     }
 
     /// The subscriptions of a topic: node, type, GID and quality of service. Allocates.
@@ -183,7 +181,7 @@ functions! {
         subscriptions_info: *mut EndpointInfoArray<TopicEndpointInfo>,
     ) {
         // SAFETY: as the caller says.
-        unsafe { infos(node, allocator, topic_name, PortKind::Subscriber, subscriptions_info) }
+        unsafe { infos(node, allocator, topic_name, PortKind::Subscriber, subscriptions_info, topic_info) }
     }
 }
 
@@ -208,23 +206,17 @@ unsafe fn set_columns<const N: usize>(
     columns: [&mut StringArray; N],
 ) -> Result<(), Failure> {
     let nodes: Vec<_> = graph.nodes().map(|(_, node)| node).collect();
-    let mut made: Vec<StringArray> = Vec::with_capacity(N);
+    // SAFETY: the allocator is ours.
+    let mut making = unsafe { Making::new(&DEFAULT) };
+    let mut made = Vec::with_capacity(N);
     for column in 0..N {
-        let list = nodes.iter().map(|node| match column {
+        made.push(making.texts(nodes.iter().map(|node| match column {
             0 => node.own_name(),
             1 => node.namespace(),
             _ => node.detail.enclave.as_str(),
-        });
-        // SAFETY: the allocator is ours.
-        match unsafe { texts(&DEFAULT, list) } {
-            Ok(list) => made.push(list),
-            Err(error) => {
-                // SAFETY: just made, and given to nobody.
-                made.iter().for_each(|list| unsafe { lists::free_texts(list) });
-                return Err(error);
-            }
-        }
+        }))?);
     }
+    making.keep();
     for (column, list) in columns.into_iter().zip(made) {
         *column = list;
     }
@@ -295,21 +287,26 @@ unsafe fn names(
             types.push(&port.type_name);
         }
     }
-    let found: Vec<_> = found.into_iter().collect();
     // SAFETY: an allocator of C (caller).
-    *list = unsafe { names_and_types(allocator, &found) }?;
+    let mut making = unsafe { Making::new(allocator) };
+    let types = found.values().map(|types| making.texts(types.iter().copied()));
+    let types = types.collect::<Result<Vec<_>, _>>()?;
+    let types = making.values(types)?;
+    *list = NamesAndTypes { names: making.texts(found.keys().copied())?, types };
+    making.keep();
     Ok(())
 }
 
 /// # Safety
 ///
 /// The pointers are null or what rmw's API asks for.
-unsafe fn infos(
+unsafe fn infos<I>(
     node: *const Node,
     allocator: *const Allocator,
     topic: *const c_char,
     kind: PortKind,
-    list: *mut EndpointInfoArray<TopicEndpointInfo>,
+    list: *mut EndpointInfoArray<I>,
+    info: impl Fn(&mut Making, &PortSnapshot, PortKind) -> Result<I, Failure>,
 ) -> Result<(), Failure> {
     // SAFETY: as the caller says.
     let graph = unsafe { graph(node) }?;
@@ -324,79 +321,100 @@ unsafe fn infos(
     if list.size != 0 || !list.info_array.is_null() {
         return Err(Failure::Argument { name: "info_array", what: "it is not zero" });
     }
-    let ports = graph.ports(kind).map(|(_, port)| port).filter(|port| port.topic == topic);
-    let ports: Vec<_> = ports.collect();
     // SAFETY: an allocator of C (caller).
-    let first = unsafe { room::<TopicEndpointInfo>(allocator, ports.len()) }?;
-    for (place, port) in ports.iter().enumerate() {
-        // SAFETY: an allocator of C (caller).
-        match unsafe { info(allocator, port, kind) } {
-            // SAFETY: there is room for as many.
-            Ok(info) => unsafe { first.add(place).write(info) },
-            Err(error) => {
-                for made in 0..place {
-                    // SAFETY: written above.
-                    let made = unsafe { &*first.add(made) };
-                    // SAFETY: of this allocator, and given to nobody.
-                    unsafe { free_info(allocator, made) };
-                }
-                // SAFETY: as above.
-                unsafe { deallocate(allocator, first.cast()) };
-                return Err(error);
-            }
-        }
-    }
-    (list.size, list.info_array) = (ports.len(), first);
+    let mut making = unsafe { Making::new(allocator) };
+    let ports = graph.ports(kind).filter(|(_, port)| port.topic == topic);
+    let made =
+        ports.map(|(_, port)| info(&mut making, port, kind)).collect::<Result<Vec<_>, _>>()?;
+    *list = EndpointInfoArray { size: made.len(), info_array: making.values(made)? };
+    making.keep();
     Ok(())
 }
 
-/// # Safety
-///
-/// The allocator is one of C.
-unsafe fn info(
-    allocator: &Allocator,
+fn topic_info(
+    making: &mut Making,
     port: &PortSnapshot,
     kind: PortKind,
 ) -> Result<TopicEndpointInfo, Failure> {
     let (namespace, name) = split_node_name(&port.node);
-    let mut texts = [std::ptr::null_mut(); 3];
-    for (place, text) in [name, namespace, &port.type_name].into_iter().enumerate() {
-        // SAFETY: an allocator of C (caller).
-        match unsafe { new_text(allocator, text) } {
-            Ok(text) => texts[place] = text,
-            Err(error) => {
-                for text in texts {
-                    // SAFETY: of this allocator, or null.
-                    unsafe { deallocate(allocator, text.cast()) };
-                }
-                return Err(error);
-            }
-        }
-    }
-    let [node_name, node_namespace, topic_type] = texts.map(|text| text.cast_const());
-    let mut endpoint_gid = [0; crate::abi::current::GID_BYTES];
-    endpoint_gid[..port.gid.len()].copy_from_slice(&port.gid);
     Ok(TopicEndpointInfo {
-        node_name,
-        node_namespace,
-        topic_type,
+        node_name: making.text(name)?,
+        node_namespace: making.text(namespace)?,
+        topic_type: making.text(&port.type_name)?,
         #[cfg(not(feature = "humble"))]
         topic_type_hash: crate::abi::shared::TypeHash { version: 1, value: port.type_hash },
         endpoint_type: match kind {
             PortKind::Publisher => RMW_ENDPOINT_PUBLISHER,
             _ => RMW_ENDPOINT_SUBSCRIPTION,
         },
-        endpoint_gid,
+        endpoint_gid: super::subscription::gid(port.gid).data,
         qos_profile: profile_of(&port.qos),
     })
 }
 
-/// # Safety
-///
-/// The texts are of this allocator, and not used afterwards.
-unsafe fn free_info(allocator: &Allocator, info: &TopicEndpointInfo) {
-    for text in [info.node_name, info.node_namespace, info.topic_type] {
-        // SAFETY: as the caller says.
-        unsafe { deallocate(allocator, text.cast_mut().cast()) };
+/// Endpoints of services, which Lyrical's nodes ask for.
+#[cfg(feature = "lyrical")]
+mod of_services {
+    use super::{Making, infos};
+    use crate::abi::current::{Node, ServiceEndpointInfo};
+    use crate::abi::shared::{Allocator, EndpointInfoArray, TypeHash};
+    use crate::api::functions;
+    use crate::failure::Failure;
+    use crate::qos::profile_of;
+    use crossdock_comm::names::split_node_name;
+    use crossdock_comm::{PortKind, PortSnapshot};
+    use std::ffi::c_char;
+
+    /// `RMW_ENDPOINT_CLIENT` and `RMW_ENDPOINT_SERVER`.
+    const ENDPOINT_CLIENT: u32 = 3;
+    const ENDPOINT_SERVER: u32 = 4;
+
+    functions! {
+        /// The clients of a service: node, type, GID and quality of service. Allocates.
+        fn rmw_get_clients_info_by_service(
+            node: *const Node,
+            allocator: *mut Allocator,
+            service_name: *const c_char,
+            _no_mangle: bool,
+            clients_info: *mut EndpointInfoArray<ServiceEndpointInfo>,
+        ) {
+            // SAFETY: as the caller says.
+            unsafe { infos(node, allocator, service_name, PortKind::Client, clients_info, info) }
+        }
+
+        /// The servers of a service: node, type, GID and quality of service. Allocates.
+        fn rmw_get_servers_info_by_service(
+            node: *const Node,
+            allocator: *mut Allocator,
+            service_name: *const c_char,
+            _no_mangle: bool,
+            servers_info: *mut EndpointInfoArray<ServiceEndpointInfo>,
+        ) {
+            // SAFETY: as the caller says.
+            unsafe { infos(node, allocator, service_name, PortKind::Server, servers_info, info) }
+        }
+    }
+
+    fn info(
+        making: &mut Making,
+        port: &PortSnapshot,
+        kind: PortKind,
+    ) -> Result<ServiceEndpointInfo, Failure> {
+        let (namespace, name) = split_node_name(&port.node);
+        Ok(ServiceEndpointInfo {
+            node_name: making.text(name)?,
+            node_namespace: making.text(namespace)?,
+            service_type: making.text(&port.type_name)?,
+            service_type_hash: TypeHash { version: 1, value: port.type_hash },
+            endpoint_type: match kind {
+                PortKind::Client => ENDPOINT_CLIENT,
+                _ => ENDPOINT_SERVER,
+            },
+            endpoint_count: 1,
+            endpoint_gids: making.values(vec![port.gid])?,
+            qos_profiles: making.values(vec![profile_of(&port.qos)])?,
+        })
     }
 }
+#[cfg(feature = "lyrical")]
+pub use of_services::*;

@@ -36,79 +36,74 @@ pub(super) const DEFAULT: Allocator = Allocator {
     state: null_mut(),
 };
 
-/// A text for C.
-///
-/// # Safety
-///
-/// The allocator is one of C.
-pub(super) unsafe fn new_text(allocator: &Allocator, text: &str) -> Result<*mut c_char, Failure> {
-    // SAFETY: as the caller says.
-    let memory = unsafe { allocate(allocator, text.len() + 1, "a name") }?.cast::<c_char>();
-    // SAFETY: there is room for the text and a NUL byte.
-    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast(), memory, text.len()) };
-    // SAFETY: as above.
-    unsafe { memory.add(text.len()).write(0) };
-    Ok(memory)
+/// Memory of an allocator of C that is being filled. Dropped, it frees all of it; what is kept
+/// ([`Making::keep`]) is the caller's of C. So a list is made whole or not at all.
+pub(super) struct Making {
+    allocator: Allocator,
+    made: Vec<*mut c_void>,
 }
 
-/// Room for `count` values; null of none.
-///
-/// # Safety
-///
-/// The allocator is one of C.
-pub(super) unsafe fn room<T>(allocator: &Allocator, count: usize) -> Result<*mut T, Failure> {
-    if count == 0 {
-        return Ok(null_mut());
+impl Making {
+    /// # Safety
+    ///
+    /// The allocator is one of C.
+    pub(super) unsafe fn new(allocator: &Allocator) -> Self {
+        Self { allocator: *allocator, made: Vec::new() }
     }
-    let bytes = count.saturating_mul(size_of::<T>());
-    // SAFETY: as the caller says.
-    Ok(unsafe { allocate(allocator, bytes, "a list") }?.cast())
+
+    /// Everything that was made is C's now.
+    pub(super) fn keep(mut self) {
+        self.made.clear();
+    }
+
+    /// Room for `count` values; null of none.
+    fn room<T>(&mut self, count: usize) -> Result<*mut T, Failure> {
+        if count == 0 {
+            return Ok(null_mut());
+        }
+        let bytes = count.saturating_mul(size_of::<T>());
+        // SAFETY: an allocator of C (maker).
+        let memory = unsafe { allocate(&self.allocator, bytes, "a list") }?;
+        self.made.push(memory);
+        Ok(memory.cast())
+    }
+
+    /// Values one after the other; null of none.
+    pub(super) fn values<T>(&mut self, values: Vec<T>) -> Result<*mut T, Failure> {
+        let first = self.room::<T>(values.len())?;
+        for (place, value) in values.into_iter().enumerate() {
+            // SAFETY: there is room for as many.
+            let to = unsafe { first.add(place) };
+            // SAFETY: as above.
+            unsafe { to.write(value) };
+        }
+        Ok(first)
+    }
+
+    /// A text.
+    pub(super) fn text(&mut self, text: &str) -> Result<*mut c_char, Failure> {
+        let bytes = text.bytes().chain([0]).map(|byte| byte as c_char).collect();
+        self.values(bytes)
+    }
+
+    /// A list of texts.
+    pub(super) fn texts<'a>(
+        &mut self,
+        from: impl Iterator<Item = &'a str>,
+    ) -> Result<StringArray, Failure> {
+        let texts = from.map(|text| self.text(text)).collect::<Result<Vec<_>, _>>()?;
+        let (size, allocator) = (texts.len(), self.allocator);
+        Ok(StringArray { size, data: self.values(texts)?, allocator })
+    }
 }
 
-/// A list of texts for C.
-///
-/// # Safety
-///
-/// The allocator is one of C.
-pub(super) unsafe fn texts<'a>(
-    allocator: &Allocator,
-    from: impl ExactSizeIterator<Item = &'a str>,
-) -> Result<StringArray, Failure> {
-    // SAFETY: as the caller says.
-    let data = unsafe { room::<*mut c_char>(allocator, from.len()) }?;
-    let mut array = StringArray { size: 0, data, allocator: *allocator };
-    for text in from {
-        // SAFETY: as the caller says.
-        match unsafe { new_text(allocator, text) } {
-            Ok(text) => {
-                // SAFETY: there is room for as many.
-                unsafe { data.add(array.size).write(text) };
-                array.size += 1;
-            }
-            Err(error) => {
-                // SAFETY: just made, and given to nobody.
-                unsafe { free_texts(&array) };
-                return Err(error);
-            }
+impl Drop for Making {
+    fn drop(&mut self) {
+        for memory in self.made.drain(..) {
+            // SAFETY: of this allocator, and given to nobody.
+            unsafe { deallocate(&self.allocator, memory) };
         }
     }
-    Ok(array)
-}
-
-/// Frees a list of [`texts`].
-///
-/// # Safety
-///
-/// It is one, and is not used afterwards.
-pub(super) unsafe fn free_texts(array: &StringArray) {
-    for place in 0..array.size {
-        // SAFETY: as many texts lie there.
-        let text = unsafe { *array.data.add(place) };
-        // SAFETY: of this allocator.
-        unsafe { deallocate(&array.allocator, text.cast()) };
-    }
-    // SAFETY: as above.
-    unsafe { deallocate(&array.allocator, array.data.cast()) };
 }
 
 /// Whether a list is as C zeroes it.
@@ -122,44 +117,4 @@ pub(super) fn check_zero_names(list: &NamesAndTypes, name: &'static str) -> Resu
     check_zero(&list.names, name)?;
     let what = "it is not zero";
     if list.types.is_null() { Ok(()) } else { Err(Failure::Argument { name, what }) }
-}
-
-/// Names, each with its types.
-///
-/// # Safety
-///
-/// The allocator is one of C.
-pub(super) unsafe fn names_and_types(
-    allocator: &Allocator,
-    from: &[(&str, Vec<&str>)],
-) -> Result<NamesAndTypes, Failure> {
-    // SAFETY: as the caller says.
-    let names = unsafe { texts(allocator, from.iter().map(|(name, _)| *name)) }?;
-    // SAFETY: as above.
-    let types = unsafe { room::<StringArray>(allocator, from.len()) };
-    let types = types.inspect_err(|_| {
-        // SAFETY: just made, and given to nobody.
-        unsafe { free_texts(&names) };
-    })?;
-    for (place, (_, of)) in from.iter().enumerate() {
-        // SAFETY: as the caller says.
-        match unsafe { texts(allocator, of.iter().copied()) } {
-            // SAFETY: there is room for as many.
-            Ok(of) => unsafe { types.add(place).write(of) },
-            Err(error) => {
-                for made in 0..place {
-                    // SAFETY: made above.
-                    let made = unsafe { &*types.add(made) };
-                    // SAFETY: given to nobody.
-                    unsafe { free_texts(made) };
-                }
-                // SAFETY: of this allocator.
-                unsafe { deallocate(allocator, types.cast()) };
-                // SAFETY: just made, and given to nobody.
-                unsafe { free_texts(&names) };
-                return Err(error);
-            }
-        }
-    }
-    Ok(NamesAndTypes { names, types })
 }

@@ -160,11 +160,11 @@ pub(super) unsafe fn plans(support: *const ServiceSupport) -> Result<ServicePlan
 
 /// The identity of a request as rmw has it.
 pub(super) fn request_id(key: RequestKey) -> RequestId {
-    let writer_guid = key.client.map(|byte| byte as GuidByte);
+    let writer_guid = key.client.map(|byte| GuidByte::from_ne_bytes([byte]));
     RequestId { writer_guid, sequence_number: key.sequence }
 }
 
 fn key(id: &RequestId) -> RequestKey {
-    let client = id.writer_guid.map(|byte| byte as u8);
+    let client = id.writer_guid.map(|byte| byte.to_ne_bytes()[0]);
     RequestKey { client, sequence: id.sequence_number }
 }

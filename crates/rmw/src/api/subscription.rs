@@ -113,6 +113,7 @@ functions! {
         given(ros_message.cast_const(), "ros_message")?;
         // SAFETY: null or a bool (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         // SAFETY: a message of the subscription's type (caller).
         *taken = unsafe { take(port, ros_message) }?.is_some();
         Ok(())
@@ -131,6 +132,7 @@ functions! {
         given(ros_message.cast_const(), "ros_message")?;
         // SAFETY: null or a bool (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         // SAFETY: null or a message's information (caller).
         let message_info = unsafe { out(message_info, "message_info") }?;
         // SAFETY: a message of the subscription's type (caller).
@@ -159,6 +161,7 @@ functions! {
         let infos = unsafe { out(message_info_sequence, "message_info_sequence") }?;
         // SAFETY: null or a number (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         if count == 0 || count > messages.capacity || count > infos.capacity {
             let what = "it is 0, or more than a sequence has room for";
             return Err(Failure::Argument { name: "count", what });
@@ -191,6 +194,7 @@ functions! {
         let message = unsafe { out(serialized_message, "serialized_message") }?;
         // SAFETY: null or a bool (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         // SAFETY: an initialised serialised message (caller).
         *taken = unsafe { take_serialized(port, message) }?.is_some();
         Ok(())
@@ -210,6 +214,7 @@ functions! {
         let message = unsafe { out(serialized_message, "serialized_message") }?;
         // SAFETY: null or a bool (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         // SAFETY: null or a message's information (caller).
         let message_info = unsafe { out(message_info, "message_info") }?;
         // SAFETY: an initialised serialised message (caller).
@@ -234,6 +239,7 @@ functions! {
         let message = unsafe { out(loaned_message, "loaned_message") }?;
         // SAFETY: null or a bool (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         *taken = lend(port, message)?.is_some();
         Ok(())
     }
@@ -252,6 +258,7 @@ functions! {
         let message = unsafe { out(loaned_message, "loaned_message") }?;
         // SAFETY: null or a bool (caller).
         let taken = unsafe { out(taken, "taken") }?;
+        *taken = Default::default();
         // SAFETY: null or a message's information (caller).
         let message_info = unsafe { out(message_info, "message_info") }?;
         let found = lend(port, message)?;

@@ -6,8 +6,10 @@ use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::ports::events::Happenings;
-use crate::qos::{End, decide};
-use crossdock_comm::{AnySample, AnySubscriber, AnyThread, BackPressure, FreeSubscriberOptions};
+use crate::qos::{End, best_available, decide};
+use crossdock_comm::{
+    AnySample, AnySubscriber, AnyThread, BackPressure, FreeSubscriberOptions, PortKind,
+};
 use std::sync::{Arc, Mutex};
 
 /// The part of a GID that names the process.
@@ -39,6 +41,10 @@ impl Subscription {
         profile: &QosProfile,
         ignores_own: bool,
     ) -> Result<Self, Failure> {
+        let graph = context.graph.snapshot();
+        let publishers = graph.ports(PortKind::Publisher).map(|(_, port)| port);
+        let offers = publishers.filter(|port| port.topic == topic).map(|port| port.qos);
+        let profile = &best_available(profile, &offers.collect::<Vec<_>>());
         let (qos, actual) = decide(profile, End::Subscription)?;
         // Nobody waits for a subscription that keeps the last messages.
         let back_pressure = match profile.history {

@@ -28,8 +28,15 @@ fn the_plug_in_has_every_function_of_its_distribution() {
     let missing = names.iter().filter(|name| super::api::symbol(api.library, name).is_null());
     let missing: Vec<_> = missing.collect();
     assert!(missing.is_empty(), "{missing:?}");
-    // SAFETY: a static text.
-    let name = unsafe { CStr::from_ptr((api.rmw_get_implementation_identifier)()) };
+    // SAFETY: the function takes nothing and gives a static text.
+    let name = unsafe {
+        let function = super::api::symbol(api.library, "rmw_get_implementation_identifier");
+        let function = std::mem::transmute::<
+            *mut std::ffi::c_void,
+            extern "C" fn() -> *const std::ffi::c_char,
+        >(function);
+        CStr::from_ptr(function())
+    };
     assert_eq!(name, c"rmw_crossdock");
 }
 

@@ -1,6 +1,12 @@
 //! The plug-in as ROS 2's client libraries load it: from the built library, by the names of its
 //! functions, with prototypes declared here.
 
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "every call of the API is one, and tests make many in a row"
+)]
+
+mod allocation;
 mod api;
 mod arguments;
 mod calls;
@@ -129,8 +135,11 @@ struct Ros {
 impl Ros {
     /// `None`: the test is skipped, because there is no type support.
     fn new(domain: usize, node: &str) -> Option<Self> {
+        Self::of(plugin(), domain, node)
+    }
+
+    fn of(api: &'static Api, domain: usize, node: &str) -> Option<Self> {
         let types = types()?;
-        let api = plugin();
         let mut options = Box::new(zeroed::<InitOptions>());
         let mut context = Box::new(zeroed::<Context>());
         // SAFETY: as the API asks, here and below.
