@@ -32,7 +32,7 @@ export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 PREFIX ?= $(HOME)/.local
 
 .PHONY: demo install test test-long docs packages hardware-tools check-format check-lints \
-    check-bench check-beside rmw-abi loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
+    check-bench check-beside rmw rmw-abi ros-test loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -102,12 +102,23 @@ check-beside: packages
 	cd bench && $(CARGO) check --all-targets --locked
 	cd fuzz && $(CARGO) check --all-targets --locked
 
+# The plug-in for ROS 2's client libraries, one for each distribution: docs/ros2.md.
+rmw:
+	for distribution in humble jazzy kilted lyrical; do \
+	    $(CARGO) build --release --locked -p crossdock-rmw --no-default-features --features $$distribution; \
+	    install -D -t $(OUT)/rmw/$$distribution/lib target/release/librmw_crossdock.so; \
+	done
+
 # Compares the structs of ROS 2's interface with the headers of an installation: make rmw-abi ROS=/opt/ros/jazzy
 rmw-abi: DISTRO ?= $(notdir $(ROS))
 rmw-abi:
 	test -n "$(ROS)" || { echo 'name an installation: make rmw-abi ROS=/opt/ros/jazzy [DISTRO=jazzy]' >&2; exit 1; }
 	CROSSDOCK_ROS=$(ROS) $(CARGO) test --locked -p crossdock-rmw --no-default-features --features $(DISTRO) \
 	    --test all headers:: -- --include-ignored
+
+# Tries the plug-in under an installation of ROS 2: make ros-test ROS=/opt/ros/jazzy, or with a sourced one.
+ros-test:
+	CARGO=$(CARGO) scripts/ros-test $(ROS)
 
 loom:
 	$(LOOM) -p crossdock-shm

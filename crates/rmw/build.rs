@@ -1,6 +1,9 @@
-//! Builds the C++ shim. It needs a C++17 compiler and no header of ROS.
+//! Builds the C++ shim, and says how the plug-in is linked. It needs a C++17 compiler and no header of ROS.
 
 fn main() {
+    // Threads of the library run until the process ends, and handles point into it: it is never
+    // unloaded.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-changed=shim/shim.cpp");
     cc::Build::new()
         .cpp(true)

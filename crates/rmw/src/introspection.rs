@@ -104,6 +104,20 @@ pub struct Found {
     pub hash: Option<crossdock_msg::TypeHash>,
 }
 
+/// A service's type as it was found: those of its two messages, and the hash that its type support
+/// claims.
+#[derive(Debug)]
+pub struct FoundService {
+    /// Full name, such as `example_interfaces/srv/AddTwoInts`.
+    pub name: String,
+    /// The type of requests.
+    pub request: Found,
+    /// The type of responses.
+    pub response: Found,
+    /// RIHS01 hash of the type support; Humble has none.
+    pub hash: Option<crossdock_msg::TypeHash>,
+}
+
 /// Why a type support cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -178,6 +192,10 @@ pub enum TypeError {
 pub trait Interface {
     /// `rosidl_message_type_support_t`.
     type Support;
+    /// `rosidl_service_type_support_t`.
+    type ServiceSupport;
+    #[doc(hidden)]
+    type ServiceMembers;
     #[doc(hidden)]
     type Members;
     #[doc(hidden)]
@@ -186,6 +204,12 @@ pub trait Interface {
     fn support(support: &Self::Support) -> SupportFields;
     #[doc(hidden)]
     fn hash_function(support: &Self::Support) -> HashFunction<Self::Support>;
+    #[doc(hidden)]
+    fn service_support(support: &Self::ServiceSupport) -> SupportFields;
+    #[doc(hidden)]
+    fn service_hash_function(support: &Self::ServiceSupport) -> HashFunction<Self::ServiceSupport>;
+    #[doc(hidden)]
+    fn service_members(members: &Self::ServiceMembers) -> ServiceFields<Self::Members>;
     #[doc(hidden)]
     fn members(members: &Self::Members) -> MembersFields<Self::Member>;
     #[doc(hidden)]
@@ -201,6 +225,15 @@ pub struct SupportFields {
     identifier: *const c_char,
     data: *const c_void,
     find: Function,
+}
+
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ServiceFields<M> {
+    namespace: *const c_char,
+    name: *const c_char,
+    request: *const M,
+    response: *const M,
 }
 
 #[doc(hidden)]
@@ -230,13 +263,15 @@ pub struct MemberFields<S> {
 }
 
 macro_rules! interface {
-    ($(#[$doc:meta])* $name:ident, $module:ident, $hash:expr, $buffer:expr) => {
+    ($(#[$doc:meta])* $name:ident, $module:ident, $hash:expr, $service_hash:expr, $buffer:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
 
         impl Interface for $name {
             type Support = $module::MessageSupport;
+            type ServiceSupport = $module::ServiceSupport;
+            type ServiceMembers = $module::ServiceMembers;
             type Members = $module::MessageMembers;
             type Member = $module::MessageMember;
 
@@ -250,6 +285,29 @@ macro_rules! interface {
 
             fn hash_function(support: &Self::Support) -> HashFunction<Self::Support> {
                 ($hash)(support)
+            }
+
+            fn service_support(support: &Self::ServiceSupport) -> SupportFields {
+                SupportFields {
+                    identifier: support.typesupport_identifier,
+                    data: support.data,
+                    find: support.func,
+                }
+            }
+
+            fn service_hash_function(
+                support: &Self::ServiceSupport,
+            ) -> HashFunction<Self::ServiceSupport> {
+                ($service_hash)(support)
+            }
+
+            fn service_members(members: &Self::ServiceMembers) -> ServiceFields<Self::Members> {
+                ServiceFields {
+                    namespace: members.service_namespace_,
+                    name: members.service_name_,
+                    request: members.request_members_,
+                    response: members.response_members_,
+                }
             }
 
             fn members(members: &Self::Members) -> MembersFields<Self::Member> {
@@ -289,13 +347,16 @@ macro_rules! interface {
 
 interface!(
     /// Humble's structs.
-    Humble, humble, |_: &humble::MessageSupport| None, |_: &humble::MessageMember| false);
+    Humble, humble, |_: &humble::MessageSupport| None, |_: &humble::ServiceSupport| None,
+    |_: &humble::MessageMember| false);
 interface!(
     /// Jazzy's and Kilted's structs.
-    Jazzy, jazzy, |it: &jazzy::MessageSupport| it.get_type_hash_func, |_: &jazzy::MessageMember| false);
+    Jazzy, jazzy, |it: &jazzy::MessageSupport| it.get_type_hash_func,
+    |it: &jazzy::ServiceSupport| it.get_type_hash_func, |_: &jazzy::MessageMember| false);
 interface!(
     /// Lyrical's structs.
     Lyrical, lyrical, |it: &lyrical::MessageSupport| it.get_type_hash_func,
+    |it: &lyrical::ServiceSupport| it.get_type_hash_func,
     |it: &lyrical::MessageMember| it.is_rosidl_buffer_);
 
 /// The structs of the distribution that the library is for.
@@ -345,6 +406,52 @@ pub unsafe fn read<I: Interface>(support: *const I::Support) -> Result<Found, Ty
     Err(TypeError::NoIntrospection { found: unsafe { text(fields.identifier) } })
 }
 
+/// Reads what a service's type support says of its type. Allocates.
+///
+/// # Errors
+///
+/// As [`read`].
+///
+/// # Safety
+///
+/// As for [`read`], of a service.
+pub unsafe fn read_service<I: Interface>(
+    support: *const I::ServiceSupport,
+) -> Result<FoundService, TypeError> {
+    // SAFETY: null or valid (caller).
+    let outer = unsafe { support.as_ref() }.ok_or(TypeError::Null)?;
+    let hash = match I::service_hash_function(outer) {
+        // SAFETY: a function of the type support is called with the type support.
+        Some(function) => unsafe { function(support) },
+        None => ptr::null(),
+    };
+    // SAFETY: null, or a hash in the library of the type support.
+    let hash = unsafe { hash.as_ref() }.filter(|hash| hash.version == 1);
+    let hash = hash.map(|hash| crossdock_msg::TypeHash(hash.value));
+    let fields = I::service_support(outer);
+    for language in [Language::C, Language::Cpp] {
+        // SAFETY: `support` is valid (caller), its function takes it and an identifier.
+        let found = unsafe { find(fields.find, support.cast(), language) };
+        // SAFETY: what a type support gives is a type support.
+        let Some(found) = (unsafe { found.cast::<I::ServiceSupport>().as_ref() }) else { continue };
+        let data = I::service_support(found).data.cast::<I::ServiceMembers>();
+        // SAFETY: the introspection's data are its members (caller).
+        let service = I::service_members(unsafe { data.as_ref() }.ok_or(TypeError::Null)?);
+        // SAFETY: static texts (caller).
+        let name = unsafe { full_name(service.namespace, service.name) };
+        let mut reader = Reader::<I> { language, known: HashMap::new() };
+        // SAFETY: the members of the service's messages (caller).
+        let request = unsafe { reader.members(service.request, 0) }?;
+        // SAFETY: as above.
+        let response = unsafe { reader.members(service.response, 0) }?;
+        let of_message = |root| Found { language, root, hash: None };
+        let (request, response) = (of_message(request), of_message(response));
+        return Ok(FoundService { name, request, response, hash });
+    }
+    // SAFETY: identifiers are static texts (caller).
+    Err(TypeError::NoIntrospection { found: unsafe { text(fields.identifier) } })
+}
+
 /// Asks a type support for one of a language; null if it has none or its function throws.
 ///
 /// # Safety
@@ -387,11 +494,8 @@ impl<I: Interface> Reader<I> {
         // SAFETY: null or valid (caller).
         let found = unsafe { members.as_ref() };
         let fields = I::members(found.ok_or(TypeError::Null)?);
-        // SAFETY: a static text (caller).
-        let namespace = unsafe { text(fields.namespace) };
-        // SAFETY: a static text (caller).
-        let name = unsafe { text(fields.name) };
-        let name = format!("{}/{name}", namespace.replace("::", "/").replace("__", "/"));
+        // SAFETY: static texts (caller).
+        let name = unsafe { full_name(fields.namespace, fields.name) };
         if depth >= DEPTH_MAX {
             return Err(TypeError::TooDeep { type_name: name, limit: DEPTH_MAX });
         }
@@ -463,6 +567,19 @@ impl<I: Interface> Reader<I> {
         }
         Ok(Member { name, element, shape, offset: fields.offset as usize, access })
     }
+}
+
+/// Full name of a type, such as `std_msgs/msg/Header`.
+///
+/// # Safety
+///
+/// Both are null or texts of C.
+unsafe fn full_name(namespace: *const c_char, name: *const c_char) -> String {
+    // SAFETY: null or a text of C (caller).
+    let namespace = unsafe { text(namespace) };
+    // SAFETY: as above.
+    let name = unsafe { text(name) };
+    format!("{}/{name}", namespace.replace("::", "/").replace("__", "/"))
 }
 
 fn primitive(type_id: u8) -> Option<Primitive> {

@@ -5,7 +5,7 @@
 //! * [`introspection`] reads the type support that generators of ROS 2 write.
 //! * [`Plan`] converts messages between the memory of a ROS program and the flat layout.
 //! * [`waiting`] is how the threads of one context wait: one leads, the others follow.
-//! * [`api`] has the functions of the rmw API for serialised messages.
+//! * [`api`] has the functions that C calls, on the ports of `comm`.
 //!
 //! A panic never leaves a function that C calls. Errors go to rcutils' error state of the calling
 //! thread.
@@ -13,14 +13,27 @@
 #![deny(unsafe_code)]
 
 pub mod abi;
+#[cfg(not(loom))]
 #[allow(unsafe_code, reason = "functions that C calls")]
 pub mod api;
+#[cfg(not(loom))]
+mod bell;
+#[cfg(not(loom))]
+mod callbacks;
+#[cfg(not(loom))]
+mod context;
 #[allow(unsafe_code, reason = "reads and writes messages of ROS programs; see its head")]
 pub mod convert;
 #[allow(unsafe_code, reason = "finds and calls functions of librcutils")]
 mod error_state;
+#[cfg(not(loom))]
+mod failure;
 #[allow(unsafe_code, reason = "reads structs that generators of ROS 2 write")]
 pub mod introspection;
+#[cfg(not(loom))]
+mod ports;
+#[cfg(not(loom))]
+mod qos;
 mod schema;
 #[allow(unsafe_code, reason = "declares functions of C++")]
 mod shim;
@@ -28,4 +41,4 @@ mod sync;
 pub mod waiting;
 
 pub use convert::{ConvertError, Plan};
-pub use schema::schema_of;
+pub use schema::{schema_of, service_schema_of};

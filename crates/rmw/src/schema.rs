@@ -1,8 +1,8 @@
 //! From the members of a type support to a [`Schema`].
 
-use crate::introspection::{Element, Found, Type, TypeError};
+use crate::introspection::{Element, Found, FoundService, Type, TypeError};
 use crossdock_msg::definition::{self, FieldType, TypeName};
-use crossdock_msg::{Member, Schema, SchemaError, TypeMembers};
+use crossdock_msg::{Member, Schema, SchemaError, ServiceSchema, TypeMembers};
 use std::collections::HashSet;
 
 /// The schema of a type. Allocates.
@@ -21,6 +21,35 @@ pub fn schema_of(found: &Found) -> Result<Schema, TypeError> {
         return Err(TypeError::Damaged { type_name: name.clone(), what: "it has no members" });
     };
     let schema = Schema::from_members(&root, &used).map_err(with_name)?;
+    match found.hash {
+        Some(claimed) if claimed != schema.type_hash() => Err(TypeError::Hash {
+            type_name: name.clone(),
+            of_members: schema.type_hash(),
+            claimed,
+        }),
+        _ => Ok(schema),
+    }
+}
+
+/// The schema of a service's type. Allocates.
+///
+/// # Errors
+///
+/// As [`schema_of`].
+pub fn service_schema_of(found: &FoundService) -> Result<ServiceSchema, TypeError> {
+    let name = &found.name;
+    let with_name = |cause| TypeError::Schema { type_name: name.clone(), cause };
+    let (mut used, mut known) = (Vec::new(), HashSet::new());
+    let mut messages = Vec::with_capacity(2);
+    for message in [&found.request, &found.response] {
+        add(&message.root, &mut used, &mut known).map_err(with_name)?;
+        messages.extend(used.pop());
+    }
+    let [request, response] = &messages[..] else {
+        return Err(TypeError::Damaged { type_name: name.clone(), what: "a message is missing" });
+    };
+    let schema =
+        ServiceSchema::from_members(name, [request, response], &used).map_err(with_name)?;
     match found.hash {
         Some(claimed) if claimed != schema.type_hash() => Err(TypeError::Hash {
             type_name: name.clone(),

@@ -139,6 +139,11 @@ impl PortEvents {
         self.shared.lock()
     }
 
+    /// Whether something has happened of this kind since the last look.
+    pub fn has_news(&self, kind: PortEvent) -> bool {
+        self.lock().has_news(kind)
+    }
+
     /// With how many ports of the other side it is connected, and what changed since the last call.
     pub fn take_matched(&self) -> MatchedStatus {
         let matched = &mut self.lock().matched;

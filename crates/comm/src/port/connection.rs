@@ -12,6 +12,7 @@ use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, 
 
 use crate::discovery::handover::{LetGo, PublisherKey, RingConnection};
 use crate::discovery::port_events::PortEvents;
+use crate::wire::port_info::gid_of;
 use crate::wire::qos::{Qos, limit};
 use crate::wire::status_records::CONNECTION_POSITION;
 
@@ -55,6 +56,7 @@ impl Drop for CountedLink {
 /// A publisher of the same group, as a subscriber links with it.
 pub(crate) struct GroupPublisher<'a> {
     pub(crate) key: PublisherKey,
+    pub(crate) gid: [u8; 16],
     pub(crate) links: &'a LinkCount,
     /// Messages that it has published.
     pub(crate) published: u64,
@@ -87,6 +89,8 @@ pub(crate) struct Taken {
     pub(crate) schema: Option<Arc<Schema>>,
     /// Place of its publisher among the publishers of the topic.
     pub(crate) place: usize,
+    /// What names its publisher across processes.
+    pub(crate) gid: [u8; 16],
 }
 
 /// See the head of this file.
@@ -94,8 +98,12 @@ pub(crate) struct Connection {
     // Order matters: the source's `LetGo` goes after its ring.
     source: MessageSource,
     publisher: PublisherKey,
+    /// What names the publisher across processes.
+    gid: [u8; 16],
     /// The last message number that was taken, lost or skipped.
     position: u64,
+    /// The last message number whose arrival was told.
+    told: u64,
     /// Was a message missed that was not counted yet?
     gap: bool,
     /// Its record on our status table.
@@ -137,6 +145,7 @@ pub(crate) struct NewLosses {
 impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
+        let gid = gid_of(made.counterpart.process, made.counterpart.port);
         let RingConnection { mut ring, copies, let_go, record, schema, qos, publisher, .. } = made;
         let position = ring.next() - 1;
         let source = match copies {
@@ -146,7 +155,7 @@ impl Connection {
                 MessageSource::Copied { ring, copies, let_go }
             }
         };
-        Connection::new(source, publisher, position, record, schema, &qos)
+        Connection::new(source, (publisher, gid), position, record, schema, &qos)
     }
 
     /// A link that has just joined `publisher`.
@@ -155,14 +164,14 @@ impl Connection {
         publisher: GroupPublisher<'_>,
         record: Option<Entity>,
     ) -> Connection {
-        let GroupPublisher { key, links, published, qos, events } = publisher;
+        let GroupPublisher { key, gid, links, published, qos, events } = publisher;
         let source = MessageSource::Local { link, counted: CountedLink::new(links, events) };
-        Connection::new(source, key, published, record, None, qos)
+        Connection::new(source, (key, gid), published, record, None, qos)
     }
 
     fn new(
         source: MessageSource,
-        publisher: PublisherKey,
+        (publisher, gid): (PublisherKey, [u8; 16]),
         position: u64,
         record: Option<Entity>,
         schema: Option<Arc<Schema>>,
@@ -171,7 +180,9 @@ impl Connection {
         let connection = Connection {
             source,
             publisher,
+            gid,
             position,
+            told: position,
             gap: false,
             record,
             schema,
@@ -206,6 +217,23 @@ impl Connection {
     /// Its place among the publishers of a topic.
     pub(crate) fn publisher(&self) -> &PublisherKey {
         &self.publisher
+    }
+
+    /// What names the publisher across processes.
+    #[inline]
+    pub(crate) fn gid(&self) -> [u8; 16] {
+        self.gid
+    }
+
+    /// Messages that have come since the last call, at most as many as the publisher keeps.
+    pub(crate) fn take_arrived(&mut self) -> u64 {
+        let last = match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.last(),
+            MessageSource::Local { link, .. } => self.position + link.len() as u64,
+        };
+        let arrived = last.saturating_sub(self.told).min(self.depth);
+        self.told = self.told.max(last);
+        arrived
     }
 
     pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {

@@ -318,6 +318,11 @@ impl PublisherCore {
         &self.info
     }
 
+    /// What names it across processes.
+    pub(crate) fn gid(&self) -> [u8; 16] {
+        self.handle.core.gid(self.info.port)
+    }
+
     /// What happens to it.
     pub(crate) fn events(&self) -> PortEvents {
         self.events.clone()
@@ -551,6 +556,7 @@ impl LinkingPublisher for PublisherCore {
         let record = core.connection_record(&mut core.lock(), &self.info.topic, &detail);
         let ours = GroupPublisher {
             key: PublisherKey::of(&self.info),
+            gid: self.gid(),
             links: &self.links,
             published: self.published(),
             qos: &self.info.qos,

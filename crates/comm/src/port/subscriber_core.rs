@@ -217,6 +217,11 @@ impl SubscriberCore {
         &self.info
     }
 
+    /// What names it across processes.
+    pub(crate) fn gid(&self) -> [u8; 16] {
+        self.handle.core.gid(self.info.port)
+    }
+
     /// What happens to it.
     pub(crate) fn events_of(&self) -> PortEvents {
         self.events.clone()
@@ -446,7 +451,7 @@ impl SubscriberCore {
         self.entity.add(counter::MESSAGES, 1);
         self.entity.add(counter::BYTES, raw.meta().len as u64);
         self.entity.set(counter::NEWEST_NS, raw.meta().stamp_ns);
-        Ok(Some(Taken { raw, schema, place }))
+        Ok(Some(Taken { raw, schema, place, gid: connection.gid() }))
     }
 
     /// Drops a connection, counts what it lost, and reports why.

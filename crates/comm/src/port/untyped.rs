@@ -11,7 +11,7 @@ use crate::discovery::local_ports::{Audience, Takes};
 use crate::discovery::participant::Participant;
 use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
-use crate::port::connection::Taken;
+use crate::port::connection::{Connection, Taken};
 use crate::port::counters::{PublisherCounters, SubscriberCounters};
 use crate::port::doorbell::Doorbell;
 use crate::port::erased::{PublisherHandle, SubscriberHandle};
@@ -368,6 +368,11 @@ impl<O: Owner> AnyPublisher<O> {
     pub fn events(&self) -> PortEvents {
         self.core.events()
     }
+
+    /// What names it across processes: its messages carry it ([`AnySample::publisher_gid`]).
+    pub fn gid(&self) -> [u8; 16] {
+        self.core.gid()
+    }
 }
 
 impl AnyPublisher {
@@ -480,7 +485,8 @@ impl<O: Owner> AnySubscriber<O> {
         // Where the type was not known, its connections always carry it.
         let schema = taken.schema.or_else(|| self.schema.clone())?;
         let release = self.core.release();
-        Some(AnySample { raw: taken.raw, release, schema, publisher: taken.place })
+        let (publisher, gid) = (taken.place, taken.gid);
+        Some(AnySample { raw: taken.raw, release, schema, publisher, gid })
     }
 
     /// Is a message there (or a loss to be counted)?
@@ -522,6 +528,19 @@ impl<O: Owner> AnySubscriber<O> {
     pub fn arm(&self) -> bool {
         self.core.arm()
     }
+
+    /// How many messages have come since the last call, taken ones among them, and of each
+    /// publisher at most as many as it keeps. A few loads for each publisher.
+    pub fn arrived(&self) -> u64 {
+        let mut state = self.core.state.borrow_mut();
+        self.core.absorb(&mut state);
+        state.connections.iter_mut().map(Connection::take_arrived).sum()
+    }
+
+    /// What names it across processes.
+    pub fn gid(&self) -> [u8; 16] {
+        self.core.gid()
+    }
 }
 
 impl AnySubscriber {
@@ -540,6 +559,7 @@ pub struct AnySample {
     release: ReleaseTrace,
     schema: Arc<Schema>,
     publisher: usize,
+    gid: [u8; 16],
 }
 
 impl Drop for AnySample {
@@ -588,6 +608,11 @@ impl AnySample {
     /// their nodes' names; the same in every run while none comes or goes.
     pub fn publisher(&self) -> usize {
         self.publisher
+    }
+
+    /// What names its publisher across processes.
+    pub fn publisher_gid(&self) -> [u8; 16] {
+        self.shared_gid().unwrap_or(self.gid)
     }
 
     /// Its number at its publisher.

@@ -71,6 +71,18 @@ pub enum CallCdrError {
     Call(#[from] CallError),
 }
 
+/// A request in the flat layout was not sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendFlatError<E> {
+    /// It could not be written.
+    #[error("the request could not be written: {0}")]
+    Write(E),
+    /// There was no memory for it, as many calls are under way as may be, or no server is there.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 impl<O: Owner> AnyClient<O> {
     /// The type.
     pub fn schema(&self) -> &Arc<ServiceSchema> {
@@ -101,6 +113,41 @@ impl<O: Owner> AnyClient<O> {
         loan.meta_mut().len = len;
         let sent = self.core.send(loan, timeout).map_err(|(_, reason)| reason);
         Ok(sent.map_err(CallError::from)?)
+    }
+
+    /// Sends a request in the flat layout of at most `bytes` bytes, which `write` writes into the
+    /// memory from which the server will read it; `write` gives the bytes used. Goes on as
+    /// [`super::RequestLoan::send`].
+    ///
+    /// # Errors
+    /// [`SendFlatError`]; nothing was sent then.
+    pub fn send_flat<E>(
+        &self,
+        bytes: usize,
+        timeout: Duration,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<CallId, SendFlatError<E>> {
+        let bytes = bytes.max(self.schema.request().root_bytes());
+        let mut loan = self.core.loan(bytes).map_err(CallError::from)?;
+        let len = write(loan.bytes_mut()).map_err(SendFlatError::Write)?;
+        loan.meta_mut().len = len;
+        let sent = self.core.send(loan, timeout).map_err(|(_, reason)| reason);
+        Ok(sent.map_err(CallError::from)?)
+    }
+
+    /// Whether a server is connected, both ways. A few loads.
+    pub fn has_server(&self) -> bool {
+        self.core.server().is_some()
+    }
+
+    /// What names it across processes: [`super::RequestId::client_gid`] of its requests.
+    pub fn gid(&self) -> [u8; 16] {
+        self.core.gid()
+    }
+
+    /// How many responses have come since the last call, taken ones among them.
+    pub fn arrived(&self) -> u64 {
+        self.core.arrived()
     }
 
     /// The next call that has ended: as [`super::Client::take`]. Whether a response is whole can be
@@ -166,5 +213,10 @@ impl AnyResponse {
     /// The service's type.
     pub fn schema(&self) -> &Arc<ServiceSchema> {
         &self.schema
+    }
+
+    /// When it was sent, in ns since 1970.
+    pub fn stamp_ns(&self) -> u64 {
+        self.raw.meta().stamp_ns
     }
 }

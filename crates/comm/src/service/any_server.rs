@@ -97,6 +97,39 @@ impl<O: Owner> AnyServer<O> {
         })
     }
 
+    /// Answers the request of a ticket with a response in the flat layout of at most `bytes` bytes,
+    /// which `write` writes into the memory from which the client will read it; `write` gives the
+    /// bytes used, and must not use the server. Never blocks.
+    ///
+    /// # Errors
+    /// [`AnswerError`]; nothing was sent then.
+    pub fn answer_flat<E>(
+        &self,
+        ticket: &Ticket,
+        bytes: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), AnswerError<E>> {
+        let bytes = bytes.max(self.schema.response().root_bytes());
+        self.core.answer(ticket, bytes, |loan| {
+            let len = write(loan.bytes_mut())?;
+            loan.meta_mut().len = len;
+            Ok(())
+        })
+    }
+
+    /// How many requests have come since the last call, taken ones and those that were given up
+    /// among them.
+    pub fn arrived(&self) -> u64 {
+        // Clients that have come since are taken in.
+        let _ = self.core.clients();
+        self.core.lanes().take_arrived()
+    }
+
+    /// What names it across processes.
+    pub fn gid(&self) -> [u8; 16] {
+        self.core.lanes().gid()
+    }
+
     /// As [`crate::Server::refuse`].
     pub fn refuse(&self, ticket: &Ticket) {
         self.core.refuse(ticket);
@@ -153,6 +186,11 @@ impl AnyRequest {
     /// The service's type.
     pub fn schema(&self) -> &Arc<ServiceSchema> {
         &self.schema
+    }
+
+    /// When it was sent, in ns since 1970.
+    pub fn stamp_ns(&self) -> u64 {
+        self.raw.meta().stamp_ns
     }
 
     /// Who asked, and which of his requests it is.

@@ -216,6 +216,17 @@ impl ClientCore {
 
     // ---- servers ----
 
+    /// What names the client across processes, as [`super::RequestId::client_gid`].
+    pub(crate) fn gid(&self) -> [u8; 16] {
+        self.requests.gid()
+    }
+
+    /// Responses that have come since the last call.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.absorb(&mut self.calls.borrow_mut());
+        self.responses.take_arrived()
+    }
+
     /// Who serves, if both directions stand.
     pub(crate) fn server(&self) -> Option<Arc<Counterpart>> {
         self.absorb(&mut self.calls.borrow_mut());

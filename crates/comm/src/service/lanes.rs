@@ -245,6 +245,16 @@ impl<X> ServiceLanes<X> {
         self.report(format!("{damage}; it came from {sender}"));
     }
 
+    /// Messages that have come since the last call.
+    pub(crate) fn take_arrived(&self) -> u64 {
+        self.lanes.borrow_mut().iter_mut().map(|lane| lane.connection.take_arrived()).sum()
+    }
+
+    /// What names the port across processes.
+    pub(crate) fn gid(&self) -> [u8; 16] {
+        self.handle.core.gid(self.info.port)
+    }
+
     /// Arms the doorbells of all publishers; true when something is there already.
     pub(crate) fn arm(&self) -> bool {
         let lanes = self.lanes.borrow();

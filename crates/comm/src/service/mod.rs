@@ -59,9 +59,10 @@ use crossdock_shm::rendezvous::PeerName;
 
 use crate::port::message_type::MessageType;
 use crate::wire::names::{INNER_PREFIXES, NameError, NameKind, check_name};
+use crate::wire::port_info::gid_of;
 
 pub use crate::wire::names::SERVICE_BYTES_MAX;
-pub use any_client::{AnyClient, AnyOutcome, AnyResponse, CallCdrError};
+pub use any_client::{AnyClient, AnyOutcome, AnyResponse, CallCdrError, SendFlatError};
 pub use any_server::{AnyRequest, AnyServer};
 pub use client::{Client, ClientOptions, FreeClientOptions, Outcome, RequestLoan, SendRefused};
 pub use client_core::CallClock;
@@ -107,6 +108,13 @@ pub struct RequestId {
     pub port: u64,
     /// The number of the request at that client, from 1; consecutive but for calls given up.
     pub sequence: u64,
+}
+
+impl RequestId {
+    /// What names the client across processes.
+    pub fn client_gid(&self) -> [u8; 16] {
+        gid_of(self.process, self.port)
+    }
 }
 
 /// One call of a client.

@@ -59,6 +59,11 @@ pub struct Gid {
     pub data: [u8; 24],
 }
 
+/// Bytes of a GID.
+pub const GID_BYTES: usize = 24;
+/// What the GID in a request's identity is made of.
+pub type GuidByte = i8;
+
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RequestId {

@@ -62,6 +62,11 @@ pub struct Gid {
     pub data: [u8; 16],
 }
 
+/// Bytes of a GID.
+pub const GID_BYTES: usize = 16;
+/// What the GID in a request's identity is made of.
+pub type GuidByte = u8;
+
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RequestId {

@@ -4,9 +4,9 @@
 #![allow(missing_docs, reason = "types, fields and constants are named as in C")]
 
 pub use super::jazzy::{
-    Gid, MessageInfo, MessageMember, MessageMembers, MessageSupport, PrimitiveSequence, RequestId,
-    ServiceInfo, ServiceMembers, ServiceSupport, Subscription, SubscriptionOptions,
-    TopicEndpointInfo,
+    GID_BYTES, Gid, GuidByte, MessageInfo, MessageMember, MessageMembers, MessageSupport,
+    PrimitiveSequence, RequestId, ServiceInfo, ServiceMembers, ServiceSupport, Subscription,
+    SubscriptionOptions, TopicEndpointInfo,
 };
 use super::shared::{Allocator, DiscoveryOptions, SecurityOptions};
 use std::ffi::{c_char, c_void};

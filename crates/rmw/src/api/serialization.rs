@@ -2,29 +2,15 @@
 //!
 //! A type is planned at each call, because a type support may be unloaded between two calls.
 
-use super::{Failure, answer, given};
+use super::answer;
+use super::handles::given;
 use crate::Plan;
 use crate::abi::current::MessageSupport;
 use crate::abi::shared::{Allocator, Ret, SerializedMessage};
+use crate::failure::Failure;
 use crate::introspection::{Current, read};
 use crossdock_msg::{Block, FlatBuffer};
-use std::ffi::{c_char, c_void};
-
-/// What `RMW_IMPLEMENTATION` says, and every handle that this library makes.
-static IDENTIFIER: &std::ffi::CStr = c"rmw_crossdock";
-static FORMAT: &std::ffi::CStr = c"cdr";
-
-/// The name of this implementation. A static text; any thread may call it.
-#[unsafe(no_mangle)]
-pub extern "C" fn rmw_get_implementation_identifier() -> *const c_char {
-    IDENTIFIER.as_ptr()
-}
-
-/// The name of the encoding of serialised messages. A static text; any thread may call it.
-#[unsafe(no_mangle)]
-pub extern "C" fn rmw_get_serialization_format() -> *const c_char {
-    FORMAT.as_ptr()
-}
+use std::ffi::c_void;
 
 /// Encodes a message as CDR. The serialised message grows by its own allocator if it has too little
 /// room. Allocates.
@@ -79,15 +65,11 @@ pub unsafe extern "C" fn rmw_deserialize(
         given(ros_message, "ros_message")?;
         // SAFETY: a serialised message (caller).
         let input = unsafe { &*serialized_message };
-        if input.buffer.is_null() || input.buffer_length > isize::MAX as usize {
-            let what = "it has no bytes";
-            return Err(Failure::Argument { name: "serialized_message", what });
-        }
         // SAFETY: a type support (caller).
         let found = unsafe { read::<Current>(type_support) }?;
         let plan = Plan::of(&found)?;
-        // SAFETY: as many bytes lie there (caller).
-        let cdr = unsafe { std::slice::from_raw_parts(input.buffer, input.buffer_length) };
+        // SAFETY: a serialised message (caller).
+        let cdr = unsafe { bytes(input) }?;
         let mut flat = FlatBuffer::with_bytes(plan.schema().flat_bytes_of_cdr(cdr)?);
         let used = plan.schema().decode_cdr(cdr, flat.as_mut_slice())?;
         let block = Block::new(flat.as_slice().get(..used).unwrap_or_default());
@@ -112,12 +94,25 @@ pub unsafe extern "C" fn rmw_get_serialized_message_size(
     })
 }
 
+/// The bytes of a serialised message.
+///
+/// # Safety
+///
+/// It is initialised, and nobody changes it.
+pub(super) unsafe fn bytes(of: &SerializedMessage) -> Result<&[u8], Failure> {
+    if of.buffer.is_null() || of.buffer_length > isize::MAX as usize {
+        return Err(Failure::Argument { name: "serialized_message", what: "it has no bytes" });
+    }
+    // SAFETY: as many bytes lie there (caller).
+    Ok(unsafe { std::slice::from_raw_parts(of.buffer, of.buffer_length) })
+}
+
 /// Sets the bytes of a serialised message.
 ///
 /// # Safety
 ///
 /// `out` is initialised: its buffer has its capacity, and comes from its allocator.
-unsafe fn set(out: &mut SerializedMessage, cdr: &[u8]) -> Result<(), Failure> {
+pub(super) unsafe fn set(out: &mut SerializedMessage, cdr: &[u8]) -> Result<(), Failure> {
     let name = "serialized_message";
     if out.buffer.is_null() || out.buffer_capacity < cdr.len() {
         let Allocator { reallocate: Some(reallocate), state, .. } = out.allocator else {

@@ -12,6 +12,7 @@ mod take;
 
 use crossdock_msg::{FlatError, Schema};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::abi::shared::Function;
 use crate::introspection::{Found, Language, TypeError};
@@ -21,7 +22,7 @@ use plan::Program;
 /// How messages of one type and language are converted. Immutable; may be shared between threads.
 #[derive(Debug)]
 pub struct Plan {
-    schema: Schema,
+    schema: Arc<Schema>,
     language: Language,
     /// The root's program is the first.
     programs: Vec<Program>,
@@ -87,11 +88,23 @@ impl Plan {
         let programs = plan::programs(found, schema.layout())?;
         let is_plain = plan::is_plain(&found.root, schema.layout());
         let (init, fini) = (found.root.init, found.root.fini);
-        Ok(Self { schema, language: found.language, programs, is_plain, init, fini })
+        Ok(Self {
+            schema: Arc::new(schema),
+            language: found.language,
+            programs,
+            is_plain,
+            init,
+            fini,
+        })
     }
 
     /// The type's schema.
     pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The type's schema, to be shared with ports.
+    pub fn shared_schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
@@ -103,6 +116,12 @@ impl Plan {
     /// Whether the ROS program's struct is the flat message, byte for byte, so that it may be lent.
     pub fn is_plain(&self) -> bool {
         self.is_plain
+    }
+
+    /// Whether a message has bools outside its sequences.
+    pub fn has_bools(&self) -> bool {
+        let mut steps = self.programs.iter().flat_map(|program| &program.steps);
+        steps.any(|step| matches!(step, plan::Step::Bools { .. }))
     }
 
     /// Size of the ROS program's struct in bytes.

@@ -34,7 +34,7 @@ pub struct RawLoan<'a> {
 /// A loan that waits without borrowing its publisher, for drivers that lend its memory to hardware.
 ///
 /// [`RingPublisher::resume`] makes a loan of it again. Dropped, its memory stays taken until the
-/// publisher goes. It stays on the thread of its publisher.
+/// publisher goes. Any thread may keep it.
 #[derive(Debug)]
 #[must_use = "its memory stays taken until it is resumed"]
 pub struct ParkedLoan {
@@ -42,6 +42,9 @@ pub struct ParkedLoan {
     /// Number of the publisher.
     pub(super) publisher: u64,
 }
+
+// SAFETY: nothing follows the pointer but `resume`, on the thread that has the publisher.
+unsafe impl Send for ParkedLoan {}
 
 impl<'a> RawLoan<'a> {
     /// # Safety

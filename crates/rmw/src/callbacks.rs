@@ -1,0 +1,202 @@
+//! Callbacks for executors that are driven by events: a thread of the context waits for the ports
+//! that have one, and calls.
+//!
+//! 1. The thread starts with the first callback and ends with the context.
+//! 2. A callback is called with the number of messages that have come since the last call. It runs
+//!    under no lock but its own, which only its removal waits for.
+//! 3. After its removal a callback does not run any more, except if it removes itself.
+
+use crate::bell::{Entity, PortBell, Rings, lock};
+use crate::failure::Failure;
+use crate::waiting::{EntityId, Kind, Waiting};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{JoinHandle, ThreadId};
+
+/// What is called with the number of new messages or events.
+pub(crate) type Callback = Box<dyn FnMut(usize) + Send>;
+
+/// A callback, and whether it may run.
+pub(crate) struct Slot {
+    callback: Mutex<Callback>,
+    is_over: AtomicBool,
+    runs_on: Mutex<Option<ThreadId>>,
+}
+
+impl Slot {
+    pub(crate) fn new(callback: Callback) -> Self {
+        Self {
+            callback: Mutex::new(callback),
+            is_over: AtomicBool::new(false),
+            runs_on: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn call(&self, count: usize) {
+        let mut callback = lock(&self.callback);
+        if self.is_over.load(Ordering::Acquire) {
+            return;
+        }
+        *lock(&self.runs_on) = Some(std::thread::current().id());
+        // One that panics is not called again; the hook for panics has reported it.
+        let is_whole = catch_unwind(AssertUnwindSafe(|| callback(count))).is_ok();
+        *lock(&self.runs_on) = None;
+        if !is_whole {
+            self.is_over.store(true, Ordering::Release);
+        }
+    }
+
+    /// Rule 3.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        let is_own = *lock(&self.runs_on) == Some(std::thread::current().id());
+        if !is_own {
+            drop(lock(&self.callback));
+        }
+    }
+}
+
+/// New messages of a port that has a callback.
+pub(crate) struct News {
+    port: Arc<dyn Rings>,
+    count: AtomicU64,
+    was_seen: AtomicBool,
+    slot: Slot,
+}
+
+impl News {
+    pub(crate) fn port(&self) -> &dyn Rings {
+        &*self.port
+    }
+
+    /// Arms the port and counts what has come; whether something has.
+    pub(crate) fn look(&self) -> bool {
+        // Counting takes in publishers that have come; those are armed afterwards. What comes
+        // between the two looks is counted by the second, or rings.
+        let before = self.port.arrived();
+        let is_there = self.port.arm();
+        let mut arrived = before + self.port.arrived();
+        // What an earlier callback was told of is there still.
+        if !self.was_seen.swap(true, Ordering::Relaxed) && is_there {
+            arrived = arrived.max(1);
+        }
+        self.count.fetch_add(arrived, Ordering::Relaxed);
+        arrived > 0
+    }
+}
+
+/// What the threads of a context share: who waits, and who is called.
+pub(crate) struct Hub {
+    pub(crate) waiting: Waiting<PortBell>,
+    /// Entities with a callback.
+    called: Mutex<Vec<EntityId>>,
+    /// Wakes the thread to look at `called` and `is_over`.
+    changed: EntityId,
+    is_over: AtomicBool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Hub {
+    pub(crate) fn new(bell: PortBell) -> Self {
+        let waiting = Waiting::new(bell);
+        let changed = waiting.add(Kind::Guard);
+        Self {
+            waiting,
+            called: Mutex::default(),
+            changed,
+            is_over: AtomicBool::new(false),
+            thread: Mutex::default(),
+        }
+    }
+
+    /// Adds something to wait for.
+    pub(crate) fn add(&self, entity: Entity) -> EntityId {
+        let id = self.waiting.add(Kind::Port);
+        self.waiting.bell().add(id, entity);
+        // It may have rung before the bell knew it.
+        self.waiting.trigger(id);
+        id
+    }
+
+    /// Removes it.
+    pub(crate) fn remove(&self, id: EntityId) {
+        self.waiting.bell().remove(id);
+        self.waiting.remove(id);
+    }
+
+    /// Has `callback` called for each new message of a port, and for those that are there.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(crate) fn call(
+        self: &Arc<Self>,
+        port: Arc<dyn Rings>,
+        callback: Callback,
+    ) -> Result<EntityId, Failure> {
+        self.start()?;
+        let (count, was_seen, slot) =
+            (AtomicU64::new(0), AtomicBool::new(false), Slot::new(callback));
+        let id = self.add(Entity::News(Arc::new(News { port, count, was_seen, slot })));
+        lock(&self.called).push(id);
+        self.waiting.trigger(self.changed);
+        Ok(id)
+    }
+
+    /// Ends a callback: rule 3.
+    pub(crate) fn end_call(&self, id: EntityId) {
+        lock(&self.called).retain(|other| *other != id);
+        let entity = self.waiting.bell().entity(id);
+        self.remove(id);
+        if let Some(Entity::News(news)) = entity.as_deref() {
+            news.slot.end();
+        }
+    }
+
+    fn start(self: &Arc<Self>) -> Result<(), Failure> {
+        let mut thread = lock(&self.thread);
+        if thread.is_none() {
+            let hub = Arc::clone(self);
+            let builder = std::thread::Builder::new().name("crossdock-rmw".to_owned());
+            *thread = Some(builder.spawn(move || hub.run()).map_err(Failure::Thread)?);
+        }
+        Ok(())
+    }
+
+    /// Ends the thread and waits for it, unless it is the caller.
+    pub(crate) fn stop(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.waiting.trigger(self.changed);
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // Its callbacks catch panics; another one has been reported by the hook.
+            let _ = thread.join();
+        }
+    }
+
+    fn run(&self) {
+        let set = self.waiting.add_set();
+        let (mut members, mut fired) = (Vec::new(), Vec::new());
+        while !self.is_over.load(Ordering::Acquire) {
+            members.clear();
+            members.push(self.changed);
+            members.extend_from_slice(&lock(&self.called));
+            fired.clear();
+            // A member that has just gone is an error: the next list lacks it.
+            if self.waiting.wait(set, &members, None, &mut fired).is_err() {
+                continue;
+            }
+            for id in &fired {
+                let entity = self.waiting.bell().entity(*id);
+                if let Some(Entity::News(news)) = entity.as_deref() {
+                    let count = news.count.swap(0, Ordering::Relaxed);
+                    if count > 0 {
+                        news.slot.call(usize::try_from(count).unwrap_or(usize::MAX));
+                    }
+                }
+            }
+        }
+    }
+}

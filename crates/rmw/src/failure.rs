@@ -1,0 +1,94 @@
+//! Why a function of the API fails, and what C gets then.
+
+use crate::abi::shared::{
+    RMW_RET_BAD_ALLOC, RMW_RET_ERROR, RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
+    RMW_RET_INVALID_ARGUMENT, RMW_RET_NODE_NAME_NON_EXISTENT, RMW_RET_UNSUPPORTED, Ret,
+};
+use crate::convert::ConvertError;
+use crate::introspection::TypeError;
+use crate::waiting::WaitError;
+use crossdock_comm::names::NameError;
+use crossdock_comm::service::SendFlatError;
+use crossdock_comm::{AnswerError, LoanError, OpenError, PortError, PublishCdrError, TakeError};
+
+/// Why a function of the API fails.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("argument `{name}` is null")]
+    Null { name: &'static str },
+    #[error("argument `{name}`: {what}")]
+    Argument { name: &'static str, what: &'static str },
+    #[error(
+        "argument `{name}` belongs to the implementation `{found}`, and this is rmw_crossdock: set \
+         RMW_IMPLEMENTATION alike for all parts of the process"
+    )]
+    Foreign { name: &'static str, found: String },
+    #[error("the context was shut down: create nodes and ports before rmw_shutdown")]
+    ShutDown,
+    #[error(
+        "this librmw_crossdock.so is for ROS 2 {}, and ROS_DISTRO is `{found}`: load the one that \
+         was built for it",
+        crate::abi::DISTRIBUTION
+    )]
+    Distribution { found: String },
+    #[error("there is no node `{name}` in the graph")]
+    NoNode { name: String },
+    #[error(transparent)]
+    Graph(#[from] crossdock_shm::status::OpenStatusError),
+    #[error("the time is over")]
+    TimedOut,
+    #[error("{what} is not supported")]
+    Unsupported { what: &'static str },
+    #[error("the allocator of `{name}` gave no memory for {bytes} bytes")]
+    Allocator { name: &'static str, bytes: usize },
+    #[error("the message was not lent by this port, or was given back before")]
+    NotLent,
+    #[error("request {sequence} of this client is not open: it was answered, or never taken here")]
+    NotOpen { sequence: i64 },
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Port(#[from] PortError),
+    #[error(transparent)]
+    Take(#[from] TakeError),
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    #[error(transparent)]
+    Publish(#[from] Box<crossdock_shm::PublishError>),
+    #[error(transparent)]
+    PublishCdr(#[from] PublishCdrError),
+    #[error(transparent)]
+    Send(#[from] SendFlatError<ConvertError>),
+    #[error(transparent)]
+    Answer(#[from] AnswerError<ConvertError>),
+    #[error(transparent)]
+    Wait(#[from] WaitError),
+    #[error("the thread for callbacks cannot be started: {0}")]
+    Thread(std::io::Error),
+    #[error(transparent)]
+    Type(#[from] TypeError),
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    #[error(transparent)]
+    Flat(#[from] crossdock_msg::FlatError),
+    #[error(transparent)]
+    Cdr(#[from] crossdock_msg::CdrError),
+}
+
+impl Failure {
+    /// What C gets.
+    pub(crate) fn ret(&self) -> Ret {
+        match self {
+            Self::Null { .. } | Self::Argument { .. } | Self::NotLent | Self::Name(_) => {
+                RMW_RET_INVALID_ARGUMENT
+            }
+            Self::NoNode { .. } => RMW_RET_NODE_NAME_NON_EXISTENT,
+            Self::Foreign { .. } => RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
+            Self::Unsupported { .. } => RMW_RET_UNSUPPORTED,
+            Self::Allocator { .. } | Self::Convert(ConvertError::NoMemory) => RMW_RET_BAD_ALLOC,
+            _ => RMW_RET_ERROR,
+        }
+    }
+}

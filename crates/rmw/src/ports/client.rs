@@ -1,0 +1,114 @@
+//! A client: as many calls under way as ROS 2's programs have, none of which ends by time.
+
+use super::service::ServicePlans;
+use crate::abi::shared::QosProfile;
+use crate::bell::{Rings, lock};
+use crate::context::Context;
+use crate::convert::ConvertError;
+use crate::failure::Failure;
+use crate::qos::{End, decide};
+use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, SendFlatError};
+use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Calls under way at most: programs send without waiting, and an error is an exception there.
+const DEPTH: usize = 128;
+
+/// See the head of this file.
+pub(crate) struct Client {
+    pub(crate) plans: ServicePlans,
+    pub(crate) gid: [u8; 16],
+    /// The profiles of requests and responses with every policy decided.
+    pub(crate) qos: [QosProfile; 2],
+    port: Mutex<AnyClient<AnyThread>>,
+    doorbell_index: Option<u16>,
+    /// Number of the last request that nobody received: below zero.
+    unheard: AtomicI64,
+}
+
+impl Client {
+    pub(crate) fn create(
+        context: &Arc<Context>,
+        node: &str,
+        service: &str,
+        plans: ServicePlans,
+        profile: &QosProfile,
+    ) -> Result<Self, Failure> {
+        let (_, requests) = decide(profile, End::Publisher)?;
+        let (_, responses) = decide(profile, End::Subscription)?;
+        let options = FreeClientOptions {
+            node,
+            service,
+            depth: DEPTH,
+            max_request_bytes: None,
+            doorbell: Some(&context.doorbell),
+        };
+        let schema = Arc::clone(&plans.schema);
+        let client = context.participant.free_any_client(schema, options)?;
+        Ok(Self {
+            plans,
+            gid: client.gid(),
+            qos: [requests, responses],
+            doorbell_index: client.doorbell_index(),
+            port: Mutex::new(client),
+            unheard: AtomicI64::new(0),
+        })
+    }
+
+    /// Sends a request of `bytes` bytes, which `write` writes, and gives its number. Without a
+    /// server the request is lost, as in ROS 2; its number is below zero.
+    pub(crate) fn send(
+        &self,
+        bytes: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, ConvertError>,
+    ) -> Result<i64, Failure> {
+        match lock(&self.port).send_flat(bytes, Duration::MAX, write) {
+            Ok(call) => Ok(number(call)),
+            Err(SendFlatError::Call(CallError::NotSent(SendError::NoServer { .. }))) => {
+                Ok(self.unheard.fetch_sub(1, Ordering::Relaxed) - 1)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next response, and the number of its request. Calls that end without one are passed
+    /// over: ROS 2 has no word for them.
+    pub(crate) fn take(&self) -> Result<Option<(i64, AnyResponse)>, Failure> {
+        let port = lock(&self.port);
+        while let Some(AnyOutcome { call, result }) = port.take()? {
+            if let Ok(response) = result {
+                return Ok(Some((number(call), response)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a server is connected, both ways. One of this process connects now.
+    pub(crate) fn has_server(&self, context: &Context) -> bool {
+        if lock(&self.port).has_server() {
+            return true;
+        }
+        context.hub.waiting.bell().meet_all();
+        lock(&self.port).has_server()
+    }
+}
+
+fn number(call: CallId) -> i64 {
+    i64::try_from(call.sequence()).unwrap_or(i64::MAX)
+}
+
+impl Rings for Client {
+    fn doorbell_index(&self) -> Option<u16> {
+        self.doorbell_index
+    }
+
+    fn arm(&self) -> bool {
+        lock(&self.port).arm()
+    }
+
+    fn arrived(&self) -> u64 {
+        lock(&self.port).arrived()
+    }
+}

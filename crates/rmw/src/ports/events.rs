@@ -1,0 +1,196 @@
+//! Events of a publisher or subscription, as rmw asks for them.
+
+use crate::bell::{Entity, lock};
+use crate::callbacks::{Callback, Hub, Slot};
+use crate::waiting::EntityId;
+use crossdock_comm::{CountStatus, IncompatibleQosStatus, MatchedStatus, PortEvent, PortEvents};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+/// Kinds of events that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    Matched,
+    IncompatibleQos,
+    IncompatibleType,
+    MessageLost,
+    /// Of a subscription: publishers that came or went. One counts as alive while its process does.
+    LivelinessChanged,
+}
+
+const KINDS: [EventKind; 5] = [
+    EventKind::Matched,
+    EventKind::IncompatibleQos,
+    EventKind::IncompatibleType,
+    EventKind::MessageLost,
+    EventKind::LivelinessChanged,
+];
+
+impl EventKind {
+    /// The kind of an event of rmw, by the name of its constant; `None`: it cannot be asked for.
+    pub(crate) fn of_publisher(name: &str) -> Option<Self> {
+        Some(match name {
+            "RMW_EVENT_PUBLICATION_MATCHED" => Self::Matched,
+            "RMW_EVENT_OFFERED_QOS_INCOMPATIBLE" => Self::IncompatibleQos,
+            "RMW_EVENT_PUBLISHER_INCOMPATIBLE_TYPE" => Self::IncompatibleType,
+            _ => return None,
+        })
+    }
+
+    /// As [`EventKind::of_publisher`].
+    pub(crate) fn of_subscription(name: &str) -> Option<Self> {
+        Some(match name {
+            "RMW_EVENT_SUBSCRIPTION_MATCHED" => Self::Matched,
+            "RMW_EVENT_REQUESTED_QOS_INCOMPATIBLE" => Self::IncompatibleQos,
+            "RMW_EVENT_SUBSCRIPTION_INCOMPATIBLE_TYPE" => Self::IncompatibleType,
+            "RMW_EVENT_MESSAGE_LOST" => Self::MessageLost,
+            "RMW_EVENT_LIVELINESS_CHANGED" => Self::LivelinessChanged,
+            _ => return None,
+        })
+    }
+
+    const fn source(self) -> PortEvent {
+        match self {
+            Self::Matched | Self::LivelinessChanged => PortEvent::Matched,
+            Self::IncompatibleQos => PortEvent::IncompatibleQos,
+            Self::IncompatibleType => PortEvent::IncompatibleType,
+            Self::MessageLost => PortEvent::MessageLost,
+        }
+    }
+}
+
+/// What an event has to tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Status {
+    Matched(MatchedStatus),
+    IncompatibleQos(IncompatibleQosStatus),
+    Count(CountStatus),
+    Lost(CountStatus),
+    Liveliness(MatchedStatus),
+}
+
+/// What waits for one kind, and what is called.
+#[derive(Default)]
+struct Watch {
+    entity: OnceLock<EntityId>,
+    slot: Mutex<Option<Arc<Slot>>>,
+}
+
+/// The events of one port.
+pub(crate) struct Happenings {
+    events: PortEvents,
+    hub: Arc<Hub>,
+    watches: [Watch; KINDS.len()],
+    /// What `Matched` and `LivelinessChanged` have not told: both are of one source.
+    untold: Mutex<[MatchedStatus; 2]>,
+}
+
+impl Happenings {
+    pub(crate) fn new(hub: &Arc<Hub>, events: PortEvents) -> Arc<Self> {
+        let (watches, untold) = Default::default();
+        Arc::new(Self { events, hub: Arc::clone(hub), watches, untold })
+    }
+
+    /// What a wait is for. Allocates, the first time.
+    pub(crate) fn watch(self: &Arc<Self>, kind: EventKind) -> EntityId {
+        *self.watches[kind as usize].entity.get_or_init(|| {
+            let id = self.hub.add(Entity::Event(Arc::clone(self), kind as usize));
+            let weak: Weak<Self> = Arc::downgrade(self);
+            self.events.set_callback(kind.source(), move |source| {
+                if let Some(happenings) = weak.upgrade() {
+                    happenings.tell(source);
+                }
+            });
+            id
+        })
+    }
+
+    /// What a wait is for, once [`Happenings::watch`] has been called.
+    pub(crate) fn entity(&self, kind: EventKind) -> Option<EntityId> {
+        self.watches[kind as usize].entity.get().copied()
+    }
+
+    /// What its threads wait with.
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Something has happened. Runs on the participant's thread for callbacks.
+    fn tell(&self, source: PortEvent) {
+        for kind in KINDS.iter().filter(|kind| kind.source() == source) {
+            let watch = &self.watches[*kind as usize];
+            if let Some(entity) = watch.entity.get() {
+                self.hub.waiting.trigger(*entity);
+            }
+            let slot = lock(&watch.slot).clone();
+            if let Some(slot) = slot {
+                slot.call(1);
+            }
+        }
+    }
+
+    /// Sets what is called for each event of a kind, at once if something has happened; or ends it.
+    pub(crate) fn set_callback(&self, kind: EventKind, callback: Option<Callback>) {
+        let slot = callback.map(|callback| Arc::new(Slot::new(callback)));
+        let before = std::mem::replace(&mut *lock(&self.watches[kind as usize].slot), slot.clone());
+        if let Some(before) = before {
+            before.end();
+        }
+        if let Some(slot) = slot
+            && self.has_news(kind as usize)
+        {
+            slot.call(1);
+        }
+    }
+
+    /// Whether the status of a kind has changed since it was taken.
+    pub(crate) fn has_news(&self, kind: usize) -> bool {
+        let kind = KINDS[kind];
+        let is_untold = || {
+            let place = usize::from(kind == EventKind::LivelinessChanged);
+            let MatchedStatus { total_change, current_change, .. } = lock(&self.untold)[place];
+            total_change > 0 || current_change != 0
+        };
+        self.events.has_news(kind.source()) || (kind.source() == PortEvent::Matched && is_untold())
+    }
+
+    /// The status of a kind, and what has changed since it was taken.
+    pub(crate) fn take(&self, kind: EventKind) -> Status {
+        match kind {
+            EventKind::Matched => Status::Matched(self.take_matched(0)),
+            EventKind::LivelinessChanged => Status::Liveliness(self.take_matched(1)),
+            EventKind::IncompatibleQos => {
+                Status::IncompatibleQos(self.events.take_incompatible_qos())
+            }
+            EventKind::IncompatibleType => Status::Count(self.events.take_incompatible_type()),
+            EventKind::MessageLost => Status::Lost(self.events.take_lost()),
+        }
+    }
+
+    fn take_matched(&self, place: usize) -> MatchedStatus {
+        let untold = &mut *lock(&self.untold);
+        let now = self.events.take_matched();
+        for one in untold.iter_mut() {
+            one.total = now.total;
+            one.current = now.current;
+            one.total_change += now.total_change;
+            one.current_change += now.current_change;
+        }
+        let told = untold[place];
+        (untold[place].total_change, untold[place].current_change) = (0, 0);
+        told
+    }
+
+    /// Nobody waits and nothing is called any more.
+    pub(crate) fn close(&self) {
+        for (kind, watch) in KINDS.iter().zip(&self.watches) {
+            self.events.clear_callback(kind.source());
+            if let Some(entity) = watch.entity.get() {
+                self.hub.remove(*entity);
+            }
+            let slot = lock(&watch.slot).take();
+            if let Some(slot) = slot {
+                slot.end();
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Ports as rmw has them: one of `comm`'s free ports behind a lock, with what converts its messages.
+//!
+//! The lock is held while a message is taken from the ring or written into it, not while one is
+//! converted for the program. Nothing here touches memory of a program: the functions that C calls
+//! pass what does.
+
+pub(crate) mod client;
+pub(crate) mod events;
+pub(crate) mod publisher;
+pub(crate) mod service;
+pub(crate) mod subscription;
+
+use crate::bell::{Entity, Rings, lock};
+use crate::callbacks::Callback;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::waiting::EntityId;
+use std::sync::{Arc, Mutex};
+
+/// A port that threads wait for.
+pub(crate) struct Registered<P: Rings + 'static> {
+    pub(crate) context: Arc<Context>,
+    pub(crate) port: Arc<P>,
+    pub(crate) entity: EntityId,
+    callback: Mutex<Option<EntityId>>,
+}
+
+impl<P: Rings + 'static> Registered<P> {
+    pub(crate) fn new(context: &Arc<Context>, port: P) -> Self {
+        let port = Arc::new(port);
+        let entity = context.hub.add(Entity::Port(Arc::<P>::clone(&port)));
+        Self { context: Arc::clone(context), port, entity, callback: Mutex::default() }
+    }
+
+    /// Sets what is called for each new message, or ends it.
+    ///
+    /// # Errors
+    /// The thread for callbacks cannot be started.
+    pub(crate) fn set_callback(&self, callback: Option<Callback>) -> Result<(), Failure> {
+        let hub = &self.context.hub;
+        let before = lock(&self.callback).take();
+        if let Some(before) = before {
+            hub.end_call(before);
+        }
+        if let Some(callback) = callback {
+            let id = hub.call(Arc::<P>::clone(&self.port), callback)?;
+            *lock(&self.callback) = Some(id);
+        }
+        Ok(())
+    }
+}
+
+impl<P: Rings + 'static> Drop for Registered<P> {
+    fn drop(&mut self) {
+        // Without a callback nothing can fail.
+        let _ = self.set_callback(None);
+        self.context.hub.remove(self.entity);
+    }
+}

@@ -1,0 +1,147 @@
+//! A service: requests are taken out, and answered in any order and from any thread.
+
+use crate::Plan;
+use crate::abi::shared::QosProfile;
+use crate::bell::{Rings, lock};
+use crate::context::Context;
+use crate::convert::ConvertError;
+use crate::failure::Failure;
+use crate::qos::{End, decide};
+use crossdock_comm::service::{AnyRequest, AnyServer};
+use crossdock_comm::{AnswerError, AnyThread, FreeServerOptions, Ticket};
+use crossdock_msg::ServiceSchema;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Open requests from which on those whose client has gone are looked for.
+const OPEN_MIN: usize = 256;
+
+/// How requests and responses of a service are converted.
+#[derive(Debug)]
+pub(crate) struct ServicePlans {
+    pub(crate) schema: Arc<ServiceSchema>,
+    pub(crate) request: Plan,
+    pub(crate) response: Plan,
+}
+
+/// Who asked, and which of his requests it is: what a response comes back with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RequestKey {
+    pub(crate) client: [u8; 16],
+    pub(crate) sequence: i64,
+}
+
+/// See the head of this file.
+pub(crate) struct Service {
+    pub(crate) plans: ServicePlans,
+    /// The profiles of requests and responses with every policy decided.
+    pub(crate) qos: [QosProfile; 2],
+    port: Mutex<Port>,
+    doorbell_index: Option<u16>,
+}
+
+struct Port {
+    server: AnyServer<AnyThread>,
+    open: HashMap<RequestKey, Ticket>,
+    /// Open requests that have to be there before those of clients that have gone are looked for.
+    sweep_at: usize,
+}
+
+impl Port {
+    /// Forgets requests whose client has gone, or has given them up: nobody waits for an answer.
+    fn sweep(&mut self) {
+        if self.open.len() < self.sweep_at {
+            return;
+        }
+        let Self { server, open, sweep_at } = self;
+        open.retain(|_, ticket| !server.is_cancelled(ticket));
+        *sweep_at = OPEN_MIN.max(2 * open.len());
+    }
+}
+
+impl Service {
+    pub(crate) fn create(
+        context: &Arc<Context>,
+        node: &str,
+        service: &str,
+        plans: ServicePlans,
+        profile: &QosProfile,
+    ) -> Result<Self, Failure> {
+        let (_, requests) = decide(profile, End::Subscription)?;
+        let (_, responses) = decide(profile, End::Publisher)?;
+        let options = FreeServerOptions {
+            node,
+            service,
+            max_response_bytes: None,
+            doorbell: Some(&context.doorbell),
+        };
+        let schema = Arc::clone(&plans.schema);
+        let server = context.participant.free_any_server(schema, options)?;
+        let doorbell_index = server.doorbell_index();
+        let port = Port { server, open: HashMap::new(), sweep_at: OPEN_MIN };
+        Ok(Self { plans, qos: [requests, responses], port: Mutex::new(port), doorbell_index })
+    }
+
+    /// The next request. It stays open until it is answered.
+    pub(crate) fn take(&self) -> Result<Option<(RequestKey, AnyRequest)>, Failure> {
+        let port = &mut *lock(&self.port);
+        let Some((request, ticket)) = port.server.take()? else { return Ok(None) };
+        let id = request.id();
+        let sequence = i64::try_from(id.sequence).unwrap_or(i64::MAX);
+        let key = RequestKey { client: id.client_gid(), sequence };
+        port.sweep();
+        port.open.insert(key, ticket);
+        Ok(Some((key, request)))
+    }
+
+    /// A request could not be used: its client hears that no answer comes.
+    pub(crate) fn refuse(&self, key: RequestKey) {
+        let port = &mut *lock(&self.port);
+        if let Some(ticket) = port.open.remove(&key) {
+            port.server.refuse(&ticket);
+        }
+    }
+
+    /// Answers a request with `bytes` bytes, which `write` writes. That its client has gone is no
+    /// error.
+    pub(crate) fn answer(
+        &self,
+        key: RequestKey,
+        bytes: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, ConvertError>,
+    ) -> Result<(), Failure> {
+        let port = &mut *lock(&self.port);
+        let sequence = key.sequence;
+        let ticket = port.open.get(&key).ok_or(Failure::NotOpen { sequence })?;
+        match port.server.answer_flat(ticket, bytes, write) {
+            // It can be answered again.
+            Err(error @ AnswerError::Write(_)) => return Err(error.into()),
+            Ok(()) | Err(AnswerError::ClientGone { .. }) => {}
+            Err(error) => {
+                port.open.remove(&key);
+                return Err(error.into());
+            }
+        }
+        port.open.remove(&key);
+        Ok(())
+    }
+}
+
+impl Rings for Service {
+    fn doorbell_index(&self) -> Option<u16> {
+        self.doorbell_index
+    }
+
+    fn arm(&self) -> bool {
+        lock(&self.port).server.arm()
+    }
+
+    fn arrived(&self) -> u64 {
+        lock(&self.port).server.arrived()
+    }
+
+    fn meet(&self) {
+        // Making the memory for responses is all that counting clients does beside.
+        let _ = lock(&self.port).server.clients();
+    }
+}

@@ -1,0 +1,144 @@
+//! A subscription: messages are read where their publisher wrote them.
+
+use crate::Plan;
+use crate::abi::shared::{QosProfile, RMW_QOS_POLICY_HISTORY_KEEP_ALL};
+use crate::bell::{Rings, lock};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::ports::events::Happenings;
+use crate::qos::{End, best_available, decide};
+use crossdock_comm::{
+    AnySample, AnySubscriber, AnyThread, BackPressure, FreeSubscriberOptions, PortKind,
+};
+use std::sync::{Arc, Mutex};
+
+/// The part of a GID that names the process.
+const PROCESS_BYTES: usize = 8;
+
+/// See the head of this file.
+pub(crate) struct Subscription {
+    pub(crate) plan: Plan,
+    /// The profile with every policy decided.
+    pub(crate) qos: QosProfile,
+    pub(crate) happenings: Arc<Happenings>,
+    port: Mutex<AnySubscriber<AnyThread>>,
+    gid: [u8; 16],
+    doorbell_index: Option<u16>,
+    /// Messages of this participant's publishers are passed over.
+    ignores_own: bool,
+    /// Messages that the program reads in place.
+    lent: Mutex<Vec<AnySample>>,
+    /// Keeps the memory of encoded messages.
+    encoded: Mutex<Vec<u8>>,
+}
+
+impl Subscription {
+    pub(crate) fn create(
+        context: &Arc<Context>,
+        node: &str,
+        topic: &str,
+        plan: Plan,
+        profile: &QosProfile,
+        ignores_own: bool,
+    ) -> Result<Self, Failure> {
+        let graph = context.graph.snapshot();
+        let publishers = graph.ports(PortKind::Publisher).map(|(_, port)| port);
+        let offers = publishers.filter(|port| port.topic == topic).map(|port| port.qos);
+        let profile = &best_available(profile, &offers.collect::<Vec<_>>());
+        let (qos, actual) = decide(profile, End::Subscription)?;
+        // Nobody waits for a subscription that keeps the last messages.
+        let back_pressure = match profile.history {
+            RMW_QOS_POLICY_HISTORY_KEEP_ALL => BackPressure::All,
+            _ => BackPressure::Never,
+        };
+        let doorbell = Some(&context.doorbell);
+        let options = FreeSubscriberOptions { node, topic, qos, back_pressure, doorbell };
+        let schema = Some(Arc::clone(plan.shared_schema()));
+        let subscriber = context.participant.free_any_subscriber(schema, options)?;
+        let happenings = Happenings::new(&context.hub, subscriber.events());
+        Ok(Self {
+            plan,
+            qos: actual,
+            happenings,
+            gid: subscriber.gid(),
+            doorbell_index: subscriber.doorbell_index(),
+            port: Mutex::new(subscriber),
+            ignores_own,
+            lent: Mutex::default(),
+            encoded: Mutex::default(),
+        })
+    }
+
+    /// Whether messages are lent: of plain types, and without bools, because what a publisher wrote
+    /// into a bool cannot be mended where it lies.
+    pub(crate) fn lends(&self) -> bool {
+        self.plan.is_plain() && !self.plan.has_bools()
+    }
+
+    /// The next message.
+    pub(crate) fn take(&self) -> Result<Option<AnySample>, Failure> {
+        let port = lock(&self.port);
+        while let Some(sample) = port.take()? {
+            let process = &sample.publisher_gid()[..PROCESS_BYTES];
+            if !self.ignores_own || *process != self.gid[..PROCESS_BYTES] {
+                return Ok(Some(sample));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps a message until the program gives it back, and says where it lies.
+    pub(crate) fn lend(&self, sample: AnySample) -> *const u8 {
+        let start = sample.block().as_ptr();
+        lock(&self.lent).push(sample);
+        start
+    }
+
+    /// The program gives back what lies there.
+    pub(crate) fn take_back(&self, address: usize) -> Result<(), Failure> {
+        let mut lent = lock(&self.lent);
+        let place = lent.iter().position(|sample| sample.block().as_ptr().addr() == address);
+        let sample = lent.swap_remove(place.ok_or(Failure::NotLent)?);
+        drop(lent);
+        drop(sample);
+        Ok(())
+    }
+
+    /// Encodes a message as CDR for `use_bytes`. Allocates if it is the largest so far.
+    pub(crate) fn encode<T>(
+        &self,
+        sample: &AnySample,
+        use_bytes: impl FnOnce(&[u8]) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut encoded = lock(&self.encoded);
+        encoded.clear();
+        sample.schema().encode_cdr(sample.block(), &mut encoded)?;
+        use_bytes(&encoded)
+    }
+
+    /// Publishers that it is connected to.
+    pub(crate) fn matched(&self) -> usize {
+        lock(&self.port).matched()
+    }
+}
+
+impl Rings for Subscription {
+    fn doorbell_index(&self) -> Option<u16> {
+        self.doorbell_index
+    }
+
+    fn arm(&self) -> bool {
+        lock(&self.port).arm()
+    }
+
+    fn arrived(&self) -> u64 {
+        lock(&self.port).arrived()
+    }
+}
+
+impl Subscription {
+    /// No event is told any more.
+    pub(crate) fn close(&self) {
+        self.happenings.close();
+    }
+}

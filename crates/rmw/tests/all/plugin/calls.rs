@@ -1,0 +1,86 @@
+//! Requests and responses.
+
+use super::{On, Plain, Ros, own_domain, zeroed};
+use rmw_crossdock::abi::current::{RequestId, ServiceInfo};
+use rmw_crossdock::abi::shared::{Client, RMW_RET_ERROR, RMW_RET_OK, Service};
+
+pub(super) fn send(ros: &Ros, client: *const Client, value: f64) -> i64 {
+    let (request, mut sequence): (Plain, i64) = ([value; 43], 0);
+    // SAFETY: as the API asks.
+    let ret = unsafe { (ros.api.rmw_send_request)(client, request.as_ptr().cast(), &mut sequence) };
+    assert_eq!(ret, RMW_RET_OK);
+    sequence
+}
+
+pub(super) fn take_request(ros: &Ros, service: *const Service) -> Option<(RequestId, f64)> {
+    let (mut request, mut taken): (Plain, bool) = ([0.0; 43], false);
+    let mut info: ServiceInfo = zeroed();
+    // SAFETY: as the API asks.
+    let ret = unsafe {
+        (ros.api.rmw_take_request)(service, &mut info, request.as_mut_ptr().cast(), &mut taken)
+    };
+    assert_eq!(ret, RMW_RET_OK);
+    taken.then_some((info.request_id, request[42]))
+}
+
+pub(super) fn answer(ros: &Ros, service: *const Service, mut id: RequestId, value: f64) -> i32 {
+    let mut response: Plain = [value; 43];
+    // SAFETY: as the API asks.
+    unsafe { (ros.api.rmw_send_response)(service, &mut id, response.as_mut_ptr().cast()) }
+}
+
+pub(super) fn take_response(ros: &Ros, client: *const Client) -> Option<(i64, f64)> {
+    let (mut response, mut taken): (Plain, bool) = ([0.0; 43], false);
+    let mut info: ServiceInfo = zeroed();
+    // SAFETY: as the API asks.
+    let ret = unsafe {
+        (ros.api.rmw_take_response)(client, &mut info, response.as_mut_ptr().cast(), &mut taken)
+    };
+    assert_eq!(ret, RMW_RET_OK);
+    taken.then_some((info.request_id.sequence_number, response[42]))
+}
+
+pub(super) fn is_available(ros: &Ros, client: *const Client) -> bool {
+    let mut is_available = false;
+    // SAFETY: as the API asks.
+    let ret =
+        unsafe { (ros.api.rmw_service_server_is_available)(ros.node, client, &mut is_available) };
+    assert_eq!(ret, RMW_RET_OK);
+    is_available
+}
+
+#[test]
+fn a_hundred_and_twenty_eight_open_requests_are_answered_in_any_order() {
+    let Some(mut ros) = Ros::new(own_domain(), "calls") else { return };
+    let client = ros.client("/move");
+    assert!(!is_available(&ros, client));
+    assert!(send(&ros, client, 1.0) < 0, "nobody hears it, and no later call has its number");
+    let service = ros.service("/move");
+    ros.until(|| is_available(&ros, client));
+    let set = ros.wait_set();
+    let numbers: Vec<i64> = (0..128).map(|value| send(&ros, client, f64::from(value))).collect();
+    ros.wait_for(set, &On { services: vec![service], ..On::default() });
+    let mut open = Vec::new();
+    ros.until(|| {
+        open.extend(std::iter::from_fn(|| take_request(&ros, service)));
+        open.len() == numbers.len()
+    });
+    for (id, value) in open.iter().rev() {
+        assert_eq!(answer(&ros, service, *id, value + 1000.0), RMW_RET_OK);
+    }
+    assert_eq!(answer(&ros, service, open[0].0, 0.0), RMW_RET_ERROR, "answered already");
+    ros.wait_for(set, &On { clients: vec![client], ..On::default() });
+    let mut answers: Vec<_> = std::iter::from_fn(|| take_response(&ros, client)).collect();
+    answers.reverse();
+    let wanted = numbers.iter().zip(0..).map(|(it, value)| (*it, f64::from(value) + 1000.0));
+    let wanted: Vec<_> = wanted.collect();
+    assert_eq!(answers, wanted);
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_wait_set)(set);
+        assert_eq!((ros.api.rmw_destroy_service)(ros.node, service), RMW_RET_OK);
+    }
+    ros.until(|| !is_available(&ros, client));
+    // SAFETY: as the API asks.
+    assert_eq!(unsafe { (ros.api.rmw_destroy_client)(ros.node, client) }, RMW_RET_OK);
+}

@@ -1,0 +1,199 @@
+//! Waits, events and callbacks.
+
+use super::calls::{answer, send, take_request, take_response};
+use super::{DEFAULT, NO_TIME, On, PLAIN, Plain, Ros, options, own_domain, zeroed};
+use rmw_crossdock::abi::current::EVENTS;
+use rmw_crossdock::abi::shared::{
+    Event, QosIncompatibleStatus, QosProfile, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
+};
+use rmw_crossdock::introspection::Language;
+use std::ffi::c_void;
+use std::ptr::null;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn kind(name: &str) -> Option<u32> {
+    EVENTS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number as u32)
+}
+
+#[test]
+fn a_wait_ends_by_a_guard_condition_a_message_or_its_time() {
+    let Some(mut ros) = Ros::new(own_domain(), "waits") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    let (guard, set) = (ros.guard(), ros.wait_set());
+    let on = On { subscriptions: vec![subscription], guards: vec![guard], ..On::default() };
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false, false]);
+    assert_eq!(ros.wait(set, &on, Time { sec: 0, nsec: 1_000_000 }), [false, false]);
+    let mut message: Plain = [0.5; 43];
+    for _ in 0..3 {
+        // SAFETY: as the API asks.
+        unsafe { (ros.api.rmw_trigger_guard_condition)(guard) };
+        assert_eq!(ros.wait(set, &on, super::PATIENCE), [false, true]);
+        assert_eq!(ros.wait(set, &on, NO_TIME), [false, false]);
+        ros.publish(publisher, message.as_ptr().cast());
+        // What is not taken stays there.
+        assert_eq!(ros.wait(set, &on, super::PATIENCE), [true, false]);
+        assert_eq!(ros.wait(set, &on, super::PATIENCE), [true, false]);
+        assert!(ros.take(subscription, message.as_mut_ptr().cast()));
+        assert_eq!(ros.wait(set, &on, NO_TIME), [false, false]);
+    }
+    // SAFETY: as the API asks.
+    unsafe {
+        assert_eq!((ros.api.rmw_destroy_guard_condition)(guard), RMW_RET_OK);
+        assert_eq!((ros.api.rmw_destroy_wait_set)(set), RMW_RET_OK);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+}
+
+#[test]
+fn four_threads_wait_and_each_gets_its_own_messages() {
+    const MESSAGES: usize = 200;
+    let Some(mut ros) = Ros::new(own_domain(), "threads") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let all = QosProfile { depth: MESSAGES, ..DEFAULT };
+    let topics = ["/a", "/b", "/c", "/d"];
+    let publishers = topics.map(|topic| ros.publisher(topic, support, &all));
+    let subscriptions = topics.map(|topic| ros.subscription(topic, support, &all, &options()));
+    let sets = topics.map(|_| ros.wait_set());
+    let shared = Shared(&ros);
+    std::thread::scope(|scope| {
+        for (subscription, set) in subscriptions.into_iter().zip(sets) {
+            let ends = (Pointer(subscription), Pointer(set));
+            scope.spawn(move || {
+                let (Shared(ros), (Pointer(subscription), Pointer(set))) = (shared, ends);
+                let on = On { subscriptions: vec![subscription], ..On::default() };
+                let (mut message, mut next): (Plain, f64) = ([0.0; 43], 0.0);
+                while next < MESSAGES as f64 {
+                    ros.wait_for(set, &on);
+                    while ros.take(subscription, message.as_mut_ptr().cast()) {
+                        assert_eq!(message, [next; 43]);
+                        next += 1.0;
+                    }
+                }
+            });
+        }
+        for value in 0..MESSAGES {
+            let message: Plain = [value as f64; 43];
+            publishers.iter().for_each(|to| ros.publish(*to, message.as_ptr().cast()));
+        }
+    });
+    // SAFETY: as the API asks.
+    unsafe {
+        for ((set, subscription), publisher) in sets.iter().zip(subscriptions).zip(publishers) {
+            (ros.api.rmw_destroy_wait_set)(*set);
+            (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+            (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Shared<'a>(&'a Ros);
+// SAFETY: rmw's functions may be called from any thread.
+unsafe impl Send for Shared<'_> {}
+
+#[derive(Clone, Copy)]
+struct Pointer<T>(*mut T);
+// SAFETY: a handle of rmw, which any thread may use.
+unsafe impl<T> Send for Pointer<T> {}
+
+#[test]
+fn a_profile_that_does_not_fit_is_an_event_on_both_sides() {
+    let Some(mut ros) = Ros::new(own_domain(), "misfits") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let best_effort = QosProfile { reliability: 2, ..DEFAULT };
+    let publisher = ros.publisher("/pose", support, &best_effort);
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    assert_eq!(ros.matched(publisher), 0);
+    let (mut offered, mut requested): (Event, Event) = (zeroed(), zeroed());
+    let set = ros.wait_set();
+    // SAFETY: as the API asks.
+    unsafe {
+        let offers = kind("RMW_EVENT_OFFERED_QOS_INCOMPATIBLE").unwrap();
+        let requests = kind("RMW_EVENT_REQUESTED_QOS_INCOMPATIBLE").unwrap();
+        let deadline = kind("RMW_EVENT_OFFERED_DEADLINE_MISSED").unwrap();
+        let init = ros.api.rmw_publisher_event_init;
+        assert_eq!(init(&mut offered, publisher, deadline), RMW_RET_UNSUPPORTED);
+        assert_eq!(init(&mut offered, publisher, requests), RMW_RET_UNSUPPORTED);
+        assert_eq!(init(&mut offered, publisher, offers), RMW_RET_OK);
+        let init = ros.api.rmw_subscription_event_init;
+        assert_eq!(init(&mut requested, subscription, requests), RMW_RET_OK);
+        for event in [&mut offered, &mut requested] {
+            ros.wait_for(set, &On { events: vec![&mut *event], ..On::default() });
+            let (mut status, mut taken): (QosIncompatibleStatus, bool) = (zeroed(), false);
+            let place = std::ptr::from_mut(&mut status).cast();
+            let ret = (ros.api.rmw_take_event)(event, place, &mut taken);
+            assert_eq!((ret, taken), (RMW_RET_OK, true));
+            assert_eq!((status.total_count, status.total_count_change), (1, 1));
+            assert_eq!(status.last_policy_kind, 1 << 4, "reliability");
+            let on = On { events: vec![event], ..On::default() };
+            assert_eq!(ros.wait(set, &on, NO_TIME), [false]);
+        }
+        (ros.api.rmw_destroy_wait_set)(set);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+}
+
+unsafe extern "C" fn add(total: *const c_void, count: usize) {
+    // SAFETY: a total that lives as long as the callback is set.
+    let total = unsafe { &*total.cast::<AtomicUsize>() };
+    total.fetch_add(count, Ordering::SeqCst);
+}
+
+#[test]
+fn callbacks_tell_of_every_message_request_response_and_match() {
+    let Some(ros) = Ros::new(own_domain(), "callbacks") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let totals: [AtomicUsize; 4] = Default::default();
+    let [messages, requests, responses, matches] = &totals;
+    let at = |total: &AtomicUsize| std::ptr::from_ref(total).cast::<c_void>();
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let (client, service) = (ros.client("/move"), ros.service("/move"));
+    let mut event: Event = zeroed();
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    let mut message: Plain = [0.5; 43];
+    // What is there before the callback is told, too.
+    ros.publish(publisher, message.as_ptr().cast());
+    // SAFETY: as the API asks.
+    unsafe {
+        let set = ros.api.rmw_subscription_set_on_new_message_callback;
+        assert_eq!(set(subscription, Some(add), at(messages)), RMW_RET_OK);
+        let set = ros.api.rmw_service_set_on_new_request_callback;
+        assert_eq!(set(service, Some(add), at(requests)), RMW_RET_OK);
+        let set = ros.api.rmw_client_set_on_new_response_callback;
+        assert_eq!(set(client, Some(add), at(responses)), RMW_RET_OK);
+        if let Some(kind) = kind("RMW_EVENT_PUBLICATION_MATCHED") {
+            let ret = (ros.api.rmw_publisher_event_init)(&mut event, publisher, kind);
+            assert_eq!(ret, RMW_RET_OK);
+            (ros.api.rmw_event_set_callback)(&mut event, Some(add), at(matches));
+            ros.until(|| matches.load(Ordering::SeqCst) > 0);
+        }
+    }
+    ros.until(|| messages.load(Ordering::SeqCst) == 1);
+    for _ in 0..4 {
+        ros.publish(publisher, message.as_ptr().cast());
+    }
+    ros.until(|| messages.load(Ordering::SeqCst) == 5);
+    while ros.take(subscription, message.as_mut_ptr().cast()) {}
+    ros.until(|| super::calls::is_available(&ros, client));
+    send(&ros, client, 2.0);
+    ros.until(|| requests.load(Ordering::SeqCst) == 1);
+    let (id, _) = take_request(&ros, service).unwrap();
+    answer(&ros, service, id, 3.0);
+    ros.until(|| responses.load(Ordering::SeqCst) == 1);
+    assert_eq!(take_response(&ros, client).unwrap().1, 3.0);
+    // SAFETY: as the API asks.
+    unsafe {
+        let set = ros.api.rmw_subscription_set_on_new_message_callback;
+        assert_eq!(set(subscription, None, null()), RMW_RET_OK);
+        ros.publish(publisher, message.as_ptr().cast());
+        (ros.api.rmw_destroy_client)(ros.node, client);
+        (ros.api.rmw_destroy_service)(ros.node, service);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+    assert_eq!(messages.load(Ordering::SeqCst), 5);
+}
