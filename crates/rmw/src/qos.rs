@@ -33,8 +33,8 @@ pub(crate) fn decide(profile: &QosProfile, end: End) -> Result<(Qos, QosProfile)
     Ok((of_resolved(&actual, end), actual))
 }
 
-/// The profile of a subscription whose best available policies follow the publishers that are there:
-/// it requests as much as all of them offer.
+/// The profile of a subscription whose best available policies follow the publishers that are
+/// there: it requests as much as all of them offer.
 pub(crate) fn best_available(profile: &QosProfile, offers: &[Qos]) -> QosProfile {
     let mut best = *profile;
     let all = |is: fn(&Qos) -> bool| !offers.is_empty() && offers.iter().all(is);

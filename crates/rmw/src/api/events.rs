@@ -218,9 +218,10 @@ fn of_c(callback: EventCallback, user_data: *const c_void) -> Option<Callback> {
     let callback = callback?;
     let user_data = UserData(user_data);
     Some(Box::new(move |count| {
-        let UserData(pointer) = *(&user_data);
+        // The whole value moves here, not the pointer alone, which no thread may be given.
+        let UserData(pointer) = &user_data;
         // SAFETY: the caller of the API has given both, until the callback is ended.
-        unsafe { callback(pointer, count) };
+        unsafe { callback(*pointer, count) };
     }))
 }
 

@@ -96,7 +96,9 @@ functions! {
             // SAFETY: there is room for the text and a NUL byte (caller).
             unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast(), reason, length) };
             // SAFETY: as above.
-            unsafe { reason.add(length).write(0) };
+            let end = unsafe { reason.add(length) };
+            // SAFETY: as above.
+            unsafe { end.write(0) };
         }
         Ok(())
     }

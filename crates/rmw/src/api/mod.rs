@@ -38,7 +38,8 @@ use crate::error_state;
 use crate::failure::Failure;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Declares functions of rmw's API that return `rmw_ret_t`: their bodies give `Result<(), Failure>`.
+/// Declares functions of rmw's API that return `rmw_ret_t`: their bodies give
+/// `Result<(), Failure>`.
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $of:ty),* $(,)?) $body:block)*) => {$(
         $(#[$doc])*

@@ -169,11 +169,15 @@ functions! {
         *taken = 0;
         let done = (0..count).try_for_each(|place| {
             // SAFETY: there is room for as many messages (caller).
-            let message = unsafe { *messages.data.add(place) };
+            let message = unsafe { messages.data.add(place) };
+            // SAFETY: as above.
+            let message = unsafe { *message };
             // SAFETY: a message of the subscription's type (caller).
             let Some(sample) = unsafe { take(port, message) }? else { return Ok(()) };
             // SAFETY: there is room for as many.
-            unsafe { infos.data.add(*taken).write(info(&sample)) };
+            let to = unsafe { infos.data.add(*taken) };
+            // SAFETY: as above.
+            unsafe { to.write(info(&sample)) };
             *taken += 1;
             Ok(())
         });

@@ -1,4 +1,5 @@
-//! Ports as rmw has them: one of `comm`'s free ports behind a lock, with what converts its messages.
+//! Ports as rmw has them: one of `comm`'s free ports behind a lock, with what converts its
+//! messages.
 //!
 //! The lock is held while a message is taken from the ring or written into it, not while one is
 //! converted for the program. Nothing here touches memory of a program: the functions that C calls

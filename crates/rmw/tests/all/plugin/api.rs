@@ -72,7 +72,7 @@ api! {
     rmw_context_fini(*mut Context) -> Ret;
     rmw_create_node(*mut Context, *const c_char, *const c_char) -> *mut Node;
     rmw_destroy_node(*mut Node) -> Ret;
-    rmw_node_get_graph_guard_condition(*const Node) -> *const GuardCondition;
+    rmw_node_get_graph_guard_condition(*const Node) -> *mut GuardCondition;
     rmw_create_publisher(*const Node, *const MessageSupport, *const c_char, *const QosProfile, *const PublisherOptions) -> *mut Publisher;
     rmw_destroy_publisher(*mut Node, *mut Publisher) -> Ret;
     rmw_publish(*const Publisher, *const c_void, *mut c_void) -> Ret;

@@ -71,7 +71,7 @@ fn nodes_topics_and_services_of_two_processes_are_seen_until_one_is_killed() {
     let (client, set) = (ros.client("/move"), ros.wait_set());
     let mut other = other_side(domain);
     // SAFETY: as the API asks.
-    let guard = unsafe { (ros.api.rmw_node_get_graph_guard_condition)(ros.node) }.cast_mut();
+    let guard = unsafe { (ros.api.rmw_node_get_graph_guard_condition)(ros.node) };
     let on = On { guards: vec![guard], ..On::default() };
     let node = |name: &str| (name.to_owned(), "/".to_owned());
     let services = |ros: &Ros| {
