@@ -16,6 +16,9 @@ use crossdock_comm::{AnswerError, LoanError, OpenError, PortError, PublishCdrErr
 pub(crate) enum Failure {
     #[error("argument `{name}` is null")]
     Null { name: &'static str },
+    /// The same for the functions of which ROS 2 asks for `RMW_RET_ERROR` then.
+    #[error("argument `{name}` is null")]
+    Missing { name: &'static str },
     #[error("argument `{name}`: {what}")]
     Argument { name: &'static str, what: &'static str },
     #[error(
@@ -78,6 +81,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// For the functions of which ROS 2 asks for `RMW_RET_ERROR` if an argument is null.
+    pub(crate) fn of_missing(self) -> Self {
+        match self {
+            Self::Null { name } => Self::Missing { name },
+            other => other,
+        }
+    }
+
     /// What C gets.
     pub(crate) fn ret(&self) -> Ret {
         match self {

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Bytes of a file of the system that are read.
 const BYTES_MAX: u64 = 16 << 20;
 
+/// The helper of a process with the plug-in, which has the same files mapped.
+const KEEPER: &str = "crossdock-keep";
+
 /// A process with a plug-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RosProcess {
@@ -44,6 +47,9 @@ fn read(pid: u32) -> Option<RosProcess> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let uid = std::fs::metadata(&folder).ok()?.uid();
     if uid != geteuid().as_raw() {
+        return None;
+    }
+    if contents(&folder.join("comm"))?.starts_with(KEEPER) {
         return None;
     }
     let implementations = implementations(&contents(&folder.join("maps"))?);

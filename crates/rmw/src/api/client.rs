@@ -8,6 +8,7 @@ use super::{functions, makers};
 use crate::abi::current::{Node, ServiceInfo, ServiceSupport};
 use crate::abi::shared::{Client, QosProfile};
 use crate::convert::ConvertError;
+use crate::failure::Failure;
 use crate::ports::service::RequestKey;
 use crate::ports::{Registered, client};
 use crossdock_shm::clock::now_ns;
@@ -119,11 +120,12 @@ functions! {
         is_available: *mut bool,
     ) {
         // SAFETY: null or a node (caller).
-        unsafe { self::node(node) }?;
+        unsafe { self::node(node) }.map_err(Failure::of_missing)?;
         // SAFETY: null or a client (caller).
-        let port = unsafe { data(client, "client") }?;
+        let port = unsafe { data(client, "client") }.map_err(Failure::of_missing)?;
         // SAFETY: null or a bool (caller).
-        *unsafe { out(is_available, "is_available") }? = port.port.has_server(&port.context);
+        let is_available = unsafe { out(is_available, "is_available") };
+        *is_available.map_err(Failure::of_missing)? = port.port.has_server(&port.context);
         Ok(())
     }
 

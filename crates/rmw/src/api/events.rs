@@ -104,6 +104,13 @@ functions! {
     }
 }
 
+/// Whether events of a kind can be asked for.
+#[cfg(not(feature = "humble"))]
+#[unsafe(no_mangle)]
+pub extern "C" fn rmw_event_type_is_supported(event_type: u32) -> bool {
+    name_of(event_type).and_then(EventKind::named).is_some()
+}
+
 fn name_of(event_type: u32) -> Option<&'static str> {
     let known = EVENTS.iter().find(|(_, number)| *number == i64::from(event_type));
     known.map(|(name, _)| *name)
@@ -147,10 +154,8 @@ pub(super) unsafe fn event<'a>(
     let known = unsafe { handle(pointer, "rmw_event") }?;
     // SAFETY: as above.
     let happenings = unsafe { data(pointer, "rmw_event") }?;
-    let kind = name_of(known.event_type).and_then(|name| {
-        EventKind::of_publisher(name).or_else(|| EventKind::of_subscription(name))
-    });
-    Ok((happenings, kind.ok_or(UNSUPPORTED)?))
+    let kind = name_of(known.event_type).and_then(EventKind::named).ok_or(UNSUPPORTED)?;
+    Ok((happenings, kind))
 }
 
 /// Statuses count in `int32_t`.

@@ -120,7 +120,8 @@ functions! {
     /// Destroys a wait set that no thread waits with.
     fn rmw_destroy_wait_set(wait_set: *mut WaitSet) {
         // SAFETY: null or a wait set (caller).
-        let set = unsafe { data(wait_set.cast_const(), "wait_set") }?;
+        let set = unsafe { data(wait_set.cast_const(), "wait_set") };
+        let set = set.map_err(Failure::of_missing)?;
         set.context.hub.waiting.remove_set(set.set)?;
         // SAFETY: of this library, and the caller gives it up.
         drop(unsafe { destroy(wait_set) });
