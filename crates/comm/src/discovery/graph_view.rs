@@ -74,7 +74,8 @@ impl Participant {
 }
 
 impl GraphView {
-    /// The graph now: all changes that a callback has told of are in it.
+    /// The graph now: all changes that a callback has told of are in it, and those of its own
+    /// process.
     ///
     /// Reads only the status tables of processes whose nodes or ports have changed since the last
     /// call; counters, connections and other records are of that moment. If nothing has changed it
