@@ -6,14 +6,15 @@
 #![no_main]
 
 use crossdock_comm::{
-    CONTROL_PROTOCOL_VERSION, Participant, ParticipantOptions, Publisher, PublisherOptions, Qos,
-    Rendezvous, Subscriber, SubscriberOptions,
+    CONTROL_PROTOCOL_VERSION, GraphView, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous, StatusTable, Subscriber, SubscriberOptions,
 };
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_msg::types::std_msgs::Header;
 use crossdock_msg::{Extra, Message};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_shm::status::StatusConfig;
 use crossdock_shm::{
     BellMemory, ConnTable, Doorbell, DoorbellControl, DoorbellOptions, PairMemory, Reliability,
     RingConfig, RingGeometry, RingPublisher, Sizing,
@@ -41,6 +42,12 @@ const ACCEPT: u8 = 6;
 const MEMORY: u8 = 17;
 const BYE: u8 = 25;
 const BELL: u8 = 26;
+const ASK_STATUS_TABLE: u8 = 28;
+const STATUS_TABLE: u8 = 29;
+const WATCH_GRAPH: u8 = 30;
+const GRAPH_CHANGED: u8 = 31;
+/// The highest kind.
+const GIVE_BACK: u8 = 32;
 
 /// Lower than almost any other name.
 const NAME: [u8; 16] = 1u128.to_be_bytes();
@@ -59,6 +66,8 @@ struct World {
     participant: Participant,
     output: Publisher<Header>,
     input: Subscriber<Header>,
+    /// Asks peers for their status tables and for changes.
+    view: GraphView,
     path: PathBuf,
     /// What listens under the name that hostile peers greet with.
     listener: OwnedFd,
@@ -71,6 +80,7 @@ struct World {
     honest_ring: RingPublisher,
     ring: HostileMemory,
     garbage: HostileMemory,
+    table: StatusTable,
     /// Something that is no memory.
     log: OwnedFd,
 }
@@ -89,6 +99,8 @@ impl World {
         let output = participant.publisher(options).expect("a publisher");
         let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
         let input = participant.subscriber(options).expect("a subscriber");
+        let view = participant.graph().expect("a view");
+        view.set_callback(|| ());
         let path = folder.join("0").join(participant.peer_name().to_string());
         let listener =
             listen(&folder.join("0").join(format!("{:032x}", u128::from_be_bytes(NAME))));
@@ -113,6 +125,7 @@ impl World {
             participant,
             output,
             input,
+            view,
             path,
             listener,
             published: 0,
@@ -122,6 +135,8 @@ impl World {
             honest_ring,
             ring,
             garbage: HostileMemory::new(1 << 16),
+            table: StatusTable::create("hostile", StatusConfig { entities: 4, histograms: 0 })
+                .expect("memory"),
             log: std::fs::File::open("/dev/null").expect("a device").into(),
         }
     }
@@ -149,6 +164,8 @@ impl World {
             }
         }
         assert!(found, "the participant does not hear itself");
+        let graph = self.view.snapshot();
+        assert!(graph.topics().contains_key(TOPIC), "the participant does not see itself");
         drop(self.participant.take_events());
     }
 }
@@ -272,7 +289,7 @@ impl<'w> Peer<'w> {
 
     /// Sends one frame of the input's making.
     fn frame(&mut self, input: &mut Input<'_>) {
-        match input.u8() % 8 {
+        match input.u8() % 9 {
             // Any bytes, with up to three descriptors.
             0 | 1 => {
                 let fds: Vec<_> =
@@ -328,7 +345,22 @@ impl<'w> Peer<'w> {
                 frame.extend(bytes);
                 self.send(&frame, &[self.descriptor(input.u8() % 8 / 7)]);
             }
-            _ => _ = self.look(),
+            7 => _ = self.look(),
+            _ => self.graph_frame(input),
+        }
+    }
+
+    /// Sends a frame about the graph.
+    fn graph_frame(&mut self, input: &mut Input<'_>) {
+        match input.u8() % 5 {
+            0 => self.send(&[ASK_STATUS_TABLE], &[]),
+            1 => self.send(&[STATUS_TABLE], &[self.world.table.read_only_fd()]),
+            2 => self.send(&[STATUS_TABLE], &[self.descriptor(input.u8())]),
+            3 => {
+                let seen = u64::from(input.u8()).to_le_bytes();
+                self.send(&[&[WATCH_GRAPH][..], &seen].concat(), &[]);
+            }
+            _ => self.send(&[GRAPH_CHANGED], &[]),
         }
     }
 
@@ -353,8 +385,12 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.push([&[0, 4][..], &[5, 1, 0, 1, 0, 0, 1, 1], &[0; 10], &[7]].concat());
     seeds.push([&[0, 3, 1, 1, 4][..], &[6, 0, 2, 4, 16, 1, 0, 1, 0]].concat());
     seeds.push([&[0, 3, 1, 0, 4][..], &[6, 1, 11, 4, 16, 1, 0, 1, 0]].concat());
+    // The graph: what is asked for, and once more.
+    for frame in 0..5 {
+        seeds.push(vec![0, 8, 1, 7, 8, frame, 1, 8, frame, 1]);
+    }
     // One frame of every kind with little in it.
-    for kind in 2..25 {
+    for kind in 2..=GIVE_BACK {
         let mut frame = vec![kind];
         frame.extend([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         seeds.push([&[0][..], &raw(&frame)].concat());

@@ -80,8 +80,9 @@ impl Process {
     fn node(&self, name: &str) -> Node {
         let _servers = self.servers(name);
         if let Some(topics) = &self.shared {
-            let _publishers = topics.iter().map(SharedTopic::publisher).collect();
-            return Node::Shared { _publishers, _subscriber: topics[0].subscriber(1000), _servers };
+            let _publishers = topics.iter().map(|topic| topic.publisher(name).unwrap()).collect();
+            let _subscriber = topics[0].subscriber(name, 1000).unwrap();
+            return Node::Shared { _publishers, _subscriber, _servers };
         }
         let publish = |topic| {
             let options =

@@ -106,6 +106,7 @@ pub use wire::qos::{
     BackPressure, Durability, History, Liveliness, Qos, QosConflict, Reliability, WhenFull,
 };
 pub use wire::snapshot::{
-    ConnectionSnapshot, GraphSnapshot, NodeSnapshot, PortKind, PortSnapshot, ProcessSnapshot,
+    ConnectionSnapshot, GraphSnapshot, MemberSnapshot, NodeSnapshot, PortKind, PortSnapshot,
+    ProcessSnapshot,
 };
 pub use wire::{names, qos, status_records};

@@ -55,8 +55,8 @@ pub(crate) enum TopicCommand {
         /// Topic
         #[arg(value_parser = expanded)]
         topic: String,
-        /// Print each publisher and subscriber as `ros2 topic info -v` does: node, type and its hash,
-        /// GID, quality of service
+        /// Print each publisher and subscriber as `ros2 topic info -v` does: node, type, hash, GID,
+        /// quality of service
         #[arg(short, long)]
         verbose: bool,
         #[command(flatten)]

@@ -127,8 +127,7 @@ pub(crate) fn detail(record: &EntitySnapshot) -> String {
     String::from_utf8_lossy(&record.detail).into_owned()
 }
 
-/// What a node's record says of the node. A record that says something else is a stranger's word: a
-/// node of which nothing is known.
+/// What a node's record says of the node; nothing, if another process has written nonsense there.
 pub(crate) fn node_detail(record: &EntitySnapshot) -> NodeDetail {
     NodeDetail::decode(&record.detail).unwrap_or_else(|| NodeDetail::native(String::new()))
 }

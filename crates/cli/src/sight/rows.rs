@@ -523,6 +523,7 @@ mod tests {
             subscribers: vec![port(3, counts[0])],
             clients: Vec::new(),
             servers: Vec::new(),
+            members: Vec::new(),
             connections: Vec::new(),
             others: Vec::new(),
         };

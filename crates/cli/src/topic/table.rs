@@ -9,7 +9,7 @@ use crate::summary::bytes;
 use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::status_records::{Carrier, counter};
-use crossdock_comm::{GraphSnapshot, PortSnapshot, Qos};
+use crossdock_comm::{GraphSnapshot, PortKind, PortSnapshot, Qos};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -185,8 +185,11 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
         return output::print_json(&value);
     }
     if verbose {
-        let sides = [&topic.publishers, &topic.subscribers];
-        let sides = sides.map(|ports| ports.iter().map(|(_, port)| *port).collect::<Vec<_>>());
+        let sides = [PortKind::Publisher, PortKind::Subscriber];
+        let sides = sides.map(|kind| {
+            let ports = snapshot.ports(kind).map(|(_, port)| port);
+            ports.filter(|port| port.topic == name).collect::<Vec<_>>()
+        });
         return output::print(&endpoints::in_ros2_form(topic.type_name(), sides));
     }
     let mut table = Table::new(&[

@@ -59,6 +59,9 @@ pub(crate) struct PeerGraph {
     pub(crate) table: Option<Result<Arc<StatusView>, String>>,
     /// The peer was asked to tell of its next change.
     pub(crate) awaited: bool,
+    /// What its table had told when it was asked that: who has read so much need not look there,
+    /// where another processor writes.
+    pub(crate) seen: u64,
     /// When a stranger may be asked again.
     pub(crate) pause_ends: Option<Instant>,
     /// The peer has our status table.

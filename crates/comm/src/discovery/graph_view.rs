@@ -21,6 +21,24 @@ use crate::wire::snapshot::GraphSnapshot;
 /// all processes once, and a [callback](Self::set_callback) tells that there is something new in
 /// them. While no view of a participant has a callback, nobody is asked to tell anything.
 ///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use crossdock_comm::{Participant, ParticipantOptions, PortKind};
+///
+/// let participant = Participant::open(ParticipantOptions::new(0, "looks"))?;
+/// let view = participant.graph()?;
+/// let (changed, changes) = std::sync::mpsc::channel();
+/// view.set_callback(move || changed.send(()).unwrap_or_default());
+/// while changes.recv().is_ok() {
+///     let graph = view.snapshot();
+///     let servers = graph.ports(PortKind::Server);
+///     let has_server = { servers }.any(|(_, server)| server.topic == "/add_two_ints");
+///     println!("{} nodes, served: {has_server}", graph.nodes().count());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// What another process says of itself is its own word. Its name is verified, and its records are
 /// checked as far as names and limits go. Of a process that is not trusted only so many records are
 /// read (`docs/limits.md`), and it is heard at most ten times a second.
@@ -56,7 +74,8 @@ impl Participant {
 }
 
 impl GraphView {
-    /// The graph now: all changes that a callback has told of are in it.
+    /// The graph now: all changes that a callback has told of are in it, and those of its own
+    /// process.
     ///
     /// Reads only the status tables of processes whose nodes or ports have changed since the last
     /// call; counters, connections and other records are of that moment. If nothing has changed it

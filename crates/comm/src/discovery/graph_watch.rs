@@ -86,16 +86,24 @@ impl ParticipantCore {
         cache.look += 1;
         let look = cache.look;
         // Before the records are read: what changes meanwhile is read again next time.
-        let mut is_known = |name: PeerName, table: &Arc<StatusView>| {
-            let told = table.told();
+        let mut is_known = |name: PeerName, table: &Arc<StatusView>, seen: Option<u64>| {
             let read = cache.processes.get_mut(&name);
-            let read = read.filter(|it| it.told == told && Arc::ptr_eq(&it.table, table));
-            read.map(|it| it.look = look).ok_or(told)
+            let Some(read) = read.filter(|it| Arc::ptr_eq(&it.table, table)) else {
+                return Err(table.told());
+            };
+            if seen != Some(read.told) {
+                let told = table.told();
+                if told != read.told {
+                    return Err(told);
+                }
+            }
+            read.look = look;
+            Ok(())
         };
         let (mut changed, mut unreachable) = (Vec::new(), Vec::new());
         let own = self.graph.own.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(table) = own
-            && let Err(told) = is_known(self.name, &table)
+            && let Err(told) = is_known(self.name, &table, None)
         {
             let (name, process, pid) = (self.name, self.process.clone(), std::process::id());
             changed.push(Source { name, process, pid, standing: Standing::Own, told, table });
@@ -106,7 +114,8 @@ impl ParticipantCore {
                 None => {}
                 Some(Err(why)) => unreachable.push(format!("{}: {why}", link.peer())),
                 Some(Ok(table)) => {
-                    let Err(told) = is_known(name, table) else { continue };
+                    let seen = graph.awaited.then_some(graph.seen);
+                    let Err(told) = is_known(name, table, seen) else { continue };
                     let pid = Some(link.identity.pid).filter(|pid| *pid != 0);
                     let (process, table) = (link.process.clone(), Arc::clone(table));
                     let (pid, standing) = (pid.unwrap_or_else(|| table.pid()), link.standing);
@@ -257,6 +266,7 @@ fn arm_peers(state: &mut ParticipantState) {
 fn arm(link: &mut PeerLink, graph: &mut PeerGraph) {
     let Some(Ok(table)) = &graph.table else { return };
     if link.stage == Stage::Live && !std::mem::replace(&mut graph.awaited, true) {
-        link.send(&Frame::WatchGraph { seen: table.told() }, &[]);
+        graph.seen = table.told();
+        link.send(&Frame::WatchGraph { seen: graph.seen }, &[]);
     }
 }

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crossdock_msg::{Block, FlatBuffer, Schema};
+use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 
 use crate::discovery::participant::Participant;
 use crate::error::{PortError, PublishCdrError, TakeError};
@@ -21,12 +22,15 @@ use crate::port::owner::AnyThread;
 use crate::port::publisher::FreePublisherOptions;
 use crate::port::subscriber::FreeSubscriberOptions;
 use crate::port::untyped::{AnyPublisher, AnySample, AnySubscriber};
-use crate::wire::qos::{BackPressure, Qos};
+use crate::wire::names::{NameKind, check_name};
+use crate::wire::port_info::{PortInfo, encode_member};
+use crate::wire::qos::{BackPressure, DEPTH_MAX, Qos};
+use crate::wire::status_records::kind;
 
 /// How to open a [`SharedTopic`].
 #[derive(Clone, Copy, Debug)]
 pub struct SharedTopicOptions<'a> {
-    /// What its two ports are called among the nodes.
+    /// The node of its two ports, as long as there are no members, which others see in their place.
     pub node: &'a str,
     /// The topic, absolute.
     pub topic: &'a str,
@@ -111,17 +115,29 @@ impl Participant {
 }
 
 impl SharedTopic {
-    /// A member that publishes.
-    pub fn publisher(&self) -> SharedPublisher {
-        SharedPublisher { gid: self.hub.new_gid(), hub: Arc::clone(&self.hub) }
+    /// A member that publishes, which others see as a publisher of `node`.
+    ///
+    /// # Errors
+    /// [`PortError`] when the node's name is not legal or the status table is full.
+    pub fn publisher(&self, node: &str) -> Result<SharedPublisher, PortError> {
+        let carrier = lock(&self.hub.publisher).info().clone();
+        let (gid, entry) = self.hub.add_member(kind::MEMBER_PUBLISHER, node, carrier)?;
+        Ok(SharedPublisher { gid, _entry: entry, hub: Arc::clone(&self.hub) })
     }
 
-    /// A member that keeps the last `depth` messages, from now on; at least one.
-    pub fn subscriber(&self, depth: usize) -> SharedSubscriber {
-        let (gid, queue) = (self.hub.new_gid(), Mutex::default());
-        let waiting = Arc::new(Waiting { depth: depth.max(1), queue });
+    /// A member that keeps the last `depth` messages, from now on; at least one. Others see it as a
+    /// subscriber of `node`.
+    ///
+    /// # Errors
+    /// As [`SharedTopic::publisher`].
+    pub fn subscriber(&self, node: &str, depth: usize) -> Result<SharedSubscriber, PortError> {
+        let depth = depth.max(1);
+        let mut carrier = lock(&self.hub.reading).subscriber.info().clone();
+        carrier.qos.depth = depth.min(DEPTH_MAX);
+        let (gid, entry) = self.hub.add_member(kind::MEMBER_SUBSCRIBER, node, carrier)?;
+        let waiting = Arc::new(Waiting { depth, queue: Mutex::default() });
         lock(&self.hub.reading).members.push(Arc::downgrade(&waiting));
-        SharedSubscriber { gid, waiting, hub: Arc::clone(&self.hub) }
+        Ok(SharedSubscriber { gid, _entry: entry, waiting, hub: Arc::clone(&self.hub) })
     }
 
     /// The topic.
@@ -151,10 +167,25 @@ impl SharedTopic {
 }
 
 impl Hub {
-    fn new_gid(&self) -> [u8; 16] {
+    /// Shows a member to others: as a port of its node, in the place of the one that carries it.
+    fn add_member(
+        &self,
+        kind: u32,
+        node: &str,
+        carrier: PortInfo,
+    ) -> Result<([u8; 16], Entry), PortError> {
+        check_name(NameKind::Node, node)?;
         let core = &self.participant.handle.core;
         let port = core.lock().port();
-        core.gid(port)
+        let carried_by = carrier.port;
+        let member = PortInfo { port, node: node.to_string(), ..carrier };
+        let entity = core.status_table.add(EntityDescription {
+            kind,
+            name: &member.topic,
+            detail: &encode_member(carried_by, &member),
+            histogram: WithHistogram::No,
+        })?;
+        Ok((core.gid(port), Mutex::new(entity)))
     }
 
     /// Rule 2: all that is there goes to all members. Bounded by the depths of the rings.
@@ -177,9 +208,13 @@ impl Hub {
     }
 }
 
+/// The record of a member, which stays as long as this. Nobody counts there.
+type Entry = Mutex<Entity>;
+
 /// A publisher behind a [`SharedTopic`]. `Send + Sync`.
 pub struct SharedPublisher {
     gid: [u8; 16],
+    _entry: Entry,
     hub: Arc<Hub>,
 }
 
@@ -208,6 +243,7 @@ impl SharedPublisher {
 /// A subscriber behind a [`SharedTopic`]. `Send + Sync`.
 pub struct SharedSubscriber {
     gid: [u8; 16],
+    _entry: Entry,
     waiting: Arc<Waiting>,
     hub: Arc<Hub>,
 }

@@ -22,6 +22,7 @@ use crate::port::publisher::{FreePublisherOptions, PublisherOptions};
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::port::subscriber::{FreeSubscriberOptions, SubscriberOptions};
 use crate::port::subscriber_core::{SubscriberCore, SubscriberPlan};
+use crate::wire::port_info::PortInfo;
 use crate::wire::qos::{BackPressure, Qos};
 
 /// Flag of a topic's message: its origin is the GID of the endpoint that has published it.
@@ -373,6 +374,10 @@ impl<O: Owner> AnyPublisher<O> {
     pub fn gid(&self) -> [u8; 16] {
         self.core.gid()
     }
+
+    pub(crate) fn info(&self) -> &PortInfo {
+        self.core.info()
+    }
 }
 
 impl AnyPublisher {
@@ -517,6 +522,10 @@ impl<O: Owner> AnySubscriber<O> {
     /// What happens to it, as that of typed ports. Does not block.
     pub fn events(&self) -> PortEvents {
         self.core.events_of()
+    }
+
+    pub(crate) fn info(&self) -> &PortInfo {
+        self.core.info()
     }
 
     /// As [`crate::Subscriber::doorbell_index`].

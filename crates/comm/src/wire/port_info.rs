@@ -207,6 +207,21 @@ pub(crate) fn encode_port(port: &PortInfo) -> Vec<u8> {
     out.0
 }
 
+/// A member's description as bytes, for the status table: the port that carries its messages, and
+/// its own description.
+pub(crate) fn encode_member(carrier: u64, port: &PortInfo) -> Vec<u8> {
+    let mut out = Writer(Vec::with_capacity(512));
+    out.u64(carrier).port(port);
+    out.0
+}
+
+/// A member's description from a status table.
+pub(crate) fn decode_member(bytes: &[u8]) -> Result<(u64, PortInfo), FieldError> {
+    let mut input = Reader { kind: 0, rest: bytes };
+    let carrier = input.u64("carrier")?;
+    Ok((carrier, decode_port(input.rest)?))
+}
+
 /// A port's description from a status table.
 pub(crate) fn decode_port(bytes: &[u8]) -> Result<PortInfo, FieldError> {
     let mut input = Reader { kind: 0, rest: bytes };

@@ -9,7 +9,7 @@ use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::status::EntitySnapshot;
 
 use crate::wire::names::{NameKind, check_name, split_node_name};
-use crate::wire::port_info::{Maker, PortInfo, decode_port, gid_of};
+use crate::wire::port_info::{Maker, PortInfo, decode_member, decode_port, gid_of};
 use crate::wire::qos::Qos;
 use crate::wire::status_records::{CONNECTION_POSITION, ConnectionDetail, NodeDetail, kind};
 
@@ -72,6 +72,17 @@ pub struct ConnectionSnapshot {
     pub position: u64,
 }
 
+/// A port behind a [`crate::SharedTopic`], which a port of its process stands for.
+#[derive(Clone, Debug)]
+pub struct MemberSnapshot {
+    /// Publisher or subscriber.
+    pub kind: PortKind,
+    /// Number of the port that carries its messages.
+    pub carrier: u64,
+    /// The member itself.
+    pub port: PortSnapshot,
+}
+
 /// A process of a running graph.
 #[derive(Clone, Debug)]
 pub struct ProcessSnapshot {
@@ -92,6 +103,8 @@ pub struct ProcessSnapshot {
     pub clients: Vec<PortSnapshot>,
     /// Its servers, with the counters of [`crate::status_records::server_counter`].
     pub servers: Vec<PortSnapshot>,
+    /// Publishers and subscribers behind ports of shared topics. They have no counters.
+    pub members: Vec<MemberSnapshot>,
     /// Its subscribers' connections.
     pub connections: Vec<ConnectionSnapshot>,
     /// Records that belong to executors: nodes and chains.
@@ -128,7 +141,7 @@ impl ProcessSnapshot {
         records: impl Iterator<Item = EntitySnapshot>,
     ) -> ProcessSnapshot {
         let (nodes, publishers, subscribers, clients, servers) = Default::default();
-        let (connections, others) = Default::default();
+        let (members, connections, others) = Default::default();
         let mut snapshot = ProcessSnapshot {
             name,
             process,
@@ -138,6 +151,7 @@ impl ProcessSnapshot {
             subscribers,
             clients,
             servers,
+            members,
             connections,
             others,
         };
@@ -151,6 +165,8 @@ impl ProcessSnapshot {
             kind::SUBSCRIBER => self.subscribers.extend(port_of(self.name, &record)),
             kind::CLIENT => self.clients.extend(port_of(self.name, &record)),
             kind::SERVER => self.servers.extend(port_of(self.name, &record)),
+            kind::MEMBER_PUBLISHER => self.add_member(PortKind::Publisher, &record),
+            kind::MEMBER_SUBSCRIBER => self.add_member(PortKind::Subscriber, &record),
             kind::CONNECTION => {
                 let position = record.counters[CONNECTION_POSITION];
                 let detail = ConnectionDetail::decode(&record.detail);
@@ -170,6 +186,12 @@ impl ProcessSnapshot {
         }
     }
 
+    fn add_member(&mut self, kind: PortKind, record: &EntitySnapshot) {
+        let Ok((carrier, info)) = decode_member(&record.detail) else { return };
+        let port = snapshot_of(self.name, info, record);
+        self.members.push(MemberSnapshot { kind, carrier, port });
+    }
+
     /// Its ports of one kind.
     pub fn ports(&self, kind: PortKind) -> &[PortSnapshot] {
         match kind {
@@ -178,6 +200,16 @@ impl ProcessSnapshot {
             PortKind::Client => &self.clients,
             PortKind::Server => &self.servers,
         }
+    }
+
+    /// Its ports of one kind as nodes have them: members instead of the ports that carry them, and
+    /// no topics behind services.
+    fn ends(&self, kind: PortKind) -> impl Iterator<Item = &PortSnapshot> {
+        let carriers: BTreeSet<u64> = self.members.iter().map(|member| member.carrier).collect();
+        let own = self.ports(kind).iter().filter(move |port| !carriers.contains(&port.port));
+        let members = self.members.iter().filter(move |member| member.kind == kind);
+        let all = own.chain(members.map(|member| &member.port));
+        all.filter(|port| port.topic.starts_with('/'))
     }
 }
 
@@ -188,11 +220,9 @@ impl GraphSnapshot {
     }
 
     /// All ports of one kind, each with its process. Topics behind services are left out: clients
-    /// and servers stand for them.
+    /// and servers stand for them. Members of shared topics stand for the ports that carry them.
     pub fn ports(&self, kind: PortKind) -> impl Iterator<Item = (&ProcessSnapshot, &PortSnapshot)> {
-        let all = self.processes.iter();
-        let all = all.flat_map(move |it| it.ports(kind).iter().map(move |port| (&**it, port)));
-        all.filter(|(_, port)| port.topic.starts_with('/'))
+        self.processes.iter().flat_map(move |it| it.ends(kind).map(move |port| (&**it, port)))
     }
 
     /// All topics with their types, as publishers and subscribers say.
@@ -217,11 +247,14 @@ impl GraphSnapshot {
 }
 
 fn port_of(process: PeerName, record: &EntitySnapshot) -> Option<PortSnapshot> {
-    let PortInfo { port, node, topic, type_name, type_hash, qos, maker, .. } =
-        decode_port(&record.detail).ok()?;
+    Some(snapshot_of(process, decode_port(&record.detail).ok()?, record))
+}
+
+fn snapshot_of(process: PeerName, info: PortInfo, record: &EntitySnapshot) -> PortSnapshot {
+    let PortInfo { port, node, topic, type_name, type_hash, qos, maker, .. } = info;
     let gid = gid_of(process, port);
     let EntitySnapshot { counters, index, version, .. } = *record;
-    Some(PortSnapshot {
+    PortSnapshot {
         port,
         node,
         topic,
@@ -233,7 +266,7 @@ fn port_of(process: PeerName, record: &EntitySnapshot) -> Option<PortSnapshot> {
         counters,
         index,
         version,
-    })
+    }
 }
 
 fn node_of(record: &EntitySnapshot) -> Option<NodeSnapshot> {

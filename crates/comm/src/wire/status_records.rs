@@ -37,10 +37,16 @@ pub mod kind {
     /// A topic as a node on a device has it; the detail is text: node, device, way and its reason,
     /// a line each.
     pub const DEVICE_TOPIC: u32 = 13;
+    /// A publisher behind a shared topic; the detail is the number of the port that carries its
+    /// messages, then its own port description.
+    pub const MEMBER_PUBLISHER: u32 = 14;
+    /// A subscriber behind a shared topic; the detail as such a publisher's.
+    pub const MEMBER_SUBSCRIBER: u32 = 15;
 
     /// What the graph consists of as ROS 2 sees it: watchers are told when a record of these kinds
     /// changes.
-    pub(crate) const OF_GRAPH: &[u32] = &[PUBLISHER, SUBSCRIBER, NODE, CLIENT, SERVER];
+    pub(crate) const OF_GRAPH: &[u32] =
+        &[PUBLISHER, SUBSCRIBER, NODE, CLIENT, SERVER, MEMBER_PUBLISHER, MEMBER_SUBSCRIBER];
 }
 
 /// What a node's record says beside the node's name: a line each, and no lines at the end that say

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossdock_comm::{
-    Participant, PublisherOptions, Qos, SharedMessage, SharedSubscriber, SharedTopic,
+    Participant, PortKind, PublisherOptions, Qos, SharedMessage, SharedSubscriber, SharedTopic,
     SharedTopicOptions, SubscriberOptions,
 };
 use crossdock_msg::types::std_msgs;
@@ -58,7 +58,7 @@ fn members_of_two_participants_hear_each_other_and_know_who_spoke() {
     let members: Vec<_> = (0..60)
         .map(|member| {
             let topic = &topics[member % 2];
-            (topic.publisher(), topic.subscriber(100))
+            (topic.publisher("member").unwrap(), topic.subscriber("member", 100).unwrap())
         })
         .collect();
     let gids: std::collections::BTreeSet<_> = members
@@ -99,7 +99,8 @@ fn members_and_ports_of_their_own_share_a_topic() {
     let output = there.publisher::<std_msgs::String>(options).unwrap();
     let options = SubscriberOptions { node, topic: "/events", qos, doorbell: None, group };
     let input = there.subscriber::<std_msgs::String>(options).unwrap();
-    let (publisher, deep, flat) = (topic.publisher(), topic.subscriber(8), topic.subscriber(2));
+    let publisher = topic.publisher("member").unwrap();
+    let [deep, flat] = [8, 2].map(|depth| topic.subscriber("member", depth).unwrap());
     let met = || topic.matched_publishers() == 2 && input.matched() == 2;
     let end = Instant::now() + LIMIT;
     while !met() {
@@ -132,4 +133,36 @@ fn members_and_ports_of_their_own_share_a_topic() {
     drop(flat);
     assert_eq!(text(&take(&deep)), "shared");
     assert!(publisher.publish_cdr(&[0, 1, 0], 0).is_err());
+}
+
+#[test]
+fn others_see_members_as_ports_of_their_nodes_and_not_the_ports_that_carry_them() {
+    let place = Place::new("shared-seen");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let view = there.graph().unwrap();
+    let topic = open(&here, reliable(100));
+    let (one, two) = (topic.publisher("one").unwrap(), topic.publisher("/front/two").unwrap());
+    let reader = topic.subscriber("one", 5).unwrap();
+    let seen = |kind| -> Vec<(String, [u8; 16], usize)> {
+        let graph = view.snapshot();
+        let ports = graph.ports(kind).filter(|(_, port)| port.topic == "/events");
+        let mut seen: Vec<_> =
+            ports.map(|(_, port)| (port.node.clone(), port.gid, port.qos.depth)).collect();
+        seen.sort();
+        seen
+    };
+    let publishers = [("/front/two".to_string(), two.gid(), 100), ("one".into(), one.gid(), 100)];
+    let end = Instant::now() + LIMIT;
+    while seen(PortKind::Publisher) != publishers {
+        assert!(Instant::now() < end, "{:?}", seen(PortKind::Publisher));
+        std::thread::yield_now();
+    }
+    assert_eq!(seen(PortKind::Subscriber), [("one".into(), reader.gid(), 5)]);
+    drop(two);
+    while seen(PortKind::Publisher) != publishers[1..] {
+        assert!(Instant::now() < end, "{:?}", seen(PortKind::Publisher));
+        std::thread::yield_now();
+    }
+    assert!(topic.publisher("no name").is_err());
+    drop((one, reader));
 }
