@@ -44,6 +44,7 @@ extern crate self as crossdock_msg;
 pub mod block;
 pub mod cdr;
 pub mod definition;
+mod derived;
 mod difference;
 mod field;
 pub mod find;

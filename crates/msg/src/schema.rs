@@ -5,6 +5,7 @@
 use crate::block::{Block, FlatError};
 use crate::cdr::{self, CdrBuffer, CdrError, CdrSize, CdrSlices, Plan};
 use crate::definition::{DefinitionError, TypeName, merged_text, parse_merged};
+use crate::derived;
 use crate::difference::{self, FieldDifference};
 use crate::field::{self, FieldError};
 use crate::hash::{LayoutHash, TypeHash};
@@ -79,13 +80,19 @@ pub enum SchemaError {
 }
 
 impl Schema {
-    /// Makes a type from its merged `ros2msg` text, as recordings and handshakes carry it.
+    /// Makes a type from its merged `ros2msg` text, as recordings and handshakes carry it. A type
+    /// that ROS 2 derives from a service or an action is also made from the text of the service or
+    /// action, as recordings of ROS 2 carry it.
     ///
     /// # Errors
     ///
     /// The name or text is wrong, a used type is missing, or the type has no flat layout.
     pub fn parse(type_name: &str, text: &str) -> Result<Self, SchemaError> {
         let name = parse_name(type_name)?;
+        if let Some(library) = derived::library_of(&name, text)? {
+            let resolved = library.resolve(&name)?;
+            return Self::with_text(&resolved, merged_text(&resolved.definitions));
+        }
         let mut library = Library::new();
         parse_merged(&name, text)?.into_iter().for_each(|definition| library.add(definition));
         Self::with_text(&library.resolve(&name)?, text.to_owned())

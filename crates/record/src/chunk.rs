@@ -127,6 +127,11 @@ impl ChunkDecoder {
     /// done: the chunk is damaged, or is longer than its packed bytes let expect.
     fn zstd(&mut self, section: Section<'_>, wanted: u64, plain: &mut Vec<u8>) -> io::Result<bool> {
         let bytes = section.end.saturating_sub(section.position);
+        let wanted_bytes = usize::try_from(wanted).unwrap_or(usize::MAX);
+        // No more than these bytes could be made.
+        if bytes > zstd::zstd_safe::compress_bound(wanted_bytes) as u64 {
+            return Ok(false);
+        }
         fill(section, bytes, &mut self.packed)?;
         let room = (ROOM_PER_PACKED * self.packed.len() as u64).max(STEP_BYTES as u64);
         let decoder = match &mut self.zstd {
@@ -135,13 +140,13 @@ impl ChunkDecoder {
         };
         plain.clear();
         let done = wanted <= room && {
-            plain.reserve(usize::try_from(wanted).unwrap_or(usize::MAX));
+            plain.reserve(wanted_bytes);
             decoder.decompress_to_buffer(&self.packed, plain).is_ok()
         };
         if self.packed.capacity() > PACKED_BYTES_KEPT {
             self.packed = Vec::new();
         }
-        plain.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+        plain.truncate(wanted_bytes);
         Ok(done)
     }
 }
@@ -263,5 +268,44 @@ impl ChunkHead {
                 fill(zstd::Decoder::new(section)?, wanted, plain)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_a_chunk_is_bounded_by_what_comes_out_of_it() {
+        let name = format!("xd-chunk-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let frame = zstd::bulk::compress(b"hello", 0).expect("compressed");
+        std::fs::write(&path, &frame).expect("a file");
+        let file = File::options().read(true).write(true).open(&path).expect("a file");
+        std::fs::remove_file(&path).expect("the file has no name");
+        let head = |plain_bytes, data_bytes| ChunkHead {
+            plain_bytes,
+            checksum: 0,
+            compression: Compressed::Zstd,
+            data_offset: 0,
+            data_bytes,
+        };
+        let mut decoder = ChunkDecoder::default();
+        let mut plain = vec![7; 100];
+        let bytes = frame.len() as u64;
+        let mut decode = |head: ChunkHead, plain: &mut Vec<u8>| {
+            let (decoded, limit) = ((&mut decoder, plain), 1 << 30);
+            head.decode(&file, 0, head.data_bytes, false, limit, decoded)
+        };
+        decode(head(5, bytes), &mut plain).expect("a chunk");
+        assert_eq!(plain, b"hello");
+        // Much behind the frame, which no reader holds.
+        file.set_len(256 << 20).expect("a longer file");
+        decode(head(5, 256 << 20), &mut plain).expect("a chunk");
+        assert_eq!(plain, b"hello");
+        // Few bytes that pretend to be many: no room is made for them.
+        let error = decode(head(1 << 30, bytes), &mut plain).expect_err("a size that is not true");
+        assert!(matches!(error, DamageKind::Malformed(_)), "{error:?}");
+        assert!(plain.capacity() <= STEP_BYTES && decoder.packed.capacity() <= STEP_BYTES);
     }
 }

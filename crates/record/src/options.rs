@@ -17,8 +17,9 @@ pub struct ReaderOptions {
 
 /// Bytes of a record: a chunk holds about 1 MiB, or one message if that is larger.
 const RECORD_BYTES_MAX: u64 = 256 << 20;
-/// Bytes that are held for the order.
-const ORDER_BYTES_MAX: u64 = 256 << 20;
+/// Bytes that are held for the order. With the buffers that wait to be used again, and two chunks
+/// of the usual size, a reader stays below 200 MB.
+const ORDER_BYTES_MAX: u64 = 128 << 20;
 /// How many times larger than a file its chunks are. Recordings expand 2 to 20 times.
 const EXPANSION_MAX: u64 = 256;
 /// Bytes beyond that.

@@ -1,6 +1,7 @@
 //! What `crossdock bag` takes, in the words and flags of `ros2 bag`.
 //! It must not know what the commands do.
 
+use super::watched;
 use crate::arguments::{Rate, domain_id, positive, seconds, topic_name};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -73,6 +74,22 @@ pub(crate) struct TopicFilter {
     /// Only topics whose name has a part that fits, beside those of --topics
     #[arg(short = 'e', long, value_name = "REGEX", value_parser = pattern)]
     pub(crate) regex: Option<regex_lite::Regex>,
+    /// The events of these services, beside the topics of --topics
+    #[arg(long, value_name = "SERVICE", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name)]
+    pub(crate) services: Vec<String>,
+    /// Not the events of these services
+    #[arg(long, value_name = "SERVICE", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name)]
+    pub(crate) exclude_services: Vec<String>,
+    /// Feedback, status and events of these actions, beside the topics of --topics
+    #[arg(long, value_name = "ACTION", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name)]
+    pub(crate) actions: Vec<String>,
+    /// Not feedback, status and events of these actions
+    #[arg(long, value_name = "ACTION", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name)]
+    pub(crate) exclude_actions: Vec<String>,
     /// Not topics whose name has a part that fits
     #[arg(short = 'x', long, value_name = "REGEX", value_parser = pattern)]
     pub(crate) exclude_regex: Option<regex_lite::Regex>,
@@ -85,14 +102,34 @@ fn pattern(text: &str) -> Result<regex_lite::Regex, String> {
 impl TopicFilter {
     /// Whether a topic is chosen by name or pattern, and not excluded.
     pub(crate) fn chooses(&self, topic: &str) -> bool {
-        let all = self.topics.is_empty() && self.regex.is_none();
-        let chosen = all
-            || self.topics.iter().any(|it| it == topic)
-            || self.regex.as_ref().is_some_and(|regex| regex.is_match(topic));
-        let excluded = self.exclude_topics.iter().any(|it| it == topic)
-            || self.exclude_regex.as_ref().is_some_and(|regex| regex.is_match(topic));
-        chosen && !excluded
+        let matches = self.regex.as_ref().is_some_and(|regex| regex.is_match(topic));
+        let all = !self.has_names() && self.regex.is_none();
+        (all || matches || self.names(topic)) && !self.excludes(topic)
     }
+
+    /// Whether topics, services or actions are chosen by their names.
+    pub(crate) fn has_names(&self) -> bool {
+        !(self.topics.is_empty() && self.services.is_empty() && self.actions.is_empty())
+    }
+
+    /// Whether a topic is chosen by its name, or by that of its service or action.
+    pub(crate) fn names(&self, topic: &str) -> bool {
+        is_listed(topic, &self.topics, &self.services, &self.actions)
+    }
+
+    /// Whether a topic is excluded.
+    pub(crate) fn excludes(&self, topic: &str) -> bool {
+        is_listed(topic, &self.exclude_topics, &self.exclude_services, &self.exclude_actions)
+            || self.exclude_regex.as_ref().is_some_and(|regex| regex.is_match(topic))
+    }
+}
+
+/// Whether a topic is among the topics, or one of a service or action.
+fn is_listed(topic: &str, topics: &[String], services: &[String], actions: &[String]) -> bool {
+    let has = |names: &[String], name: &str| names.iter().any(|it| it == name);
+    has(topics, topic)
+        || watched::service_of(topic).is_some_and(|service| has(services, service))
+        || watched::action_of(topic).is_some_and(|action| has(actions, action))
 }
 
 /// How chunks are compressed.
@@ -244,9 +281,18 @@ pub(crate) struct RecordArguments {
     /// Topics to record
     #[arg(value_name = "TOPIC", value_parser = topic_name)]
     pub(crate) names: Vec<String>,
-    /// Record all topics
+    /// Record all topics, and the events of all services and actions
     #[arg(short, long)]
     pub(crate) all: bool,
+    /// Record all topics
+    #[arg(long)]
+    pub(crate) all_topics: bool,
+    /// Record the events of all services
+    #[arg(long)]
+    pub(crate) all_services: bool,
+    /// Record feedback, status and events of all actions
+    #[arg(long)]
+    pub(crate) all_actions: bool,
     /// Also record hidden topics: with a part of the name that starts with `_`
     #[arg(long)]
     pub(crate) include_hidden_topics: bool,
@@ -296,6 +342,14 @@ mod tests {
         filter.exclude_topics = vec!["/a".to_owned()];
         assert!(!filter.chooses("/a") && !filter.chooses("/cam/left"));
         assert!(filter.chooses("/cam/right"));
+        let mut filter = TopicFilter { services: vec!["/lamp".to_owned()], ..Default::default() };
+        assert!(filter.chooses("/lamp/_service_event") && !filter.chooses("/lamp"));
+        filter.actions = vec!["/arm".to_owned()];
+        assert!(filter.chooses("/arm/_action/status") && !filter.chooses("/leg/_action/status"));
+        filter.exclude_services = vec!["/lamp".to_owned()];
+        assert!(!filter.chooses("/lamp/_service_event"));
+        let filter = TopicFilter { exclude_actions: vec!["/arm".to_owned()], ..Default::default() };
+        assert!(!filter.chooses("/arm/_action/feedback") && filter.chooses("/arm/joints"));
         assert!(pattern("(").is_err());
     }
 

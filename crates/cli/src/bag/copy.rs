@@ -4,13 +4,14 @@ use super::arguments::{
     ChunkCompression, ConvertArguments, CutArguments, FormArguments, OutputArguments, TopicFilter,
 };
 use super::bar::Bar;
-use super::open;
+use super::{open, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
     BagReader, BagTopic, BagWriter, Compression, Messages, TopicDescription, WriterOptions,
     WrittenTopic,
 };
+use std::collections::BTreeSet;
 use std::io::IoSlice;
 use std::path::Path;
 use std::process::ExitCode;
@@ -133,7 +134,22 @@ pub(super) fn must_have(readers: &[BagReader], filter: &TopicFilter) -> Result<(
             bail!("the bag has no topic {}; it has: {}", clean(named), clean(&known.join(", ")));
         }
     }
-    Ok(())
+    let (services, actions) = (&filter.services, &filter.actions);
+    let must_watch = |what, wanted: &[String], of: fn(&str) -> Option<&str>| -> Result<()> {
+        let known: BTreeSet<&str> = topics().filter_map(|topic| of(&topic.name)).collect();
+        match wanted.iter().find(|name| !known.contains(name.as_str())) {
+            None => Ok(()),
+            Some(name) if known.is_empty() => {
+                bail!("the bag has no events of {what} {}, and of no other", clean(name))
+            }
+            Some(name) => {
+                let known = known.into_iter().collect::<Vec<_>>().join(", ");
+                bail!("the bag has no events of {what} {}; it has: {}", clean(name), clean(&known))
+            }
+        }
+    };
+    must_watch("service", services, watched::service_of)?;
+    must_watch("action", actions, watched::action_of)
 }
 
 /// Adds a topic to the new bag, if it is chosen and its messages are delivered.

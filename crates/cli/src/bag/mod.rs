@@ -8,6 +8,7 @@ mod date;
 mod info;
 mod play;
 mod record;
+mod watched;
 
 use crate::output;
 use crate::output::clean;

@@ -76,7 +76,7 @@ fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPl
             Ok(_) => None,
         };
         // Another entry of the same name may be usable.
-        let is_named = filter.topics.contains(&topic.name) && topic.is_delivered();
+        let is_named = filter.names(&topic.name) && topic.is_delivered();
         match problem {
             Some(problem) if is_named => bail!("{}", clean(&problem)),
             Some(problem) => output::warn(&[format!("{problem}; it is not played")]),

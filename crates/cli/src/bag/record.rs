@@ -1,7 +1,7 @@
 //! `crossdock bag record`: records topics of the domain until Ctrl-C, also those that come later.
 
 use super::arguments::RecordArguments;
-use super::{copy, date, overrides};
+use super::{copy, date, overrides, watched};
 use crate::output::{self, clean, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
 use anyhow::{Result, bail};
@@ -116,8 +116,9 @@ struct Wished<'a> {
 impl<'a> Wished<'a> {
     fn of(arguments: &'a RecordArguments) -> Result<Self> {
         let filter = &arguments.filter;
-        let any = !arguments.names.is_empty() || !filter.topics.is_empty();
-        if !any && !arguments.all && filter.regex.is_none() {
+        let RecordArguments { names, all, all_topics, all_services, all_actions, .. } = arguments;
+        let any = !names.is_empty() || filter.has_names() || filter.regex.is_some();
+        if !any && ![all, all_topics, all_services, all_actions].into_iter().any(|it| *it) {
             bail!("name the topics to record, or record all of them with --all");
         }
         let overrides = overrides(arguments.qos_profile_overrides_path.as_deref())?;
@@ -125,19 +126,27 @@ impl<'a> Wished<'a> {
     }
 
     fn chooses(&self, topic: &str) -> bool {
-        let RecordArguments { names, filter, all, include_hidden_topics, .. } = self.arguments;
-        let named = names.iter().chain(&filter.topics).any(|name| name == topic);
-        if named {
+        let RecordArguments { names, filter, all, all_topics, .. } = self.arguments;
+        if names.iter().any(|name| name == topic) || filter.names(topic) {
             return true;
         }
-        let hidden = topic.split('/').any(|part| part.starts_with('_'));
-        let internal = crossdock_comm::names::carries_requests(topic);
-        if internal || (hidden && !include_hidden_topics) {
+        if crossdock_comm::names::carries_requests(topic) {
             return false;
         }
-        // Without names or a pattern, a filter chooses everything.
-        let wide = *all || filter.regex.is_some();
-        wide && filter.chooses(topic)
+        let RecordArguments { all_services, all_actions, include_hidden_topics, .. } =
+            self.arguments;
+        let watches = (watched::service_of(topic).is_some() && (*all || *all_services))
+            || (watched::action_of(topic).is_some() && (*all || *all_actions));
+        if watches {
+            return !filter.excludes(topic);
+        }
+        if topic.split('/').any(|part| part.starts_with('_')) && !include_hidden_topics {
+            return false;
+        }
+        match filter.regex {
+            Some(_) => filter.chooses(topic),
+            None => (*all || *all_topics) && !filter.excludes(topic),
+        }
     }
 
     /// Topics that are published, wished for and not known yet.

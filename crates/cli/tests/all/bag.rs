@@ -3,6 +3,8 @@
 use crossdock_record::{
     BagReader, BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
 };
+use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::{IoSlice, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -267,6 +269,83 @@ fn what_is_played_is_recorded_by_others_under_the_chosen_names() {
     let reader = BagReader::open(place.path("out")).expect("a bag");
     // What the player offered: what was recorded before.
     assert_eq!(reader.topics()[0].qos[0].depth, 7);
+}
+
+/// A bag of ROS 2 with the events of a service and of an action, whose definitions are those of the
+/// service and of the action.
+fn with_events(place: &Place) {
+    let events = |name: &str, type_name: &str, definition: &str| TopicDescription {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        definition: definition.to_owned(),
+        type_hash: String::new(),
+        qos: vec![OfferedQos::DEFAULT],
+    };
+    let service = "bool data\n---\nbool success\nstring message\n";
+    let action = "int32 order\n---\nint32[] all\n---\nint32[] some\n";
+    let line = "=".repeat(80);
+    let action = format!("{action}\n{line}\nMSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n");
+    let topics = [
+        events("/lamp/_service_event", "std_srvs/srv/SetBool_Event", service),
+        events("/count/_action/feedback", "my_msgs/action/Count_FeedbackMessage", &action),
+        events("/count/_action/status", "action_msgs/msg/GoalStatusArray", &action),
+    ];
+    let values = [
+        json!({ "info": { "event_type": 1 }, "request": [{ "data": true }] }),
+        json!({ "feedback": { "some": [1, 1, 2] } }),
+        json!({ "status_list": [{ "status": 2 }] }),
+    ];
+    let options = WriterOptions::new(Compression::None);
+    let mut writer = BagWriter::create(place.path("events.mcap"), options).expect("a bag");
+    for (topic, value) in topics.into_iter().zip(values) {
+        let schema = crossdock_msg::Schema::parse(&topic.type_name, &topic.definition);
+        let cdr = schema.expect("a type").cdr_of_json(&value).expect("a message");
+        let topic = writer.add_topic(topic).expect("a topic");
+        for time_ns in (0..4).map(|number| number * 100_000_000) {
+            writer.write(topic, time_ns, time_ns, &[IoSlice::new(&cdr)]).expect("room");
+        }
+    }
+    writer.finish().expect("a bag");
+}
+
+#[test]
+fn events_of_services_and_topics_of_actions_are_played_recorded_and_chosen_by_their_names() {
+    let place = Place::new("events");
+    with_events(&place);
+    let told = place.refused(&["bag", "play", "events.mcap", "--services", "/lump"]);
+    assert!(told.contains("no events of service /lump; it has: /lamp"), "{told}");
+    place.said(&["bag", "convert", "events.mcap", "-o", "action.mcap", "--actions", "/count"]);
+    let names = |bag: &str| {
+        let found = messages(&place.path(bag));
+        found.into_iter().map(|(topic, ..)| topic).collect::<BTreeSet<String>>()
+    };
+    let of_action = ["/count/_action/feedback", "/count/_action/status"].map(str::to_owned);
+    assert_eq!(names("action.mcap"), BTreeSet::from(of_action.clone()));
+    // One recorder for each kind, and one for all of it.
+    let record = |name: &str, options: &[&str]| {
+        let words = [&["bag", "record", "-p", "20", "-o", name], options].concat();
+        let mut command = place.command(&words);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("crossdock starts");
+        wait_for(&mut child, "Ctrl-C ends");
+        child
+    };
+    let recorders = [
+        ("service.mcap", record("service.mcap", &["--services", "/lamp"])),
+        ("actions.mcap", record("actions.mcap", &["--all-actions"])),
+        ("all.mcap", record("all.mcap", &["--all", "--exclude-actions", "/count"])),
+    ];
+    // The recorders find the topics during the delay.
+    place.said(&["bag", "play", "events.mcap", "--delay", "2", "--rate", "20"]);
+    for (_, child) in recorders {
+        let id = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(id, rustix::process::Signal::INT).expect("it runs");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let of_service = BTreeSet::from(["/lamp/_service_event".to_owned()]);
+    assert_eq!(names("service.mcap"), of_service);
+    assert_eq!(names("all.mcap"), of_service);
+    assert_eq!(names("actions.mcap"), BTreeSet::from(of_action));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `crossdock bag play` on a terminal: the bar, and what each key does.
 
 use crate::bag::Place;
+use crate::place::Program;
 use crossdock_comm::{
     AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions, Qos, Rendezvous,
     SubscriberOptions,
@@ -11,7 +12,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::Stdio;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long is waited for what will surely come.
@@ -46,7 +47,7 @@ impl Terminal {
             let mut buffer = [0; 4096];
             // Ends when nobody has the other side any more.
             while let Ok(count @ 1..) = master.read(&mut buffer) {
-                let mut text = screen.0.lock().expect("no panic");
+                let mut text = screen.0.lock().unwrap_or_else(PoisonError::into_inner);
                 text.push_str(&String::from_utf8_lossy(&buffer[..count]));
                 screen.1.notify_all();
             }
@@ -134,8 +135,7 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
     let line = ["bag", "play", "long", "--start-paused", "--topics", "/a"];
     let mut command = place.command(&line);
     command.stdin(terminal.stdio()).stderr(terminal.stdio()).stdout(Stdio::piped());
-    let child = command.spawn().expect("crossdock starts");
-    drop(command);
+    let playing = Program::start(command);
     terminal.must_show("space: pause");
     assert!(!terminal.is_as_found(), "keys come at once and are not shown");
     // A step is one message; nothing comes without one.
@@ -145,7 +145,8 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
         assert_eq!(listener.next(), text);
     }
     // The bar is shown while it is paused, too.
-    terminal.must_show("[------------------------------]   0 %  2 of ");
+    terminal.must_show("[------------------------------]   0 %  ");
+    terminal.must_show(" of 10000 messages");
     terminal.press(SPACE);
     terminal.must_show("playing");
     for number in [4, 6, 8] {
@@ -158,7 +159,7 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
     terminal.press(SPACE);
     terminal.must_show("paused");
     terminal.press("q");
-    let output = child.wait_with_output().expect("it ends");
+    let output = playing.end();
     assert!(output.status.success());
     let said = String::from_utf8(output.stdout).expect("text");
     assert!(said.ends_with(" messages of 1 topics\n"), "{said}");

@@ -3,6 +3,7 @@
 
 mod bag;
 mod bag_keys;
+mod bag_memory;
 mod hostile;
 mod interfaces;
 mod names;

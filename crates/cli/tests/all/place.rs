@@ -2,7 +2,7 @@
 
 use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// A folder of the test's own, in which both sides meet.
 pub(crate) struct Place(PathBuf);
@@ -55,5 +55,34 @@ impl Place {
         let output = self.crossdock(arguments);
         assert!(!output.status.success(), "{arguments:?}");
         String::from_utf8(output.stderr).expect("text")
+    }
+}
+
+/// A program that ends with the test, however the test ends.
+pub(crate) struct Program(Option<Child>);
+
+impl Program {
+    pub(crate) fn start(mut command: Command) -> Self {
+        Self(Some(command.spawn().expect("crossdock starts")))
+    }
+
+    pub(crate) fn child(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it was not waited for")
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Output {
+        let child = self.0.take().expect("it was not waited for");
+        child.wait_with_output().expect("it ends")
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }

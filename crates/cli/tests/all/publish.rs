@@ -1,14 +1,14 @@
 //! `crossdock topic pub` against a subscriber that runs in the test, and `topic echo` with a
 //! quality of service: as a user types them.
 
-use crate::place::Place;
+use crate::place::{Place, Program};
 use crossdock_comm::{
     AnySubscriber, Doorbell, DoorbellOptions, Participant, PublisherOptions, Qos, SubscriberOptions,
 };
 use crossdock_msg::{JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -60,10 +60,10 @@ fn now_sec() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs()
 }
 
-fn spawn(place: &Place, arguments: &[&str]) -> Child {
+fn spawn(place: &Place, arguments: &[&str]) -> Program {
     let mut command = place.command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("crossdock starts")
+    Program::start(command)
 }
 
 #[test]
@@ -134,8 +134,10 @@ fn messages_in_yaml_reach_a_subscriber_as_often_as_was_said() {
     ["a", "b"].iter().for_each(|frame| assert_eq!(heard.next()["frame_id"], *frame));
     // From standard input.
     let mut child = spawn(&place, &["topic", "pub", TOPIC, "std_msgs/Header", "--stdin", "-1"]);
-    child.stdin.take().expect("a pipe").write_all(b"frame_id: \"typed\"\n").expect("typed");
-    assert!(child.wait().expect("it ends").success());
+    let mut keyboard = child.child().stdin.take().expect("a pipe");
+    keyboard.write_all(b"frame_id: \"typed\"\n").expect("typed");
+    drop(keyboard);
+    assert!(child.end().status.success());
     assert_eq!(heard.next()["frame_id"], "typed");
     assert!(heard.subscriber.take().expect("no error").is_none(), "nothing else was published");
 }
@@ -145,12 +147,10 @@ fn publishing_goes_on_until_it_is_ended() {
     let place = Place::new("publish-on");
     let heard = Heard::start(&place, Qos::best_effort(10));
     let line = ["topic", "pub", TOPIC, "geometry_msgs/msg/Point", "{x: -1.5}", "--rate", "200"];
-    let mut child = spawn(&place, &line);
+    let _publishing = spawn(&place, &line);
     for _ in 0..5 {
         assert_eq!(heard.next(), json!({ "x": -1.5, "y": 0.0, "z": 0.0 }));
     }
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
 }
 
 #[test]
@@ -212,10 +212,8 @@ fn echo_shows_what_a_subscriber_of_the_wished_quality_gets() {
     assert_eq!(place.said(&newest), "c\n", "depth 1, and what all publishers offer");
     // One that asks for more than is offered is told so, and gets nothing.
     let mut child = spawn(&place, &["topic", "echo", TOPIC, "--qos-reliability", "reliable"]);
-    let errors = child.stderr.take().expect("a pipe");
+    let errors = child.child().stderr.take().expect("a pipe");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(errors));
     let line = lines.next().expect("a note").expect("text");
     assert!(line.contains("best effort is offered, reliable is requested"), "{line}");
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
 }

@@ -30,7 +30,7 @@ pub fn parse_merged(
     loop {
         let line = lines.next();
         match line {
-            Some((line, number)) if !is_separator(line) => {
+            Some((line, number)) if !is_section_separator(line) => {
                 section.push((line, number));
                 continue;
             }
@@ -56,7 +56,8 @@ pub fn parse_merged(
     Ok(definitions)
 }
 
-fn is_separator(line: &str) -> bool {
+/// Whether a line separates two definitions of a merged text.
+pub(crate) fn is_section_separator(line: &str) -> bool {
     let line = line.trim();
     line.len() >= SEPARATOR_MIN && line.bytes().all(|byte| byte == b'=')
 }

@@ -143,6 +143,65 @@ fn a_message_written_as_json_encodes_to_what_reads_back_as_the_same_json() {
     assert!(refused(serde_json::json!(3)).contains("sensor_msgs/msg/CameraInfo"));
 }
 
+/// The text of a service or an action as a recording of ROS 2 carries it.
+fn recorded(own: &str, used: &[(&str, &str)]) -> String {
+    let line = "=".repeat(80);
+    let used = used.iter().map(|(name, text)| format!("{line}\nMSG: {name}\n{text}"));
+    own.to_owned() + &used.collect::<String>()
+}
+
+#[test]
+fn the_types_of_events_are_made_from_the_text_of_their_service() {
+    let text = "my_msgs/Lamp lamp\n---\nbool success\nstring message # why\n";
+    let lamp = "uint8 OFF=0\nuint8 state 1\n";
+    let text = recorded(text, &[("my_msgs/msg/Lamp", lamp)]);
+    let schema = Schema::parse("my_msgs/srv/Switch_Event", &text).unwrap();
+    let event = serde_json::json!({
+        "info": { "event_type": 3, "sequence_number": 7 },
+        "response": [{ "success": true, "message": "on" }],
+    });
+    let cdr = schema.cdr_of_json(&event).unwrap();
+    let mut flat = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&cdr).unwrap());
+    schema.decode_cdr(&cdr, flat.as_mut_slice()).unwrap();
+    let json = schema.to_json(Block::new(flat.as_slice())).unwrap();
+    assert_eq!((&json["response"], &json["request"]), (&event["response"], &serde_json::json!([])));
+    assert_eq!(json["info"]["event_type"], 3);
+    let again = Schema::parse(schema.type_name(), schema.definition()).unwrap();
+    assert_eq!(
+        (again.type_hash(), again.layout_hash()),
+        (schema.type_hash(), schema.layout_hash())
+    );
+    let request = Schema::parse("my_msgs/srv/Switch_Request", &text).unwrap();
+    assert_eq!(request.layout().root().fields[0].name, "lamp");
+    // A shipped one has the hash that everybody computes.
+    let text = "bool data\n---\nbool success\nstring message\n";
+    let event = Schema::parse("std_srvs/srv/SetBool_Event", text).unwrap();
+    let known = crossdock_msg::generate::Generator::new().into_library();
+    let known = Schema::from_library(&known, "std_srvs/srv/SetBool_Event").unwrap();
+    assert_eq!(event.type_hash(), known.type_hash());
+    assert!(Schema::parse("std_srvs/srv/SetBool", "bool data\n---\n---\n").is_err());
+}
+
+#[test]
+fn the_types_of_an_actions_topics_are_made_from_the_text_of_the_action() {
+    let text = "int32 order\n---\nint32[] sequence\n---\nint32[] partial_sequence\n";
+    let fields = |type_name: &str| {
+        let schema = Schema::parse(type_name, text).unwrap();
+        let names: Vec<_> =
+            schema.layout().root().fields.iter().map(|it| it.name.clone()).collect();
+        let again = Schema::parse(type_name, schema.definition()).unwrap();
+        assert_eq!(again.type_hash(), schema.type_hash());
+        names.join(" ")
+    };
+    let of = |suffix: &str| fields(&format!("my_msgs/action/Count_{suffix}"));
+    assert_eq!(of("FeedbackMessage"), "goal_id feedback");
+    assert_eq!(of("SendGoal_Event"), "info request response");
+    assert_eq!(of("GetResult_Event"), "info request response");
+    // These have the same types for all actions, and are recorded with the action's text.
+    assert_eq!(fields("action_msgs/msg/GoalStatusArray"), "status_list");
+    assert_eq!(fields("action_msgs/srv/CancelGoal_Event"), "info request response");
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused_with_a_line_that_is_there(text in "([a-z0-9 \\[\\]<=#/A-Z_.]{0,12}\n|---\n){0,8}") {
