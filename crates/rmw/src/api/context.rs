@@ -174,7 +174,7 @@ fn zeroed<T: Zeroed>() -> T {
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// Structs of C of which all bytes may be zero.
+/// Structs of C whose bytes may all be zero.
 trait Zeroed {}
 impl Zeroed for InitOptions {}
 impl Zeroed for Context {}

@@ -19,6 +19,12 @@ const UNSUPPORTED: Failure = Failure::Unsupported {
            type, message lost and liveliness changed",
 };
 
+/// Whether an event can be asked for. From Jazzy on.
+#[unsafe(no_mangle)]
+pub extern "C" fn rmw_event_type_is_supported(event_type: u32) -> bool {
+    kind_of(event_type).is_some()
+}
+
 functions! {
     /// Makes an event of a publisher. Allocates.
     fn rmw_publisher_event_init(event: *mut Event, publisher: *const Publisher, event_type: u32) {
@@ -104,13 +110,6 @@ functions! {
     }
 }
 
-/// Whether events of a kind can be asked for.
-#[cfg(not(feature = "humble"))]
-#[unsafe(no_mangle)]
-pub extern "C" fn rmw_event_type_is_supported(event_type: u32) -> bool {
-    name_of(event_type).and_then(EventKind::named).is_some()
-}
-
 fn name_of(event_type: u32) -> Option<&'static str> {
     let known = EVENTS.iter().find(|(_, number)| *number == i64::from(event_type));
     known.map(|(name, _)| *name)
@@ -154,8 +153,13 @@ pub(super) unsafe fn event<'a>(
     let known = unsafe { handle(pointer, "rmw_event") }?;
     // SAFETY: as above.
     let happenings = unsafe { data(pointer, "rmw_event") }?;
-    let kind = name_of(known.event_type).and_then(EventKind::named).ok_or(UNSUPPORTED)?;
-    Ok((happenings, kind))
+    Ok((happenings, kind_of(known.event_type).ok_or(UNSUPPORTED)?))
+}
+
+/// The kind of an event of either side; `None`: it cannot be asked for.
+fn kind_of(event_type: u32) -> Option<EventKind> {
+    let name = name_of(event_type)?;
+    EventKind::of_publisher(name).or_else(|| EventKind::of_subscription(name))
 }
 
 /// Statuses count in `int32_t`.

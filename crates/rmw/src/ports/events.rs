@@ -48,11 +48,6 @@ impl EventKind {
         })
     }
 
-    /// That of a publisher or of a subscription.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::of_publisher(name).or_else(|| Self::of_subscription(name))
-    }
-
     const fn source(self) -> PortEvent {
         match self {
             Self::Matched | Self::LivelinessChanged => PortEvent::Matched,
