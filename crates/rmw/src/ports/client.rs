@@ -105,7 +105,10 @@ impl Rings for Client {
     }
 
     fn arm(&self) -> bool {
-        lock(&self.port).arm()
+        let port = lock(&self.port);
+        // Takes in servers that have come: they are no response.
+        port.has_server();
+        port.arm()
     }
 
     fn arrived(&self) -> u64 {

@@ -133,7 +133,10 @@ impl Rings for Service {
     }
 
     fn arm(&self) -> bool {
-        lock(&self.port).server.arm()
+        let port = lock(&self.port);
+        // Takes in clients that have come: they are no request.
+        let _ = port.server.clients();
+        port.server.arm()
     }
 
     fn arrived(&self) -> u64 {

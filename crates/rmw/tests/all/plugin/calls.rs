@@ -1,8 +1,8 @@
 //! Requests and responses.
 
-use super::{On, Plain, Ros, own_domain, zeroed};
+use super::{NO_TIME, On, Plain, Ros, own_domain, zeroed};
 use rmw_crossdock::abi::current::{RequestId, ServiceInfo};
-use rmw_crossdock::abi::shared::{Client, RMW_RET_ERROR, RMW_RET_OK, Service};
+use rmw_crossdock::abi::shared::{Client, RMW_RET_ERROR, RMW_RET_OK, Service, Time};
 
 pub(super) fn send(ros: &Ros, client: *const Client, value: f64) -> i64 {
     let (request, mut sequence): (Plain, i64) = ([value; 43], 0);
@@ -55,9 +55,12 @@ fn a_hundred_and_twenty_eight_open_requests_are_answered_in_any_order() {
     let client = ros.client("/move");
     assert!(!is_available(&ros, client));
     assert!(send(&ros, client, 1.0) < 0, "nobody hears it, and no later call has its number");
-    let service = ros.service("/move");
+    let (service, set) = (ros.service("/move"), ros.wait_set());
+    // That they meet is neither a request nor a response.
+    let on = On { services: vec![service], clients: vec![client], ..On::default() };
+    assert_eq!(ros.wait(set, &on, Time { sec: 0, nsec: 50_000_000 }), [false, false]);
     ros.until(|| is_available(&ros, client));
-    let set = ros.wait_set();
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false, false]);
     let numbers: Vec<i64> = (0..128).map(|value| send(&ros, client, f64::from(value))).collect();
     ros.wait_for(set, &On { services: vec![service], ..On::default() });
     let mut open = Vec::new();
