@@ -74,6 +74,8 @@ impl Part {
 type Axis = (&'static str, &'static [u64]);
 
 const WIDTH: Axis = ("WIDTH", &[64, 256]);
+/// All boards have the same.
+const ADDRESS_WIDTH: Axis = ("ADDRESS_WIDTH", &[crate::board::ADDRESS_WIDTH as u64]);
 
 /// Where a module was measured. Area is taken to be linear between two values, and beyond the last
 /// two: ports and memory nearly are.
@@ -94,7 +96,19 @@ fn axes(module: LibraryModule) -> &'static [Axis] {
         LibraryModule::AxisWidth => {
             &[("S_WIDTH", &[64, 128, 256, 512]), ("M_WIDTH", &[64, 128, 256, 512])]
         }
-        // In nodes and boards, not in networks.
+        LibraryModule::Gateway => &[WIDTH, ADDRESS_WIDTH],
+        LibraryModule::HostPort => &[("GATEWAYS", &[1, 8]), ADDRESS_WIDTH],
+        LibraryModule::MemifMmu => {
+            &[WIDTH, ADDRESS_WIDTH, ("WINDOWS", &[16]), ("OUTSTANDING", &[32])]
+        }
+        LibraryModule::MemifShare => &[WIDTH, ADDRESS_WIDTH, ("PORTS", &[2, 8])],
+        LibraryModule::Osif => &[
+            ("CLIENTS", &[2, 16]),
+            ("WORD_WIDTH", &[128]),
+            ("UP_DEPTH", &[64]),
+            ("DOWN_DEPTH", &[32]),
+        ],
+        // In nodes, not in networks and boards.
         _ => &[],
     }
 }
@@ -112,11 +126,11 @@ fn is_made(module: LibraryModule, point: &[(&'static str, u64)]) -> bool {
 /// A design that was measured: the module with these parameters.
 pub type MeasuredDesign = (LibraryModule, Vec<(&'static str, u64)>);
 
-/// Every design whose figures the estimates need: `hw/budget.json` has all of them.
+/// Every design of these modules whose figures the estimates need: `hw/budget.json` has all of them.
 #[must_use]
-pub fn measured_designs() -> Vec<MeasuredDesign> {
+pub fn measured_designs(modules: &[LibraryModule]) -> Vec<MeasuredDesign> {
     let mut designs = Vec::new();
-    for module in LibraryModule::OF_NETWORKS {
+    for &module in modules {
         let mut points: Vec<Vec<(&str, u64)>> = vec![Vec::new()];
         for (name, values) in axes(module) {
             let extended = points.iter().flat_map(|point| {
@@ -219,6 +233,9 @@ fn interpolated(
     if values.contains(&value) {
         return at(value);
     }
+    if values.len() == 1 {
+        return None;
+    }
     let above = values.partition_point(|measured| *measured < value).clamp(1, values.len() - 1);
     let (low, high) = (*values.get(above - 1)?, *values.get(above)?);
     let share = (value as f64 - low as f64) / (high as f64 - low as f64);
@@ -233,7 +250,8 @@ mod tests {
 
     #[test]
     fn every_figure_that_an_estimate_can_need_is_in_the_budget() {
-        for (module, parameters) in measured_designs() {
+        let modules = [&LibraryModule::OF_NETWORKS[..], &LibraryModule::OF_BOARDS[..]].concat();
+        for (module, parameters) in measured_designs(&modules) {
             let label = label(module, &parameters);
             assert!(budget().contains_key(&label), "hw/budget.json has no {label}");
         }

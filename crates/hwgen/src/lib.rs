@@ -201,14 +201,19 @@ fn write(network: Network, nodes: Nodes) -> Generated {
         wrapper::wrapper(&network, &registers, wrapper::Top::Network),
     );
     files.insert("network.svg".to_owned(), picture::svg(&network));
-    let warnings = report::tight(&network, &instances).into_iter().collect();
-    files.insert("report.md".to_owned(), report::report(&network, &instances));
     let mut all = registers;
     let reads = all.iter().filter(|register| register.access == "read").count();
     if board::obstacle(&network).is_none() && network.gateways().next().is_some() {
         all.splice(reads..reads, of_board);
     }
     let registers = all;
+    let of_board = match board::obstacle(&network) {
+        None => board::board(&network, &registers, board::Way::Own).map(|(_, made)| made),
+        Some(_) => None,
+    };
+    instances.extend(of_board);
+    let warnings = report::tight(&network, &instances).into_iter().collect();
+    files.insert("report.md".to_owned(), report::report(&network, &instances));
     surroundings(&network, &registers, order, of_nodes, &mut files);
     export(&network, &registers, used, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));

@@ -154,6 +154,10 @@ impl LibraryModule {
         Self::AxisWidth,
     ];
 
+    /// Those that join a network and a host.
+    pub const OF_BOARDS: [Self; 5] =
+        [Self::Gateway, Self::HostPort, Self::MemifMmu, Self::MemifShare, Self::Osif];
+
     /// Name of the module; its file is the name with `.sv`.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// Clock rate for which the report gives times, besides cycles.
 const EXAMPLE_MHZ: f64 = 100.0;
 
-/// `instances`: of each topic, the library modules that it is made of.
+/// `instances`: of each topic, the library modules that it is made of, and then those of the board.
 pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
     let mut text = format!(
         "# Network of fabric `{}`, graph `{}`\n\nTop module `{}`; clocks: {}.\n\n## Topics\n\n",
@@ -107,7 +107,7 @@ fn nodes(network: &Network) -> String {
     text
 }
 
-/// What the network takes, by topic and module.
+/// What the network and its board take, by topic and module.
 fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
     let mut text = format!(
         "\n## Area, estimated\n\nThe sum of what the library modules take alone on an UltraScale+ part, as {} \
@@ -119,7 +119,9 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
     );
     let (all, unknown) = total(instances.iter().flatten());
     let mut count = 0;
-    for (topic, instances) in network.topics.iter().zip(instances) {
+    let topics = network.topics.iter().map(|topic| topic.shown().to_string());
+    let parts = topics.chain(["of the board".to_owned()]);
+    for (part, instances) in parts.zip(instances) {
         let mut modules: BTreeMap<&str, (u64, Area)> = BTreeMap::new();
         for instance in instances {
             let Some(area) = estimate(instance) else { continue };
@@ -129,11 +131,8 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
         }
         for (module, (instances, area)) in modules {
             let Area { lut, ff, bram18 } = area;
-            let _ = writeln!(
-                text,
-                "| {} | `{module}` | {instances} | {lut} | {ff} | {bram18} |",
-                topic.shown()
-            );
+            let _ =
+                writeln!(text, "| {part} | `{module}` | {instances} | {lut} | {ff} | {bram18} |");
             count += instances;
         }
     }
@@ -145,10 +144,10 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
     text + &room(all)
 }
 
-/// What parts have of everything that the network takes.
+/// What parts have of everything that the network and its board take.
 fn room(all: Area) -> String {
-    let mut text = "\n## Room\n\nWhat parts have, gateways and nodes not counted above. A row says no where the \
-                    network alone is too large.\n\n| part | board | look-up tables | flip-flops | block memory | \
+    let mut text = "\n## Room\n\nWhat parts have. Nodes are not counted above. A row says no if what is \
+                    counted is too large already.\n\n| part | board | look-up tables | flip-flops | block memory | \
                     fits |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for part in Part::ALL {
