@@ -35,6 +35,7 @@ always @(posedge clk) if (formal_running) begin
   if (formal_past && $past(snapshot)) a_one_cycle: assert (frozen == $past(counts));
   if (formal_past && !$past(snapshot)) a_frozen: assert (frozen == $past(frozen));
   if (formal_past) a_read: assert (read_data == 64'($past(formal_frozen[read_address])));
+  if (!formal_past) a_reset: assert (counts == '0 && frozen == '0);
   i_inside: assert (between == !formal_inside);
   // A message with a stall, a gap and damage, read from a snapshot.
   c_read: cover (formal_past && $past(read_address) == 3'd4 && read_data == 64'd1

@@ -126,7 +126,8 @@ fn is_made(module: LibraryModule, point: &[(&'static str, u64)]) -> bool {
 /// A design that was measured: the module with these parameters.
 pub type MeasuredDesign = (LibraryModule, Vec<(&'static str, u64)>);
 
-/// Every design of these modules whose figures the estimates need: `hw/budget.json` has all of them.
+/// Every design of these modules whose figures the estimates need: `hw/budget.json` has all of
+/// them.
 #[must_use]
 pub fn measured_designs(modules: &[LibraryModule]) -> Vec<MeasuredDesign> {
     let mut designs = Vec::new();

@@ -3,7 +3,7 @@
 
 use crate::cache::Files;
 use crossdock_test_support::workspace;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +14,27 @@ pub struct Design {
     sources: Files,
     properties: Files,
     parameters: Vec<(String, u64)>,
-    fault: Option<&'static str>,
+    fault: Option<String>,
+}
+
+/// A fault that was not chosen: some bytes of a source file, changed.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    pub(crate) file: String,
+    /// The byte at which it begins.
+    pub(crate) place: usize,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// The line in which it is.
+    pub(crate) line: String,
+}
+
+/// The change without its place: lines move.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, from, to, line, .. } = self;
+        write!(f, "{file}: `{line}`: `{}` becomes `{}`", from.trim(), to.trim())
+    }
 }
 
 /// A fault: one place of one file, a source or properties, changed.
@@ -95,8 +115,22 @@ impl Design {
             mutation.from
         );
         *source = source.replace(mutation.from, mutation.to);
-        self.fault = Some(mutation.what);
+        self.fault = Some(mutation.what.to_owned());
         self
+    }
+
+    /// The same with a fault that was not chosen.
+    pub(crate) fn changed(mut self, change: &Change) -> Self {
+        let Change { file, place, from, to, .. } = change;
+        let source = self.sources.get_mut(file).unwrap_or_else(|| panic!("no file {file}"));
+        source.replace_range(*place..place + from.len(), to);
+        self.fault = Some(format!("mutant {file} {place} {}", to.len()));
+        self
+    }
+
+    /// The text of a source file.
+    pub(crate) fn source(&self, file: &str) -> Option<&str> {
+        self.sources.get(file).map(String::as_str)
     }
 
     /// The top module's name.
@@ -120,7 +154,7 @@ impl Design {
     /// Names this design with its parameters and fault: `axis_arb-ports-3-width-64`.
     #[must_use]
     pub fn label(&self) -> String {
-        let fault = self.fault.map(|what| format!("-but-{}", what.replace(' ', "-")));
+        let fault = self.fault.as_ref().map(|what| format!("-but-{}", what.replace(' ', "-")));
         self.faultless_label() + &fault.unwrap_or_default()
     }
 

@@ -13,6 +13,7 @@ pub mod budget;
 mod cache;
 mod design;
 mod lint;
+mod mutants;
 mod proof;
 mod simulation;
 pub mod synthesis;
@@ -20,6 +21,7 @@ mod tools;
 
 pub use design::{Design, Mutation};
 pub use lint::{LintFailure, lint};
+pub use mutants::Mutants;
 pub use proof::{Proof, ProofFailure};
 pub use simulation::{Report, Simulation, SimulationFailure};
 

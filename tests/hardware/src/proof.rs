@@ -1,7 +1,7 @@
 //! Proofs of the properties that lie beside a module, with SymbiYosys and z3.
 
 use crate::cache::{Files, Job};
-use crate::design::{Design, Mutation};
+use crate::design::{Change, Design, Mutation};
 use crate::tools::{run, tool};
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
@@ -117,6 +117,11 @@ impl Proof {
     pub fn composed(mut self) -> Self {
         self.composed = true;
         self
+    }
+
+    /// The same of the design with this change in it.
+    pub(crate) fn changed(&self, change: &Change) -> Self {
+        Self { design: self.design.clone().changed(change), ..self.clone() }
     }
 
     /// Runs the proof. Cached when it succeeds; seconds to a minute otherwise.

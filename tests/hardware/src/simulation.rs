@@ -1,7 +1,7 @@
 //! Simulations: Verilator's model of a design together with a testbench in C++.
 
 use crate::cache::{Done, Files, Job};
-use crate::design::{Design, Mutation, testbench};
+use crate::design::{Change, Design, Mutation, testbench};
 use crate::tools::{Ended, run, tool, verilator_root};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,6 +95,21 @@ impl Simulation {
     pub fn with_file(mut self, name: &str, content: &str) -> Self {
         self.files.insert(name.to_owned(), content.to_owned());
         self
+    }
+
+    /// Whether the testbench sees something wrong in the design with this change in it.
+    ///
+    /// # Errors
+    /// There is no such design.
+    pub(crate) fn notices(
+        &self,
+        change: &Change,
+        arguments: &[&str],
+    ) -> Result<bool, SimulationFailure> {
+        let changed = Self { design: self.design.clone().changed(change), ..self.clone() };
+        let program = changed.built(false)?;
+        let folder = program.parent().expect("a program lies in a folder");
+        Ok(!start(&program, arguments, folder).success())
     }
 
     /// Builds (cached) and runs the testbench (cached) with these arguments.

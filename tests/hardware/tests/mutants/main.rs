@@ -1,0 +1,100 @@
+//! Small changes of modules of `hw/`, chosen by a seed: the module's own proofs and simulations
+//! have to notice at least 95 %. `CROSSDOCK_SEED` repeats a sample, `MUTANTS` says how many are tried.
+#![allow(missing_docs)]
+
+use crossdock_hardware_tests::{Design, Mutants, Proof, Simulation};
+
+/// A module with what its short tests do: simulations of these designs, and proofs.
+fn mutants<'a>(module: &'a str, simulated: Vec<Design>, proofs: Vec<Proof>) -> Mutants<'a> {
+    let testbench = format!("{module}/{module}_tb.cpp");
+    let simulations = simulated.into_iter().map(|design| Simulation::new(design, &testbench));
+    let simulations = simulations.map(|simulation| (simulation, vec!["--seed", "1"])).collect();
+    Mutants { module, simulations, proofs, harmless: &[] }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_register_slice_find_its_mutants() {
+    let design = Design::module("axis_reg");
+    let proofs = vec![Proof::inductive(design.clone(), 4), Proof::reachable(design.clone(), 10)];
+    let found = mutants("axis_reg", vec![design.clone(), design.clone().set("WIDTH", 512)], proofs);
+    println!("{:#?}", found.survivors(&design));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_fifo_find_its_mutants() {
+    let sized = |width, depth| Design::module("axis_fifo").set("WIDTH", width).set("DEPTH", depth);
+    let small = Design::module("axis_fifo").set("DEPTH", 4);
+    let proofs = vec![Proof::inductive(small.clone(), 4), Proof::reachable(small.clone(), 20)];
+    let found = mutants("axis_fifo", vec![sized(64, 16), sized(512, 4)], proofs);
+    println!("{:#?}", found.survivors(&small));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_width_converter_find_its_mutants() {
+    let design = |from, to| Design::module("axis_width").set("S_WIDTH", from).set("M_WIDTH", to);
+    let simulated = [(64, 512), (512, 64), (128, 64)].map(|(from, to)| design(from, to)).into();
+    let proofs = vec![
+        Proof::inductive(design(64, 256), 4),
+        Proof::inductive(design(256, 64), 4),
+        Proof::reachable(design(64, 256), 14),
+        Proof::reachable(design(256, 64), 14),
+    ];
+    println!("{:#?}", mutants("axis_width", simulated, proofs).survivors(&design(64, 256)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_clock_crossing_find_its_mutants() {
+    let design = |width, depth| Design::module("axis_cdc").set("WIDTH", width).set("DEPTH", depth);
+    let small = Design::module("axis_cdc").set("DEPTH", 4);
+    let proofs = vec![
+        Proof::inductive(small.clone(), 3).several_clocks(),
+        Proof::reachable(small.clone(), 24).several_clocks(),
+    ];
+    let found = mutants("axis_cdc", vec![design(64, 16), design(512, 16)], proofs);
+    println!("{:#?}", found.survivors(&small));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_probe_find_its_mutants() {
+    let design = |bits| Design::module("axis_probe").set("COUNT_WIDTH", bits);
+    let proofs = vec![Proof::inductive(design(16), 3), Proof::reachable(design(16), 12)];
+    let found = mutants("axis_probe", vec![design(16), design(64)], proofs);
+    println!("{:#?}", found.survivors(&design(16)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_event_count_find_its_mutants() {
+    let design = |bits| Design::module("event_count").set("COUNT_WIDTH", bits);
+    let proofs = vec![Proof::inductive(design(16), 2), Proof::reachable(design(3), 16)];
+    let found = mutants("event_count", vec![design(4), design(16)], proofs);
+    println!("{:#?}", found.survivors(&design(16)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_reset_synchroniser_find_its_mutants() {
+    let design = Design::module("reset_sync");
+    let proofs = vec![Proof::inductive(design.clone(), 2), Proof::reachable(design.clone(), 16)];
+    println!("{:#?}", mutants("reset_sync", vec![], proofs).survivors(&design));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_hosts_port_find_its_mutants() {
+    let port = |gateways, address_width| {
+        let design = Design::module("host_port").set("GATEWAYS", gateways);
+        design.set("ADDRESS_WIDTH", address_width)
+    };
+    let proofs = vec![
+        Proof::inductive(port(3, 16), 2),
+        Proof::inductive(port(64, 48), 2),
+        Proof::reachable(port(3, 16), 8),
+    ];
+    println!("{:#?}", mutants("host_port", vec![], proofs).survivors(&port(3, 16)));
+}
