@@ -16,7 +16,7 @@ use crossdock_comm::{AnswerError, LoanError, OpenError, PortError, PublishCdrErr
 pub(crate) enum Failure {
     #[error("argument `{name}` is null")]
     Null { name: &'static str },
-    /// The same for the functions of which ROS 2 asks for `RMW_RET_ERROR` then.
+    /// The same for functions that must answer `RMW_RET_ERROR` then.
     #[error("argument `{name}` is null")]
     Missing { name: &'static str },
     #[error("argument `{name}`: {what}")]
@@ -81,7 +81,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// For the functions of which ROS 2 asks for `RMW_RET_ERROR` if an argument is null.
+    /// For functions that must answer `RMW_RET_ERROR` if an argument is null, as ROS 2's tests ask.
     pub(crate) fn of_missing(self) -> Self {
         match self {
             Self::Null { name } => Self::Missing { name },

@@ -96,7 +96,8 @@ pub const ALL: &[&str] = &[
 /// Up to Jazzy.
 pub const UP_TO_JAZZY: &[&str] = &["rmw_node_assert_liveliness"];
 
-/// From Jazzy on; `rmw_event_type_is_supported` came with a later release of its rmw (7.3.3 has it).
+/// From Jazzy on. `rmw_event_type_is_supported` came with a later release of Jazzy: its rmw 7.3.3
+/// has it.
 pub const FROM_JAZZY: &[&str] = &[
     "rmw_count_clients",
     "rmw_count_services",

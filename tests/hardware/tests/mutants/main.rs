@@ -1,5 +1,6 @@
 //! Small changes of modules of `hw/`, chosen by a seed: the module's own proofs and simulations
-//! have to notice at least 95 %. `CROSSDOCK_SEED` repeats a sample, `MUTANTS` says how many are tried.
+//! have to notice at least 95 %. `CROSSDOCK_SEED` repeats a sample, `MUTANTS` says how many are
+//! tried.
 #![allow(missing_docs)]
 
 use crossdock_hardware_tests::{Design, Mutants, Proof, Simulation};

@@ -168,7 +168,7 @@ fn fingers_that_know_ros_2_are_told_what_to_type() {
     for (words, answer) in [
         (&["launch", "x.py"][..], "crossdock run GRAPH"),
         (&["bag", "burst", "x"], "--start-paused"),
-        (&["topic", "pub", "/x", "std_msgs/msg/Bool"], "crossdock new"),
+        (&["topic", "pub", "--use-sim-time", "/x", "std_msgs/msg/Bool"], "time of this computer"),
         (&["param", "set", "/n", "p", "1"], "-p NODE.PARAMETER:=VALUE"),
         (&["interface", "shows", "x"], "`show TYPE`"),
         (&["doctor"], "crossdock check GRAPH"),
