@@ -60,10 +60,11 @@ impl Mutants<'_> {
     /// When too many survive: with all of them.
     #[must_use]
     pub fn survivors(&self, design: &Design) -> Vec<String> {
-        let wanted = number("MUTANTS").map_or(SAMPLE, |wanted| wanted as usize);
+        let size = number("MUTANTS").map_or(SAMPLE, |wanted| wanted as usize);
         let all = changes(self.module, design);
         let total = all.len();
-        let tried = sample(all, wanted, seed());
+        let tried = sample(all, size, seed());
+        let wanted = tried.len() as u64;
         let fates = on_all_cores(tried, |change| (self.fate(&change), change));
         let (mut found, mut unviable, mut survivors) = (0, 0, Vec::new());
         for (fate, change) in fates {
@@ -77,6 +78,8 @@ impl Mutants<'_> {
             }
         }
         let (module, survived) = (self.module, survivors.len() as u64);
+        // Tests that cannot be built find nothing, and let nothing survive.
+        assert!(2 * unviable <= wanted, "{module}: {unviable} of {wanted} mutants cannot be built");
         done(total as u64, &format!("{module}-mutants"));
         done(unviable, &format!("{module}-unviable"));
         done(found, &format!("{module}-found"));

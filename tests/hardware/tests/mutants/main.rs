@@ -16,7 +16,7 @@ fn mutants<'a>(module: &'a str, simulated: Vec<Design>, proofs: Vec<Proof>) -> M
 #[test]
 #[ignore = "long: mutants"]
 fn the_tests_of_the_register_slice_find_its_mutants() {
-    let design = Design::module("axis_reg");
+    let design = Design::module("axis_reg").set("WIDTH", 64);
     let proofs = vec![Proof::inductive(design.clone(), 4), Proof::reachable(design.clone(), 10)];
     let found = mutants("axis_reg", vec![design.clone(), design.clone().set("WIDTH", 512)], proofs);
     println!("{:#?}", found.survivors(&design));
