@@ -35,8 +35,11 @@ fn fork(child: impl FnOnce() -> String) -> (i32, String) {
     (pid, String::from_utf8(said[..bytes].to_vec()).unwrap())
 }
 
-/// Until it is killed.
+/// Until it is killed, by the test or, if that fails before, by its own alarm: it keeps the pipes of
+/// the test's output open.
 fn stay() -> ! {
+    // SAFETY: the default action of the signal ends the process.
+    unsafe { libc::alarm(120) };
     loop {
         // SAFETY: waits for signals.
         unsafe { libc::pause() };
@@ -98,7 +101,7 @@ fn parent(place: &str) {
                     stay();
                 }
                 let mut sleep = Command::new("sleep");
-                sleep.arg("1000");
+                sleep.arg("120");
                 children.push(sleep.spawn().unwrap());
                 // SAFETY: the closure does nothing; it has the standard library fork instead of
                 // spawn.

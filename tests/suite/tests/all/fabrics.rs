@@ -2,15 +2,18 @@
 //! are those of its software twin, and everything that works on topics works with it.
 
 use crossdock_suite::{Run, Running, until};
-use crossdock_test_support::{hardware_tools, long, shared, workspace};
+use crossdock_test_support::{hardware_tools, long, shared, skip, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const COURSE: &str = "apps/autorace/course.graph.yaml";
 const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
 const COMPENSATED: &str = "/camera/image_compensated";
+const SNAPSHOT: &str = "/camera/snapshot";
 
 /// `crossdock ARGUMENTS` with the tools that build boards, and boards kept from test to test.
 fn crossdock(run: &Run, arguments: &[&str]) -> Command {
@@ -38,13 +41,18 @@ fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>
             assert_eq!(count, 0, "{} lost messages: {cause}", topic["topic"]);
         }
     }
-    let bytes = std::fs::read(&out).expect("the recording");
+    (summary, recorded(&out))
+}
+
+/// The payloads of every topic of a recording.
+fn recorded(bag: &Path) -> BTreeMap<String, Vec<Vec<u8>>> {
+    let bytes = std::fs::read(bag).expect("the recording");
     let mut topics: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
     for message in mcap::MessageStream::new(&bytes).expect("MCAP") {
         let message = message.expect("a message");
         topics.entry(message.channel.topic.clone()).or_default().push(message.data.into_owned());
     }
-    (summary, topics)
+    topics
 }
 
 /// A file of the test's own; its name.
@@ -207,7 +215,7 @@ fn a_topic_with_publishers_and_subscribers_on_both_sides_reaches_each_once() {
                    mapping: gateway }\n  /mixed: { mapping: gateway }\n  /out: { mapping: gateway }\n";
     let (graph, mapping) = (written(&run, "g.yaml", &graph), written(&run, "m.yaml", mapping));
     let arguments = [graph.as_str(), "--mapping", &mapping, "--input", &bag];
-    let (summary, recorded) = drive("fabric_mixed_run", &arguments);
+    let (summary, topics) = drive("fabric_mixed_run", &arguments);
     // Of every picture one as it is, from software, and one inverted, from hardware.
     let inverted = |picture: &Vec<u8>| {
         let at = picture.len() - 640 * 480 * 3;
@@ -218,11 +226,11 @@ fn a_topic_with_publishers_and_subscribers_on_both_sides_reaches_each_once() {
         pictures.sort();
         pictures
     };
-    let mixed = sorted(recorded["/mixed"].clone());
+    let mixed = sorted(topics["/mixed"].clone());
     assert!(mixed.len() > 2 && mixed.len().is_multiple_of(2));
     // It is closed under inversion, and so is what comes out of it: each message went through once.
     assert_eq!(sorted(mixed.iter().map(inverted).collect()), mixed);
-    assert_eq!(sorted(recorded["/out"].clone()), mixed);
+    assert_eq!(sorted(topics["/out"].clone()), mixed);
     // Down comes what software has published, up what hardware has: nothing both ways.
     let gateways = summary["gateways"].as_array().expect("gateways");
     let of = gateways.iter().find(|it| it["topic"] == "/mixed").expect("a gateway");
@@ -236,14 +244,11 @@ fn a_topic_between_two_fabrics_passes_host_memory_and_comes_out_whole() {
     let bag = pictures(&run);
     let [graph, mapping] = inverting_twice(&run, 921_600);
     let arguments = [graph.as_str(), "--mapping", &mapping, "--input", &bag];
-    let (summary, recorded) = drive("two_fabrics_run", &arguments);
-    let bytes = std::fs::read(&bag).expect("the pictures");
-    let pictures = mcap::MessageStream::new(&bytes).expect("MCAP");
-    let pictures: Vec<Vec<u8>> =
-        pictures.map(|it| it.expect("a message").data.into_owned()).collect();
+    let (summary, topics) = drive("two_fabrics_run", &arguments);
+    let pictures = &recorded(Path::new(&bag))[SNAPSHOT];
     assert!(pictures.len() > 1);
-    assert_eq!(recorded["/twice"], pictures, "inverted twice");
-    assert_ne!(recorded["/once"], pictures, "inverted once");
+    assert_eq!(&topics["/twice"], pictures, "inverted twice");
+    assert_ne!(&topics["/once"], pictures, "inverted once");
     assert_eq!(summary["fabrics"].as_array().map(Vec::len), Some(2), "{summary:#}");
 }
 
@@ -267,6 +272,69 @@ fn messages_beyond_the_bounds_of_their_topic_are_counted_and_stop_nothing() {
     assert!(note.contains(&format!("{refused} messages of /camera/snapshot")), "{note}");
     assert!(note.contains("fabric `east`") && note.contains("`bounds`"), "{note}");
     assert_eq!(summary["fabrics"][0]["bytes_read"], 0, "{summary:#}");
+}
+
+/// A folder in which processes of another user and ours meet.
+fn meeting_of_two_users(run: &Run) -> String {
+    let meeting = run.file("meeting");
+    std::fs::create_dir(&meeting).expect("a folder");
+    chown(&meeting, Some(0), Some(GROUP)).expect("we are root");
+    let all_of_the_group = std::fs::Permissions::from_mode(0o2770);
+    std::fs::set_permissions(&meeting, all_of_the_group).expect("our own folder");
+    meeting.to_str().expect("UTF-8").to_owned()
+}
+
+/// A group that no machine has.
+const GROUP: u32 = 64_101;
+
+#[test]
+fn hardware_reads_a_strangers_pictures_in_copies_of_its_host_and_they_are_counted() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can start processes of other users");
+    }
+    let run = Run::new("fabric_stranger");
+    let bag = pictures(&run);
+    let [graph, mapping] = inverting_twice(&run, 921_600);
+    let meeting = meeting_of_two_users(&run);
+    let own_command = run.file("crossdock");
+    std::fs::copy(crossdock_suite::binaries().join("crossdock"), &own_command).expect("room");
+    let out = run.file("out.mcap").to_str().expect("UTF-8").to_owned();
+
+    let arguments = ["run", &graph, "--mapping", &mapping, "--json", "--record", &out];
+    // Nothing else is recorded: the recorder copies what it takes, too.
+    let mut command = crossdock(&run, &[&arguments[..], &["--topics", "/twice"]].concat());
+    command.env("CROSSDOCK_RENDEZVOUS", &meeting);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = Running::spawn(command);
+    let mut player = Command::new("setpriv");
+    player.args(["--reuid", "daemon", "--regid", &GROUP.to_string(), "--clear-groups"]);
+    player.arg(&own_command).args(["bag", "play", &bag, "--loop"]).current_dir("/");
+    player.env("CROSSDOCK_RENDEZVOUS", &meeting).env_remove("ROS_DOMAIN_ID");
+    player.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+    let player = Running::spawn(player);
+    until("pictures that went through both fabrics", || {
+        let mut list = run.crossdock(&["topic", "list", "--json"]);
+        let list = list.env("CROSSDOCK_RENDEZVOUS", &meeting).output().expect("crossdock starts");
+        let list: Value = serde_json::from_slice(&list.stdout).unwrap_or_default();
+        let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        rows.iter().any(|row| row["topic"] == "/twice" && row["messages"].as_u64() > Some(4))
+    });
+    running.interrupt();
+    let (status, summary) = running.end();
+    assert_eq!(status.code(), Some(0), "{summary}");
+    player.interrupt();
+    let _ = player.end();
+
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = gateways.iter().find(|it| it["topic"] == "/camera/snapshot").expect("a gateway");
+    assert!(count(&of["down"]) > 4 && of["down_refused"] == 0, "{summary:#}");
+    let topics = summary["topics"].as_array().expect("topics");
+    let of = |name: &str| topics.iter().find(|it| it["topic"] == name).expect("the topic");
+    assert!(count(&of("/camera/snapshot")["copies"]) >= count(&of("/once")["messages"]));
+    let played = &recorded(Path::new(&bag))[SNAPSHOT];
+    let twice = &recorded(Path::new(&out))["/twice"];
+    assert!(twice.len() > 4 && twice.iter().all(|it| played.contains(it)), "inverted twice");
 }
 
 /// A node that sends, on the first picture, five numbers each of which has another fault, and drops
