@@ -221,9 +221,10 @@ struct Busy;
 const UNTIL: KernelSource<'_> = KernelSource {
     label: "uploading.rs",
     text: "
-XD_KERNEL until(XD_IN(over)) {
-    XD_READ(u32, over);
-    while (*(const volatile XD_GLOBAL u32 *)over == 0) { }
+XD_KERNEL until(XD_OUT(over)) {
+    XD_WRITE(u32, over);
+    if (XD_LOCAL_X == 0) XD_ATOMIC_ADD(over + 1, 1);
+    while (*(volatile XD_GLOBAL u32 *)over == 0) { }
 }
 ",
 };
@@ -234,7 +235,10 @@ struct BusyUploader {
     stream: Stream,
     until: Kernel,
     memory: Memory,
+    /// Whether it is over, and how many groups have begun.
     over: Scratch,
+    /// Groups that the device runs at once.
+    units: u32,
     /// Messages that went without.
     without: u32,
 }
@@ -248,7 +252,16 @@ impl Uploaders for Busy {
         let until = device.load(&UNTIL).and_then(|it| it.kernel("until")).map_err(text)?;
         let (stream, memory) = (device.stream(), device.register(&over.region_to_write()));
         let (stream, memory) = (stream.map_err(text)?, memory.map_err(text)?);
-        Ok(Some(Box::new(BusyUploader { uploader, stream, until, memory, over, without: 0 })))
+        let (units, without) = (device.info().units, 0);
+        Ok(Some(Box::new(BusyUploader { uploader, stream, until, memory, over, units, without })))
+    }
+}
+
+impl BusyUploader {
+    fn begun(&self) -> u32 {
+        let mut word = [0; 4];
+        assert!(self.over.read(4, &mut word), "the second word");
+        u32::from_ne_bytes(word)
     }
 }
 
@@ -257,10 +270,13 @@ impl Uploader for BusyUploader {
         if message.seq() == 1 {
             // More groups than any processor has cores.
             let grid = Grid::line(1 << 16, 64);
-            let over = [Argument::In(self.memory.whole())];
-            // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the
-            // stream.
+            let over = [Argument::Out(self.memory.whole())];
+            // SAFETY: the kernel's argument, two words of memory that lives as long as the stream.
             unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
+            // What is uploaded now finds no part of the device free.
+            while self.begun() < self.units {
+                std::thread::yield_now();
+            }
         }
         let is_uploaded = self.uploader.upload(message);
         self.without += u32::from(!is_uploaded);
