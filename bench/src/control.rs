@@ -190,7 +190,7 @@ pub struct ChildPlan {
     pub spin_us: u32,
     /// Where the processes of this run meet.
     pub folder: PathBuf,
-    /// Names the case among all those of the run.
+    /// Names the case among all cases of the run.
     pub case_name: String,
     /// Where it is one of several nodes.
     #[serde(default)]

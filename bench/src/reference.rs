@@ -1,7 +1,7 @@
 //! The Autoware reference system, run by the product's command as a user runs it: each mapping in
 //! turn, with the work that its nodes are given and with the time that they are meant to take.
 //!
-//! Figures are those of the closing table and of the package's own evaluation of a recording.
+//! Figures come from the closing table and from the package's own evaluation of a recording.
 //! Nothing here knows how either is made.
 
 use crate::Failure;

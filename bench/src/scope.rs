@@ -14,7 +14,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Makes the folder of this process and removes those of runs that were killed.
+    /// Makes the folder of this process and removes folders of runs that were killed.
     pub fn create() -> Result<Self, Failure> {
         remove_abandoned();
         let folder = Path::new(SHARED_MEMORY).join(format!("{PREFIX}{}", std::process::id()));

@@ -1,6 +1,4 @@
 //! What the fuzz targets share: an input that is read piece by piece, and seeds.
-//!
-//! It must not know any target.
 
 pub mod memory;
 pub mod recording;

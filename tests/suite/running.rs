@@ -1,5 +1,4 @@
 //! A `crossdock` that runs beside the test, and the terminal that it may run on.
-//! It must not know what is run.
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -1,7 +1,7 @@
 //! Kernels as the tests of packages run them, to compare them with the processor: on a device and
 //! on its shadow, on memory of the host that is registered with it. The device of machines without
-//! a GPU is the processor, driven by PoCL. The tests that need it include this file: the crate
-//! beside it must not know devices.
+//! a GPU is the processor, driven by PoCL. The tests that need it include this file, because the
+//! crate beside it has no devices.
 
 use crossdock_device::{Access, Device, DeviceError, Span, Stream, devices};
 use crossdock_shm::Scratch;

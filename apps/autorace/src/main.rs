@@ -1,4 +1,5 @@
-//! The package binary: its nodes for the launcher, and two commands for people.
+//! The package binary: its nodes for the launcher, one node by itself, and two commands for
+//! people.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
@@ -22,21 +23,19 @@ report  writes FOLDER/index.html with overlay pictures, the driven path and late
         --params         parameter file that was given to the run; may be repeated
         --graph-picture  picture of the graph; default: drawn from the graph file
         --summary        closing table, from `crossdock run --summary FILE.json`
-
-Without a command the program is started by `crossdock run` and holds the nodes of a graph.
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+    let command = arguments.split_first().map(|(first, rest)| (first.as_str(), rest));
+    let result = match command {
         Some(("score", rest)) => score_command(rest),
         Some(("report", rest)) => report_command(rest),
         Some(("-h" | "--help" | "help", _)) => {
-            print!("{USAGE}");
-            Ok(())
+            println!("{USAGE}");
+            nodes(["--help".to_owned()])
         }
-        Some((other, _)) => Err(format!("there is no command `{other}`\n\n{USAGE}")),
-        None => package().main().map_err(|error| error.to_string()),
+        _ => nodes(arguments.clone()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,6 +44,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs nodes for the launcher, or one node by itself.
+fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), String> {
+    package().main_with(words).map_err(|error| error.to_string())
 }
 
 /// Options with a value, in any order among the other arguments.

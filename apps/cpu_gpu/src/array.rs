@@ -1,4 +1,4 @@
-//! Elements of an array, and what it holds at first. Must not know where it lies.
+//! Elements of an array, and what it holds at first.
 //!
 //! An element is 32 bits: an `i32` or an `f32`, as the benchmark says.
 

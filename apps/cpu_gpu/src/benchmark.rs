@@ -1,4 +1,4 @@
-//! What the two benchmarks compute. Must not know devices, memory or nodes.
+//! What the two benchmarks compute.
 //!
 //! Both fill an array of N = 2^power elements with uniform integers from 1 to 100 and change it in
 //! S swaps ([`Swap`](crate::swap::Swap) says who has which elements).

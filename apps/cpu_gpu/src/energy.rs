@@ -1,5 +1,4 @@
-//! What the processors' packages take, where the kernel lets this process read it (RAPL). Must not
-//! know what for.
+//! What the processors' packages take, where the kernel lets this process read it (RAPL).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! Both benchmarks without nodes, in two forms. What nodes take is measured
-//! against the better one. Must not know how memory gets to the device.
+//! Both benchmarks without nodes, in two forms. What nodes take is measured against the better one.
 
 use crate::benchmark::{Benchmark, Model};
 use crate::gpu::{NativeArray, NativeError};

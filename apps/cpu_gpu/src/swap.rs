@@ -1,4 +1,4 @@
-//! Who writes and reads which elements in which swap. Must not know how they are computed.
+//! Who writes and reads which elements in which swap.
 //!
 //! The array has two halves. In even swaps the device has the even elements of the right half and
 //! the processor the odd ones of the left half; in odd swaps the device has the odd ones of the

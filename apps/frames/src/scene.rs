@@ -4,8 +4,8 @@
 //! Joints are rounded to whole pixels on the host; everything after that is integer arithmetic, so
 //! that a kernel ([`crate::gpu`]) gives the same bits. With a link from `a` to `b`, `d = b - a`,
 //! and a pixel `p`: the nearest point of the link is `along / 4096` of the way,
-//! `along = 4096 * clamp((p - a) . d, 0, d . d) / (d . d)`, and the distance is that of `p - a`
-//! from `along * d / 4096`; all divisions round towards zero.
+//! `along = 4096 * clamp((p - a) . d, 0, d . d) / (d . d)`, and the distance is the length of `p -
+//! a` from `along * d / 4096`; all divisions round towards zero.
 
 /// Joints, the base and the tip among them.
 pub const JOINTS: usize = 4;

@@ -25,9 +25,9 @@ const MODEL_BYTES: usize = 32;
 /// Which intrinsics rectified pictures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
-    /// Those of the projection matrix P, as in `image_proc`.
+    /// Intrinsics of the projection matrix P, as in `image_proc`.
     CameraInfo,
-    /// Those of the camera matrix K: pictures keep their scale and centre.
+    /// Intrinsics of the camera matrix K: pictures keep their scale and centre.
     CameraMatrix,
 }
 

@@ -1,30 +1,9 @@
-//! The package binary: its nodes for the launcher.
+//! The package binary: its nodes for the launcher, and one node by itself.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command prints")]
 
+use crossdock_executor::PackageError;
 use crossdock_image_pipeline::nodes::package;
-use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: crossdock-image-pipeline
-
-The program is started by `crossdock run` and holds the nodes of a graph.
-";
-
-fn main() -> ExitCode {
-    let result = match std::env::args().nth(1).as_deref() {
-        Some("-h" | "--help" | "help") => {
-            print!("{USAGE}");
-            Ok(())
-        }
-        Some(other) => Err(format!("there is no command `{other}`\n\n{USAGE}")),
-        None => package().main().map_err(|error| error.to_string()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("crossdock-image-pipeline: {error}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() -> Result<(), PackageError> {
+    package().main()
 }

@@ -1,6 +1,4 @@
 //! Which limit of the number cruncher takes how long on this machine.
-//!
-//! It must not know nodes or graphs.
 
 use crate::cruncher::primes;
 use std::hint::black_box;

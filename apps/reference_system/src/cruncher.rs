@@ -1,6 +1,6 @@
 //! The number cruncher: work of a fixed amount, whatever the machine.
 //!
-//! It must not know clocks: how long the work takes is measured by who calls it.
+//! The caller measures how long the work takes.
 
 use std::hint::black_box;
 

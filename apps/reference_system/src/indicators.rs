@@ -1,6 +1,6 @@
 //! The reference system's own performance indicators, from the messages of a run.
 //!
-//! Pure: it must not know recordings. Processor time, memory and losses are the product's to tell.
+//! Pure. Processor time, memory and losses are the product's to tell.
 
 use crate::passage::Passage;
 use serde::Serialize;
@@ -94,7 +94,7 @@ pub struct Indicators {
     pub hot_path_drops: u64,
     /// Messages of the front lidar, from the first to the last one that is seen.
     pub front_lidar_samples: u64,
-    /// Those of them that led to no message of the object collision estimator.
+    /// How many of them led to no message of the object collision estimator.
     pub front_lidar_without_update: u64,
     /// From one execution of the behaviour planner to the next.
     pub behavior_planner_period: Option<Spread>,
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!((path.mean_ns, path.deviation_ns.round()), (150.0, 71.0));
         let published = found.hot_path_until_published.expect("a path");
         assert_eq!((published.min_ns, published.max_ns), (140, 260));
-        // Those of the visualizer are no drops of the hot path.
+        // Messages of the visualizer are no drops of the hot path.
         assert_eq!(found.hot_path_drops, 2 * 3);
         assert_eq!((found.front_lidar_samples, found.front_lidar_without_update), (4, 2));
         assert_eq!(found.behavior_planner_period, None);

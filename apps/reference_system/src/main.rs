@@ -1,4 +1,5 @@
-//! The package binary: its nodes for the launcher, and two commands for people.
+//! The package binary: its nodes for the launcher, one node by itself, and two commands for
+//! people.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
@@ -19,8 +20,6 @@ report     evaluates /ObjectCollisionEstimator and /BehaviorPlanner of a recordi
 calibrate  says which number_crunch_limit takes a time on this machine, or which time a limit takes
            --time-ms   milliseconds; 10 unless said
            --limit     number_crunch_limit
-
-Without a command the program is started by `crossdock run` and holds the nodes of a graph.
 ";
 
 /// Messages in which the start of a run may show.
@@ -32,15 +31,15 @@ const TIME_MS_MAX: f64 = 10_000.0;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+    let command = arguments.split_first().map(|(first, rest)| (first.as_str(), rest));
+    let result = match command {
         Some(("report", rest)) => report(rest),
         Some(("calibrate", rest)) => calibrate(rest),
         Some(("-h" | "--help" | "help", _)) => {
-            print!("{USAGE}");
-            Ok(())
+            println!("{USAGE}");
+            nodes(["--help".to_owned()])
         }
-        Some((other, _)) => Err(format!("there is no command `{other}`\n\n{USAGE}")),
-        None => package().main().map_err(|error| error.to_string()),
+        _ => nodes(arguments.clone()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,6 +48,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs nodes for the launcher, or one node by itself.
+fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), String> {
+    package().main_with(words).map_err(|error| error.to_string())
 }
 
 /// What stands behind a command.

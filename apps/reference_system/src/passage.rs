@@ -1,7 +1,5 @@
 //! What nodes do alike: take a message and see how many were missed; pass on which nodes it has
 //! come from, each once, and add themselves.
-//!
-//! It must not know what a node computes or when it runs.
 
 use crate::messages::reference_interfaces::{Message4kb, Message4kbView, TransmissionStats};
 use crossdock_comm::{Loan, Publisher, Sample, Subscriber};

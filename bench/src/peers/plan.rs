@@ -44,7 +44,7 @@ impl Case {
         }
     }
 
-    /// The plans of all processes of `system`; the first is that which measures. The shared memory
+    /// The plans of all processes of `system`; the first one measures. The shared memory
     /// of cases that follow each other must not meet: `name` is unique in a run.
     pub fn plans(
         &self,

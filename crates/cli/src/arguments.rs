@@ -1,5 +1,4 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
-//! It must not know what the commands do.
 
 mod interfaces;
 mod publishing;
@@ -537,7 +536,7 @@ pub(crate) fn topic_name(text: &str) -> Result<String, std::convert::Infallible>
     Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
 }
 
-/// A parameter of a node and its value, as ROS 2 writes those of the one node that it starts.
+/// A parameter of a node and its value, as ROS 2 writes it for the one node that it starts.
 fn set_parameter(text: &str) -> Result<SetParameter, String> {
     let (name, value) = text.split_once(":=").unwrap_or((text, ""));
     match name.split_once(['.', ':']) {

@@ -1,6 +1,5 @@
 //! The interface definitions that a command knows: the shipped ones, those of the sourced ROS 2
-//! environment, those around the current folder, and those of the folders that the user names. It
-//! must not know what they are for.
+//! environment, those around the current folder, and those of the folders that the user names.
 
 use anyhow::{Context, Result};
 use crossdock_msg::SchemaError;
@@ -29,7 +28,7 @@ pub(crate) struct Definitions {
 }
 
 /// Reads the definitions, the later in the place of the earlier: shipped ones, the environment's,
-/// those around the current folder, those of `folders`.
+/// definitions around the current folder, definitions of `folders`.
 ///
 /// # Errors
 /// A folder that the user names holds no definition, or one that cannot be read. What is found
@@ -93,7 +92,7 @@ impl Definitions {
         &self.library
     }
 
-    /// All types that people name, those of services and actions once, in their order.
+    /// All types that people name, in their order: of a service or an action one.
     pub(crate) fn names(&self) -> Vec<&TypeName> {
         let library = &self.library;
         let messages = library.iter().map(|it| &it.type_name);

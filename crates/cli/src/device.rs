@@ -1,5 +1,5 @@
 //! `crossdock device`: which devices this machine has, what they can do, and whether they do it
-//! right. It must not know how devices are driven.
+//! right.
 
 use crate::arguments::{DeviceCommand, JsonArguments};
 use crate::output;

@@ -1,5 +1,4 @@
 //! Files that the user named: their reading, and what is wrong with them, as one error.
-//! It must not know what is in them.
 
 use anyhow::Result;
 use crossdock_graph::Violation;

@@ -1,5 +1,5 @@
 //! `crossdock gen`: message types in a language, and files that follow from a graph and its
-//! mapping. It must not know how they are made: that is the generator crates'.
+//! mapping. The generator crates make them.
 
 use crate::arguments::{GenArguments, GenCommand, HardwareArguments, Lang};
 use crate::definitions::definitions;

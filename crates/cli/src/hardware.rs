@@ -1,6 +1,6 @@
 //! Hardware nodes of a graph, from files to the network of a fabric: hardware packages beside the
-//! package binaries and the graph file, their sources, and VHDL through GHDL.
-//! It must not know how a network is made or simulated: that is for the crates below.
+//! package binaries and the graph file, their sources, and VHDL through GHDL. The crates below make
+//! and simulate the network.
 
 use crate::files::{Violations, read};
 use anyhow::Result;

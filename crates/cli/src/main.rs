@@ -234,7 +234,7 @@ fn command_with(graph_arguments: &[Argument]) -> clap::Command {
 /// Options that every command gets beside its own.
 const ADDED: [&str; 2] = ["help", "version"];
 
-/// What a graph's option is called among those of the command, whose names it may share.
+/// What a graph's option is called among the command's own options, whose names it may share.
 fn argument_id(argument: &Argument) -> String {
     format!("graph argument {}", argument.name)
 }

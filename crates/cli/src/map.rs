@@ -1,5 +1,5 @@
-//! `crossdock map`: from a graph and a placement of its nodes to the mapping of its topics.
-//! It must not know the rule: that is the graph crate's.
+//! `crossdock map`: from a graph and a placement of its nodes to the mapping of its topics. The
+//! graph crate has the rule.
 
 use crate::arguments::{MapArguments, Prefer};
 use crate::files::Violations;

@@ -1,5 +1,4 @@
-//! `crossdock msg`: encoded messages of files, decoded and encoded again. It must not know where
-//! messages come from.
+//! `crossdock msg`: encoded messages of files, decoded and encoded again.
 
 use crate::arguments::MsgCommand;
 use crate::definitions::{Definitions, definitions};

@@ -1,7 +1,5 @@
 //! `crossdock new`: a package with two nodes, a message type of its own and a graph, which builds
 //! and runs.
-//!
-//! Must not know how packages are found or run.
 
 use crate::arguments::NewArguments;
 use crate::output::print_result;

@@ -2,7 +2,7 @@
 //!
 //! Names, texts and errors come from files and from other processes. Whatever is in them, no
 //! control character but the end of a line and the tab reaches a terminal. A terminal or reader
-//! that has gone ends nothing but the printing. This file must not know what is printed.
+//! that has gone ends nothing but the printing.
 
 use anyhow::Result;
 use crossdock_fabric::Progress;

@@ -1,5 +1,5 @@
-//! Finds the package binaries that a graph names and asks them what they offer.
-//! It must not know what a graph does: what a package must offer is for the check.
+//! Finds the package binaries that a graph names and asks them what they offer. The check says what
+//! a package must offer.
 
 use crate::hardware;
 use anyhow::{Result, bail};

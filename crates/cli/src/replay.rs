@@ -1,8 +1,7 @@
 //! `crossdock replay`: runs a graph on a recording in steps, so that every run gives the same, and
 //! says where two runs or recordings differ first.
 //!
-//! A run is `crossdock run`'s. This file must not know how a run is stepped, nor how recordings are
-//! compared.
+//! A run is `crossdock run`'s.
 
 mod difference;
 

@@ -1,5 +1,4 @@
-//! `crossdock ros`: what nodes of ROS 2 need to use Crossdock, and what keeps them from it. It must
-//! not know what the plug-in does.
+//! `crossdock ros`: what nodes of ROS 2 need to use Crossdock, and what keeps them from it.
 
 mod check;
 mod processes;

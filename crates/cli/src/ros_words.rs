@@ -1,6 +1,4 @@
 //! What to do instead of a command of `ros2` that Crossdock does not have.
-//!
-//! Must not know what Crossdock's own commands do.
 
 const CHECKS: &str = "`crossdock check GRAPH` checks a graph, `crossdock ros check` the surroundings of ROS 2's \
       nodes, `crossdock top` shows running graphs, `crossdock device list` shows devices";

@@ -1,4 +1,4 @@
-//! Folders for files that are gone when the command is. It must not know what is in them.
+//! Folders for files that are gone when the command is.
 //!
 //! They lie where everybody may write, and what is in them may be compiled and loaded. So their
 //! names cannot be guessed, they are new, and nobody else may look into them.

@@ -1,5 +1,5 @@
 //! `crossdock service`: services of running graphs, seen on the status tables of their processes,
-//! and calls from the command line. It must not know how calls travel.
+//! and calls from the command line.
 
 use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
 use crate::definitions::definitions;
@@ -182,7 +182,7 @@ fn info(name: &str, watch: &WatchArguments) -> Result<()> {
         let port =
             |(process, port): &(&str, &PortSnapshot), calls: &str, counts: &[(&str, usize)]| {
                 let mut value = json!({ "node": port.node, "process": process });
-                // The first counter is that of calls or requests on either side.
+                // The first counter counts calls or requests on either side.
                 value[calls] = port.counters[client_counter::CALLS].into();
                 for (word, index) in counts {
                     value[*word] = port.counters[*index].into();

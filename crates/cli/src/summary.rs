@@ -1,5 +1,4 @@
 //! The closing table of a run: per node, per topic, per chain. As data, as JSON, as text.
-//! It must not know how a run is carried out or where its figures come from.
 
 use crate::table::{Align, Table};
 use crossdock_hwgen::network::Counted;

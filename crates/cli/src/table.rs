@@ -1,4 +1,4 @@
-//! A table of aligned columns for a terminal. It must not know what the columns mean.
+//! A table of aligned columns for a terminal.
 
 use crate::output::clean;
 use crossdock_experiments::{self as experiments, Column};

@@ -1,5 +1,5 @@
 //! Messages that people write in YAML on a command line or in a file, and the time that `now`
-//! stands for in them. It must not know types.
+//! stands for in them.
 
 use anyhow::{Result, anyhow, bail};
 use crossdock_graph::yaml_messages;

@@ -1,4 +1,4 @@
-//! Messages as YAML, in the form in which `ros2 topic echo` shows them. It must not know types.
+//! Messages as YAML, in the form in which `ros2 topic echo` shows them.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub(crate) fn text(value: &Value) -> String {
     text
 }
 
-/// Nesting is that of message types.
+/// Nesting is limited as for message types.
 fn indent(value: &Value, depth: usize, text: &mut String) {
     let Value::Object(fields) = value else {
         text.push_str(&format!("{}{value}\n", "  ".repeat(depth)));

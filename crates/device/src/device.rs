@@ -442,7 +442,7 @@ impl Stream {
     /// [`DeviceError::OtherDevice`], [`DeviceError::ReadOnly`], [`DeviceError::Driver`].
     ///
     /// # Safety
-    /// The arguments are those of the kernel, in number, order and type, and it keeps to its spans.
+    /// The arguments fit the kernel in number, order and type, and it keeps to its spans.
     /// Until the launch is over nobody touches what it writes, nor writes what it reads, and the
     /// memory lives.
     pub unsafe fn launch(

@@ -12,7 +12,7 @@
 //! All of them refuse what is undefined elsewhere and goes well here: memory that is acquired twice
 //! or released without having been acquired, and work on memory that the host has acquired.
 //!
-//! What the unsafe blocks rest on: handles are those of the device behind, passed through
+//! What the unsafe blocks rest on: handles belong to the device behind, passed through
 //! unchanged.
 
 use crate::bus::{self, Bus};

@@ -1,5 +1,5 @@
 //! The two clocks of an executor: real time, read from the system, and simulated time, set by
-//! messages. It must not know messages, timers or nodes.
+//! messages.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

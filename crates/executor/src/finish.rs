@@ -1,5 +1,4 @@
 //! The end of a run that a node has asked for: asked, under way, reported.
-//! It must not know what is still in flight, only how much may be.
 
 /// How far the end has come.
 #[derive(Debug, Default)]

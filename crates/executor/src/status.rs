@@ -1,5 +1,4 @@
 //! What an executor tells of its nodes and spans on the status table, where observers read it.
-//! It must not know who reads it or how it is shown.
 
 use crossdock_comm::status_records::kind;
 use crossdock_comm::{Entity, EntityDescription, PortError, StatusTable, WithHistogram};

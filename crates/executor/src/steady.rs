@@ -1,5 +1,5 @@
 //! Stamps on the clock that never jumps. Messages carry the computer's time, which somebody may
-//! set; how old a message is must not depend on that. It must not know messages.
+//! set; how old a message is must not depend on that.
 //!
 //! Both clocks go at one rate but for what a time service adjusts, so that their difference tells
 //! when the computer's time was set. A stamp belongs to one of the last differences: in general

@@ -1,5 +1,4 @@
-//! `crossdock bench network-area`: what networks of one topic take of an UltraScale+ part. It must
-//! not know how area is counted.
+//! `crossdock bench network-area`: what networks of one topic take of an UltraScale+ part.
 
 use crate::caller::Caller;
 use crate::networks::{Topic, network};

@@ -1,4 +1,4 @@
-//! What an experiment asks of the command that runs it. It must not know any experiment.
+//! What an experiment asks of the command that runs it.
 
 use anyhow::{Context, Result};
 use crossdock_fabric::{Cache, Library, Progress, Search};

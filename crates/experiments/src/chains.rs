@@ -1,6 +1,5 @@
 //! Networks in which chains of three hardware nodes stand between a publisher and a subscriber: the
-//! chains of `hw/testbench/chain`, which its hardware test runs too. Must not know what is measured
-//! on them.
+//! chains of `hw/testbench/chain`, which its hardware test runs too.
 
 use crate::networks::{MESSAGE, generated};
 use anyhow::{Context, Result};

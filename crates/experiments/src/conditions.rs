@@ -1,4 +1,4 @@
-//! Under which conditions an experiment with a device ran. It must not know which one.
+//! Under which conditions an experiment with a device ran.
 
 use crossdock_device::{Capabilities, DeviceInfo, Kind};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Those of now.
+    /// The conditions of now.
     pub(crate) fn now(info: &DeviceInfo, capabilities: Capabilities) -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,4 +1,4 @@
-//! The date of a result. Must not know whose.
+//! The date of a result.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,6 +1,5 @@
 //! `crossdock bench execution-modes`: what a chain of three hardware nodes takes in sequential and
-//! in dataflow execution, the two modes of figure 5 of the fpgaDDS paper. It must not know what a
-//! chain is made of.
+//! in dataflow execution, the two modes of figure 5 of the fpgaDDS paper.
 
 use crate::caller::{self, Caller};
 use crate::chains::{self, ADDED, Chain, LAST_ID, NODES, WIDTH_BITS};

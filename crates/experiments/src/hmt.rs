@@ -1,5 +1,5 @@
 //! `crossdock bench hmt`: how many cycles hardware-mapped topics take, beside table I of the
-//! fpgaDDS paper. It must not know how a network is built.
+//! fpgaDDS paper.
 
 use crate::caller::{self, Caller};
 use crate::networks::{Topic, frame, frame_bytes, network};

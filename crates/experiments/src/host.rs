@@ -1,5 +1,5 @@
 //! The software side of gateway topics in an experiment: real publishers and subscribers of images,
-//! whose messages lie where the board reads and writes them. Must not know what is measured.
+//! whose messages lie where the board reads and writes them.
 
 use crate::networks::{generated, random_bytes};
 use anyhow::{Context, Result, bail, ensure};

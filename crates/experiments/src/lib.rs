@@ -6,7 +6,7 @@
 //! here: what must be shown while an experiment runs, and what only the command can do, goes to a
 //! [`Caller`]. All functions block until their experiment is over, some for an hour.
 //!
-//! This crate must not know how networks are made or run: that is for the crates below.
+//! The crates below make and run networks.
 #![forbid(unsafe_code)]
 
 mod area;

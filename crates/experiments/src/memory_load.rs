@@ -1,5 +1,5 @@
 //! `crossdock bench memif-load`: how long messages take over host memory that others use too,
-//! beside table I of the fpgaDDS paper. It must not know how messages are moved.
+//! beside table I of the fpgaDDS paper.
 
 use crate::caller::{Caller, board_library};
 use crate::host::{DownPass, Host, Ports, board_network};

@@ -1,5 +1,5 @@
 //! Graphs of hardware topics with given numbers of publishers and subscribers, and their networks:
-//! made like any user's, only in memory. Must not know what is measured on them.
+//! made like any user's, only in memory.
 
 use anyhow::{Error, Result};
 use crossdock_graph::{Graph, Mapping, PackageDescriptions, Violation};

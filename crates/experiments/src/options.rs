@@ -1,5 +1,4 @@
-//! What experiments can be told, with the words of a command line. It must not know what they do
-//! with it.
+//! What experiments can be told, with the words of a command line.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

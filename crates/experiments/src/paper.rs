@@ -1,5 +1,4 @@
-//! What the fpgaDDS paper prints, and the model of its board that follows from a part of it. Must
-//! not know what is measured here.
+//! What the fpgaDDS paper prints, and the model of its board that follows from a part of it.
 //!
 //! *fpgaDDS: An Intra-FPGA Data Distribution Service for ROS 2 Robotics Applications* (Lienen,
 //! Platzner, 2023), table I: "Communication times and speedup for CycloneDDS and fpgaDDS for
@@ -11,7 +10,7 @@ pub(crate) const TABLE_I: &str = "fpgaDDS paper, table I";
 /// A row of table I.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// Bytes of the message: the sizes are printed in kB and are those of square images of 3 bytes
+    /// Bytes of the message: the sizes are printed in kB; they belong to square images of 3 bytes
     /// a pixel, 32 to 1024 pixels wide.
     pub(crate) bytes: u64,
     /// Message size as printed, kB.

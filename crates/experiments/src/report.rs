@@ -1,4 +1,4 @@
-//! What an experiment leaves. It must not know any experiment.
+//! What an experiment leaves.
 
 use crate::rows::{self, Record};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Rows of results as CSV and JSON. Must not know what the columns mean.
+//! Rows of results as CSV and JSON.
 
 use serde_json::{Map, Value};
 

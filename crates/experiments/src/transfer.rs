@@ -1,5 +1,4 @@
-//! One message of every publisher of a topic to all its subscribers, compared byte by byte. Must
-//! not know what is made of the time that it takes.
+//! One message of every publisher of a topic to all its subscribers, compared byte by byte.
 
 use anyhow::{Context, Result, ensure};
 use crossdock_fabric::{Library, Model, Port, Sink, Source};

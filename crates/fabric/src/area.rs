@@ -1,6 +1,6 @@
-//! What a design takes of an UltraScale+ part, as Yosys counts it. Must not know what is simulated.
+//! What a design takes of an UltraScale+ part, as Yosys counts it.
 //!
-//! The figures are those of one version of Yosys and of no vendor's tool; no clock rate comes with
+//! The figures come from one version of Yosys and from no vendor's tool; no clock rate comes with
 //! them, because no open tool gives the rate of an UltraScale+ part.
 
 use crate::cache::{Cache, CacheError, Key, Kind, Progress, Wanted};

@@ -1,5 +1,4 @@
-//! From the files of a generated network to a library that is loaded. Must not know what the
-//! network is used for.
+//! From the files of a generated network to a library that is loaded.
 
 use crate::cache::{Cache, CacheError, Key, Kind, Progress, Wanted};
 use crate::loaded::{Handle, Loaded};

@@ -1,5 +1,4 @@
-//! What has been made once is kept by the content of everything it was made from. Must not know
-//! what it keeps.
+//! What has been made once is kept by the content of everything it was made from.
 //!
 //! Safe against other processes and against being killed at any time: an entry is made in a folder
 //! of its own under a lock that the kernel drops with its holder, and becomes visible, whole, by

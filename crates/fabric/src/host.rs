@@ -1,5 +1,5 @@
 //! The host's side of a board in virtual time: registers, queues, what the board may reach, and the
-//! words of its gateways. Must not know topics, nor how messages lie in host memory.
+//! words of its gateways.
 //!
 //! Everything goes over the board's register port, one access after the other, as a driver of a
 //! real board does it: a word is sent by three writes, and when the doorbell rings the waiting
@@ -139,7 +139,7 @@ enum Step {
 pub struct Board {
     model: Model,
     step: Step,
-    /// Accesses that wait, and those of the batch under way.
+    /// Accesses that wait, and accesses of the batch under way.
     waiting: VecDeque<Access>,
     batch: Vec<Access>,
     done: u32,

@@ -1,5 +1,5 @@
-//! A built network in this process: the only place that knows the C interface of `network.h`. Must
-//! not know how it was built. All unsafe code of the crate is here.
+//! A built network in this process: the only place that knows the C interface of `network.h`. All
+//! unsafe code of the crate is here.
 //!
 //! What the unsafe blocks rest on:
 //! 1. A library is only opened after its checksum was compared with the one written when it was
@@ -489,7 +489,7 @@ impl Handle {
             idle: 0,
         };
         let function = self.loaded.functions.run;
-        // SAFETY: rules 1 to 4; the counts are those of the slices, clocks were counted above.
+        // SAFETY: rules 1 to 4; the counts are the slices' own, clocks were counted above.
         let ended = unsafe { function(self.network.as_ptr(), &raw mut run) };
         host.done = run.accesses_done;
         host.doorbell = run.doorbell != 0;

@@ -1,4 +1,4 @@
-//! A network in virtual time. Must not know how it was built or what runs in it.
+//! A network in virtual time.
 
 use crate::loaded::{Clock, Handle, HostRun, LoadedPort, Sink, Source};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl Model {
         self.now_ps
     }
 
-    /// Edges so far; those of several clocks at one time are one.
+    /// Edges so far; edges of several clocks at one time are one.
     #[must_use]
     pub fn edges(&self) -> u64 {
         self.edges

@@ -1,5 +1,4 @@
-//! Boards as figures: what a simulation stands for, and where each figure comes from. Must not know
-//! networks or how they are run.
+//! Boards as figures: what a simulation stands for, and where each figure comes from.
 
 use crate::loaded::MemoryTiming;
 
@@ -12,7 +11,7 @@ pub struct Figure {
     pub source: &'static str,
 }
 
-/// How a board's fabric reaches host memory. Cycles are those of the profile's clock.
+/// How a board's fabric reaches host memory. Cycles are cycles of the profile's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostMemory {
     /// Cycles from a burst's address to its first beat.

@@ -1,5 +1,4 @@
-//! Where Verilator, the C++ compiler and Yosys are, and which versions they have. Must not know
-//! what they are run for.
+//! Where Verilator, the C++ compiler and Yosys are, and which versions they have.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -1,5 +1,4 @@
-//! What the network counts in its registers, read and shown on the process's status table. Must not
-//! know what is counted.
+//! What the network counts in its registers, read and shown on the process's status table.
 
 use crate::plan::HostCount;
 use crossdock_comm::status_records::kind;

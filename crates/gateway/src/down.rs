@@ -1,5 +1,4 @@
-//! From a topic into the fabric: which messages are under way, and where their bytes lie. Must not
-//! know what comes back.
+//! From a topic into the fabric: which messages are under way, and where their bytes lie.
 
 use crate::node::BoardAccess;
 use crate::record::gateway_counter;

@@ -1,5 +1,4 @@
-//! The node: gateways, their board, and what one poll does. Must not know how messages are laid out
-//! nor where their memory comes from.
+//! The node: gateways, their board, and what one poll does.
 
 use crate::counts::Counts;
 use crate::down::Down;

@@ -1,4 +1,4 @@
-//! What a host is made from, as data that a launcher sends. Must not know graphs.
+//! What a host is made from, as data that a launcher sends.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! What a host tells of its gateways and its board, on the process's status table where observers
-//! read it. Must not know who reads it.
+//! read it.
 
 /// Counters of a gateway (kind [`GATEWAY`](crossdock_comm::status_records::kind::GATEWAY)). The
 /// record's name is the topic, its detail the fabric's name. Its histogram is empty.

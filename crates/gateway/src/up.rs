@@ -1,5 +1,5 @@
 //! From the fabric to a topic: memory that is lent to hardware, and what lies in it when it comes
-//! back. Must not know what goes down.
+//! back.
 
 use crate::node::BoardAccess;
 use crate::record::gateway_counter;

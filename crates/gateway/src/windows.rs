@@ -1,5 +1,5 @@
 //! What a board may reach of host memory: a region in each window, as long as a message in it is
-//! under way. Must not know messages.
+//! under way.
 
 use crossdock_fabric::{Board, WINDOWS};
 use crossdock_shm::Region;

@@ -3,7 +3,7 @@
 //!
 //! The method comes from "Mapping and Optimizing Communication in ROS 2-based Applications on
 //! Configurable System-on-Chip Platforms" (Lienen, Nowosad, Platzner, 2023), section 5; the rule is
-//! in `docs/formats/placement.md`. Must not know what an FPGA or a gateway is made of.
+//! in `docs/formats/placement.md`.
 
 use crate::mapping::{MappedTopic, Mapping, TopicMapping};
 use crate::model::{Graph, GraphNode};

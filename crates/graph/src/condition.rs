@@ -1,7 +1,7 @@
 //! Execution conditions: when a node runs, if not at each message on a triggering input.
 //!
 //! The model, its reading and its text. What must hold between a condition and its node is in
-//! `check`. Must not know how a condition is evaluated.
+//! `check`.
 
 use crate::read::{Keys, Reading};
 use crate::violation::ViolationKind;

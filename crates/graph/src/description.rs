@@ -1,6 +1,6 @@
 //! What packages describe about their node types: ports, timers, parameters.
 //!
-//! Pure data, which a package binary sends as JSON. Must not know graphs.
+//! Pure data, which a package binary sends as JSON.
 
 use crate::hardware_package::{HardwareNode, HardwarePackage};
 use crate::model::{InputReading, QosRequest};

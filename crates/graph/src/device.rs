@@ -1,7 +1,7 @@
 //! What a mapping says of devices: which nodes leave their work to one, and how the messages of a
 //! topic get there. Model and reading.
 //!
-//! Must not know what a device is or can do; whether the nodes have kernels is for `check`.
+//! Whether the nodes have kernels is for `check`.
 
 use crate::expansion::free_topic_fault;
 use crate::names::token_fault;
@@ -55,7 +55,7 @@ pub enum CopyModel {
     /// Each message is copied to the device once, whatever the number of nodes that read it there,
     /// and from it once.
     Copy,
-    /// Memory that the driver moves, of one process: that of all who publish or subscribe.
+    /// Memory that the driver moves, in the one process of all publishers and subscribers.
     Managed,
     /// The device reads and writes the host's memory in place.
     ZeroCopy,
@@ -130,7 +130,7 @@ pub struct DeviceUpload {
     pub model: CopyModel,
     /// Executors with nodes of the device that read the topic: two or more.
     pub executors: u32,
-    /// Those of them that are in the process of the publisher.
+    /// Executors among them that are in the process of the publisher.
     pub executors_here: u32,
     /// Its messages are tokens of shared buffers, which the host reads: they stay where they are,
     /// and what is to be there for all executors are the buffers.

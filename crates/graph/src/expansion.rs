@@ -1,9 +1,9 @@
 //! Names as they are written, and what they are when they are spelt out: relative names,
 //! private names and substitutions of topics and services, and names of nodes in namespaces.
 //!
-//! The rules are those of ROS 2. A node in the root namespace is called by its bare name (`blur`),
-//! any other by its whole one (`/front/blur`): this is the name that every table, picture and plan
-//! shows. Must not know files.
+//! The rules are the same as in ROS 2. A node in the root namespace is called by its bare name
+//! (`blur`), any other by its whole one (`/front/blur`): this is the name that every table, picture
+//! and plan shows.
 
 use crate::names::{did_you_mean, service_fault, topic_fault};
 

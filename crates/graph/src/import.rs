@@ -1,8 +1,7 @@
 //! Computation graphs in the JSON form of published figures and launch files, read into graphs.
 //!
 //! The JSON says nodes, their topics, sometimes periods, rules and chains. What a graph file needs
-//! beyond that is filled in by rules stated here and marked with comments in the text. Must not
-//! know any particular graph.
+//! beyond that is filled in by rules stated here and marked with comments in the text.
 
 mod chains;
 mod kinds;

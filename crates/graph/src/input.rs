@@ -1,6 +1,6 @@
 //! A recording as the source of a graph's topics.
 //!
-//! Must not know recording formats: it is told which topics a recording holds.
+//! The caller says which topics a recording holds.
 
 use crate::model::{Graph, GraphTopic};
 use crate::source::Place;

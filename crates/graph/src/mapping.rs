@@ -1,7 +1,7 @@
 //! The mapping: which node runs in which process and executor or in which fabric, and where the
 //! messages of each topic live.
 //!
-//! Pure data. Must not know what nodes do; whether it fits a graph is for `check`.
+//! Pure data. Whether it fits a graph is for `check`.
 
 use crate::device::{CopyModel, MappedDevice};
 use crate::expansion::{join, shown};
@@ -25,7 +25,7 @@ pub struct Mapping {
     pub devices: Vec<MappedDevice>,
     /// Topics that the mapping names, in file order; every other topic is software-mapped.
     pub topics: Vec<MappedTopic>,
-    /// Whose processes are trusted as those of our own user.
+    /// Users and groups whose processes are trusted like our own.
     #[serde(skip_serializing_if = "TrustedUsers::is_empty")]
     pub trust: TrustedUsers,
     /// Where each part was written; empty for a mapping built in code.
@@ -33,7 +33,8 @@ pub struct Mapping {
     pub source: Source,
 }
 
-/// Users and groups, by name, whose processes are trusted as those of the user who runs the graph.
+/// Users and groups, by name, whose processes are trusted like the processes of the user who runs
+/// the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustedUsers {

@@ -1,6 +1,6 @@
 //! One graph out of several, and graphs whose topics and services are called otherwise.
 //!
-//! Must not know files, namespaces or command lines: names are whole here.
+//! Names are whole here.
 
 use crate::include::for_each_name;
 use crate::model::{Copies, Graph, GraphTopic, QosRequest};

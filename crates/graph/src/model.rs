@@ -1,7 +1,7 @@
 //! The graph: nodes, topics, arguments, chains, as written in a graph file or built in code.
 //!
-//! Pure data with no opinion: what must hold between its parts is in `check`. Must not know
-//! processes, executors or files; where a part was written is kept beside it, in [`Source`].
+//! Pure data with no opinion: what must hold between its parts is in `check`. Where a part was
+//! written is kept beside it, in [`Source`].
 
 use crate::condition::Condition;
 use crate::policy::{Limit, OnFailure};

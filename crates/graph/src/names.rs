@@ -1,6 +1,4 @@
 //! ROS names, and the name that somebody probably meant.
-//!
-//! Must not know what is named.
 
 use crate::limits::{NAME_CHARS_MAX, NODE_CHARS_MAX};
 

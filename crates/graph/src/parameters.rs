@@ -1,7 +1,4 @@
 //! Parameter values in graph files and parameter files, and what the command line sets.
-//!
-//! Must not know which parameters a node type has, except where text from the command line needs
-//! the type to be understood.
 
 use crate::description::PackageDescriptions;
 use crate::expansion::shown;
@@ -15,7 +12,7 @@ use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Tree};
 use std::collections::BTreeMap;
 
-/// The parameter that every node has, as in ROS 2: whether its time is that of `/clock`.
+/// The parameter that every node has, as in ROS 2: whether it takes its time from `/clock`.
 pub(crate) const USE_SIM_TIME: &str = "use_sim_time";
 
 /// The content of a parameter file: node, parameter, value. It replaces values of a graph.

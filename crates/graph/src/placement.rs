@@ -1,6 +1,6 @@
 //! The placement: which nodes of a graph are hardware, and in which fabric.
 //!
-//! Pure data and its readers. Must not know topics: what follows for them is for `communication`.
+//! Pure data and its readers. What follows for topics is in `communication`.
 
 use crate::expansion::shown;
 use crate::import::json_nodes;

@@ -34,7 +34,7 @@ pub struct Plan {
     pub chains: Vec<Chain>,
     /// What is allowed but probably not meant, such as a non-triggering input without publisher.
     pub warnings: Vec<Violation>,
-    /// Whose processes are trusted as those of our own user.
+    /// Users and groups whose processes are trusted like our own.
     pub trust: TrustedUsers,
     /// How the run is stepped; present only with [`Pacing::Steps`].
     pub steps: Option<StepPlan>,
@@ -125,7 +125,7 @@ impl Plan {
         uncopied.map(|topic| topic.name.as_str())
     }
 
-    /// All processes of the run: those of nodes, then the hosts of fabrics.
+    /// All processes of the run: first processes of nodes, then the hosts of fabrics.
     pub fn all_processes(&self) -> impl Iterator<Item = &ProcessPlan> {
         self.processes.iter().chain(self.fabrics.iter().filter_map(|fabric| fabric.host.as_ref()))
     }
@@ -290,7 +290,7 @@ pub struct NodePlan {
     /// The least severe lines that it logs.
     #[serde(default)]
     pub log_level: LogLevel,
-    /// Its time is that of `/clock`, in a run by the computer's time.
+    /// It takes its time from `/clock`, in a run by the computer's time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub use_sim_time: bool,
 }
@@ -443,9 +443,9 @@ pub struct ExpectedConnections {
     pub publishers: u32,
     /// Subscribers in the whole run.
     pub subscribers: u32,
-    /// Those of `publishers` that are in this process itself.
+    /// Publishers among `publishers` that are in this process itself.
     pub publishers_here: u32,
-    /// Those of `subscribers` that are in this process itself.
+    /// Subscribers among `subscribers` that are in this process itself.
     pub subscribers_here: u32,
 }
 

@@ -1,7 +1,7 @@
 //! What shall happen when something takes too long or fails, and what a process needs of the
 //! computer: limits of time, failures of nodes, restarts, rights.
 //!
-//! Pure data, for graphs, mappings and plans alike. Must not know how any of it is carried out.
+//! Pure data, for graphs, mappings and plans alike.
 
 use serde::{Deserialize, Serialize};
 

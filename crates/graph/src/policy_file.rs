@@ -1,6 +1,4 @@
 //! Reading and writing of limits, failure policies, restarts and rights in graph and mapping files.
-//!
-//! Must not know which part of a file they stand in, only the keys.
 
 use crate::limits::{BACKOFF_MS_MAX, CPU_MAX, RESTART_WITHIN_S_MAX, RESTARTS_MAX};
 use crate::model::{Period, is_period};

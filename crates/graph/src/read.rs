@@ -1,7 +1,5 @@
 //! Typed reading of a file's values: each function notes what is wrong and goes on, so that one
 //! run finds as many errors as possible.
-//!
-//! Must not know graphs or mappings, only kinds of values.
 
 use crate::limits::VIOLATIONS_MAX;
 use crate::names::{did_you_mean, listed};

@@ -3,8 +3,7 @@
 //!
 //! Of each node first the name is replaced, then the namespace, then its topics and services, each
 //! by the first rule that fits. Both sides of a rule are names as the node would write them. Names
-//! that the graph file writes relative or private follow the node into its new namespace. Must not
-//! know files.
+//! that the graph file writes relative or private follow the node into its new namespace.
 
 use crate::expansion::{NodeName, expanded_service, expanded_topic, join};
 use crate::include::for_each_name;

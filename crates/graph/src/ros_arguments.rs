@@ -1,7 +1,7 @@
 //! The words behind `--ros-args` on a command line: remapping rules, parameters, levels of logs.
 //!
-//! The rules are ROS 2's (design articles "ROS Command Line Arguments" and "Remapping Names").
-//! Must not know graphs: what the rules do to one is in `remap`.
+//! The rules are ROS 2's (design articles "ROS Command Line Arguments" and "Remapping Names"). What
+//! the rules do to a graph is in `remap`.
 
 use crate::expansion::written_topic_fault;
 use crate::names::{did_you_mean, namespace_fault, node_fault, token_fault};

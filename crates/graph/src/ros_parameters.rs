@@ -1,7 +1,5 @@
 //! Parameters as ROS 2 sets them: its parameter files (`/**`, wildcards, `ros__parameters`) and
 //! `-p` of a command line.
-//!
-//! Must not know which nodes and parameters there are, but for where values are put into a graph.
 
 use crate::description::PackageDescriptions;
 use crate::expansion::{NodeName, join};
@@ -116,7 +114,7 @@ fn pattern_fault(path: &str) -> Option<String> {
     tokens.into_iter().find_map(token_fault)
 }
 
-/// Reads the values of nodes; those of a map have its key and `.` before their names.
+/// Reads the values of nodes; values of a map have its key and `.` before their names.
 fn read_values(
     reading: &mut Reading,
     tree: &Tree,

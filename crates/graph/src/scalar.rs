@@ -1,6 +1,6 @@
 //! What a scalar of a file means: the core schema of YAML 1.2 (null, booleans, integers, floats).
 //!
-//! Must not know keys. `yes`, `on` and the like are text, as YAML 1.2 says.
+//! `yes`, `on` and the like are text, as YAML 1.2 says.
 
 use crate::yaml::{Data, Tree};
 

@@ -1,6 +1,6 @@
 //! Services of a graph: what the file says of them, what packages describe, what a plan settles.
 //!
-//! Pure data; what must hold between these is in `check`. Must not know topics.
+//! Pure data; what must hold between these is in `check`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Where the parts of a file were written, so that a check made later can still point at a line.
 //!
-//! Must not know what the parts mean: a part is a path of keys, like `nodes/blur/inputs/image`.
+//! A part is a path of keys, like `nodes/blur/inputs/image`.
 
 use crate::expansion::ROOT;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,7 @@
 //! What a mapping says of a topic's AXI stream in a fabric: width, clock, checks, and what stands
 //! between the topic and each of its ports. Model and reading.
 //!
-//! Must not know how a network is made of it, nor message types; whether the ports exist is for
-//! `check`.
+//! Whether the ports exist is for `check`.
 
 use crate::names::{node_fault, token_fault};
 use crate::read::{Fields, Keys, Reading};

@@ -1,6 +1,6 @@
 //! Parameter values of nodes: the types that ROS 2 parameters have, byte arrays left out.
 //!
-//! Pure data. Must not know files, positions or nodes.
+//! Pure data.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

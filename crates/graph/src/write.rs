@@ -1,6 +1,6 @@
 //! Graphs and mappings as text of their files: deterministic, and read back they are the same.
 //!
-//! Must not know why something is written; `import` adds comments through [`Notes`].
+//! `import` adds comments through [`Notes`].
 
 use crate::mapping::{ExecutorMode, Mapping, TrustedUsers};
 use crate::model::{

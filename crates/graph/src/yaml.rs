@@ -2,7 +2,7 @@
 //!
 //! Takes the part of YAML 1.2 that configuration needs: one document of maps, lists and scalars.
 //! Anchors, aliases and tags are refused, so a small file cannot unfold into a large one; several
-//! documents are taken as messages alone. Must not know what any key means.
+//! documents are taken as messages alone.
 
 use crate::limits::{
     FILE_BYTES_MAX, FILE_DEPTH_MAX, FILE_VALUES_MAX, MESSAGES_BYTES_MAX, MESSAGES_VALUES_MAX,

@@ -1,6 +1,6 @@
 //! What a network takes of a device, estimated: the sum of what its library modules were measured
-//! to take. The measured figures are those of `hw/budget.json`, which the hardware tests hold the
-//! modules against; none is written down here. Must not know what the modules do.
+//! to take. The measured figures come from `hw/budget.json`, which the hardware tests hold the
+//! modules against; none is written down here.
 
 use crate::library::{Instance, LibraryModule};
 use serde_json::Value;

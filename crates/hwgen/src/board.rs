@@ -85,7 +85,7 @@ pub(crate) fn obstacle(network: &Network) -> Option<(String, String, String)> {
             }
             if port.width != width {
                 let message = format!(
-                    "its gateway has {} bits, that of `{}` has {width}: they share one port of host \
+                    "its gateway has {} bits, the gateway of `{}` has {width}: they share one port of host \
                      memory",
                     port.width, gateways[0].topic.name
                 );
@@ -200,7 +200,7 @@ pub(crate) fn board(
     body.port("output", Some(64), "register_read_data");
     body.port("output", None, "doorbell");
     body.port("output", None, "active");
-    // The network's words come first, then those of nodes that say what they drop.
+    // The network's words come first, then words of nodes that say what they drop.
     let of_nodes = network.nodes.iter().filter(|node| node.drops);
     let first = reads - of_nodes.clone().count();
     let of_network = match reads - first {

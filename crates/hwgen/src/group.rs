@@ -1,5 +1,5 @@
 //! From graph and mapping to the network of a fabric: groups publishers and subscribers, settles
-//! widths, clocks and FIFOs, and refuses what cannot be. Must not know Verilog.
+//! widths, clocks and FIFOs, and refuses what cannot be.
 
 use crate::Request;
 use crate::layout::PayloadLayout;

@@ -1,8 +1,7 @@
 //! The frame's payload: where each field of a bounded message type lies on the stream, in the one
 //! canonical order that docs/formats/hardware-network.md describes.
 //!
-//! Pure arithmetic over a type's definition and the bounds of a topic. Must not know streams, beats
-//! or Verilog.
+//! Pure arithmetic over a type's definition and the bounds of a topic.
 
 use crossdock_msg::definition::{Primitive, Shape};
 use crossdock_msg::layout::{ElementLayout, FieldLayout, Layout};

@@ -274,7 +274,7 @@ fn surroundings(
 }
 
 /// The board, its C interface and its list, if there are gateways. `order` has the network's own
-/// files, `of_nodes` those of its nodes.
+/// files, `of_nodes` the files of its nodes.
 fn board_files(
     network: &Network,
     registers: &[Register],

@@ -1,5 +1,5 @@
 //! The library modules that networks are made of, with their sources: part of the program, so that
-//! an installed one needs no other file. Must not know networks.
+//! an installed one needs no other file.
 
 use std::fmt;
 

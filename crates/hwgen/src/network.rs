@@ -1,5 +1,5 @@
 //! The network of one fabric as data: which streams there are, which library modules stand between
-//! them, and what the host can read and write. Must not know Verilog.
+//! them, and what the host can read and write.
 
 use crate::group::identifier;
 use crate::layout::PayloadLayout;

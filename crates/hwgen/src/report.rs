@@ -225,7 +225,7 @@ pub(crate) fn registers(network: &Network, registers: &[Register], identity: u64
 pub(crate) fn layouts(network: &Network) -> String {
     let mut text = format!(
         "# Messages of `{}`\n\nOffsets count from the first byte of the payload, behind the 24 bytes of \
-         the header; those of items (`[]`) from the first byte of the item.\n",
+         the header; offsets of items (`[]`) from the first byte of the item.\n",
         network.module
     );
     for topic in &network.topics {

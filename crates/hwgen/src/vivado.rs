@@ -1,6 +1,6 @@
 //! The board, or the network alone if there is none, for Vivado: a module in plain Verilog with the
 //! interfaces of its signals, as block designs take no SystemVerilog, and the script that makes a
-//! project of it. Must not know what the network does.
+//! project of it.
 
 use crate::board::memory_signals;
 use crate::library::LibraryModule;

@@ -1,4 +1,4 @@
-//! The C interface over Verilator's model of a network. Must not know how the network is made.
+//! The C interface over Verilator's model of a network.
 
 use crate::network::{CONTROL_ADDRESS, Network, NetworkPort, PortOwner, Register, Stage};
 use std::fmt::Write as _;

@@ -1,6 +1,5 @@
 //! Types that ROS 2 derives from services and actions, made from the text of the service or action:
 //! the form in which recordings carry the type of a service's events or of an action's feedback.
-//! It must not know what the types are for.
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +43,7 @@ int8 return_code
 action_msgs/GoalInfo[] goals_canceling
 ";
 
-/// The definitions that a text holds if it is that of a service or an action with all types that it
+/// The definitions that a text holds if it defines a service or an action with all types that it
 /// uses; `None` if it is the text of a message.
 ///
 /// # Errors

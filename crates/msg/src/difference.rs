@@ -1,6 +1,6 @@
 //! Where two flat messages of one type differ first, for people who compare recordings.
 //!
-//! Bounded memory: nothing is made of what is equal. It must not know where messages come from.
+//! Bounded memory: nothing is made of what is equal.
 
 #![forbid(unsafe_code)]
 

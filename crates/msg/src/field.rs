@@ -14,7 +14,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldError {
-    /// A name in the path is not that of a field.
+    /// A name in the path is no field.
     #[error("{type_name} has no field `{field}`; it has {known}")]
     Unknown {
         /// The message type.

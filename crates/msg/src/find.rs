@@ -2,9 +2,8 @@
 //! of a sourced ROS 2 environment.
 //!
 //! A file `<package>/msg/<Name>.msg` defines `package/msg/Name`, wherever the package lies; the
-//! same holds for `srv` and `action`. A `package.xml` beside these folders names the package in
-//! the place of its folder. A `.idl` file names its package itself. It must not know what is done
-//! with types.
+//! same holds for `srv` and `action`. A `package.xml` beside these folders names the package in the
+//! place of its folder. A `.idl` file names its package itself.
 
 #![forbid(unsafe_code)]
 

@@ -25,7 +25,7 @@ pub(crate) fn from_f64(value: f64) -> u128 {
     match (exponent, fraction) {
         (0, 0) => sign,
         (0x7ff, fraction) => put(SPECIAL as i32, fraction),
-        // Below float64's normal numbers, inside those of binary128.
+        // Below float64's normal numbers, inside binary128's.
         (0, fraction) => {
             let shift = fraction.leading_zeros() - (63 - FRACTION_64);
             let fraction = (fraction << shift) & ((1 << FRACTION_64) - 1);

@@ -171,7 +171,7 @@ fn number_json(
     })
 }
 
-/// A float32 with the digits that tell it from its neighbours, not those of its float64 value.
+/// A float32 with the digits that tell it from its neighbours, not with its float64 value's.
 fn float32_json(value: f32) -> Value {
     float_json(value.to_string().parse().unwrap_or(f64::from(value)), false)
 }

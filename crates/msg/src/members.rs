@@ -73,8 +73,8 @@ impl TypeMembers {
 }
 
 impl Schema {
-    /// Makes a type from its members and those of all types that it uses; its text is written from
-    /// them. Allocates.
+    /// Makes a type from its members and the members of all types that it uses; its text is written
+    /// from them. Allocates.
     ///
     /// # Errors
     ///

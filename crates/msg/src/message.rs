@@ -18,7 +18,7 @@ use crate::layout::Layout;
 pub trait Message: Sized + 'static {
     /// Full ROS 2 name, such as `sensor_msgs/msg/Image`.
     const TYPE_NAME: &'static str;
-    /// The definition and those of all types it uses, in the `ros2msg` form that recordings carry.
+    /// Its definition and the definitions of all types it uses, in recordings' `ros2msg` form.
     const DEFINITION: &'static str;
     /// RIHS01 type hash.
     const TYPE_HASH: TypeHash;

@@ -1,5 +1,5 @@
 //! Service types: a request and a response, known when compiled (`Service`) or at run time
-//! (`ServiceSchema`), with the hash of both. It must not know how calls travel.
+//! (`ServiceSchema`), with the hash of both.
 
 #![forbid(unsafe_code)]
 

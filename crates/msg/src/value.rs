@@ -1,7 +1,6 @@
 //! Messages from JSON, as people write them on a command line, in CDR.
 //!
-//! Fields that are left out have their defaults; what the type does not have is refused. It must
-//! not know where the text comes from.
+//! Fields that are left out have their defaults; what the type does not have is refused.
 
 #![forbid(unsafe_code)]
 
@@ -50,7 +49,7 @@ fn in_field(path: &str) -> String {
 pub(crate) struct Defaults(BTreeMap<(usize, usize), Value>);
 
 impl Defaults {
-    /// Those of a type and of all types that it uses.
+    /// The defaults of a type and of all types that it uses.
     pub(crate) fn of(resolved: &Resolved) -> Self {
         let structs = resolved.definitions.iter().enumerate();
         let fields = structs.flat_map(|(index, one)| {

@@ -1,5 +1,5 @@
-//! Shared buffers on a device: where its kernels find the elements that a node has claimed,
-//! what is copied for that, and the end of the claims. Must not know which kernels run.
+//! Shared buffers on a device: where its kernels find the elements that a node has claimed, what is
+//! copied for that, and the end of the claims.
 
 use crate::choice::{Choice, Way};
 use crate::elements::Tools;

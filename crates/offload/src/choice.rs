@@ -1,5 +1,5 @@
 //! How the messages of a topic get to a device: what the mapping asks for, settled by what the
-//! device can do. Must not know how it is then done.
+//! device can do.
 
 use crate::managed;
 use crossdock_device::{Capabilities, DeviceInfo};

@@ -1,4 +1,4 @@
-//! The usual node on a device: one message in, one message out. Must not know what they hold.
+//! The usual node on a device: one message in, one message out.
 
 use crate::memories::Place;
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Queue};

@@ -1,5 +1,5 @@
 //! Elements of shared buffers on their way between memory of the host and of a device: exactly
-//! those of a part, in both directions. Must not know nodes, queues or how parts are claimed.
+//! those of a part, in both directions.
 //!
 //! Others may write what lies between the elements of a part meanwhile, on the host and on the
 //! device, so that nothing of it may be copied, not even back and forth. Elements side by side are

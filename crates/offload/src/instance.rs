@@ -1,5 +1,5 @@
 //! Instances of shared buffers: where they are made for all members that copy to one device, and
-//! how a queue gets at them. Must not know claims, nor how descriptors travel.
+//! how a queue gets at them.
 
 use crate::uploader::upload_reason;
 use crossdock_comm::{Claim, InstanceMaker};

@@ -32,8 +32,6 @@
 //!
 //! What is copied is counted at the ports, and shown in the closing table with the way of each
 //! topic and its reason.
-//!
-//! This crate must not know which kernels there are, nor message types.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! Memory that a driver moves between host and device, for messages and shared buffers of one
-//! process. Must not know which, nor who uses it.
+//! process.
 
 #![allow(unsafe_code)]
 

@@ -1,5 +1,4 @@
-//! The queue of an executor's work on one device, and the ports of its nodes. Must not know how
-//! messages get to the device.
+//! The queue of an executor's work on one device, and the ports of its nodes.
 
 use crate::buffer::DeviceBuffers;
 use crate::choice::{Choice, Refusal, Way, choose, choose_for_buffers};

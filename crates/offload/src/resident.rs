@@ -1,4 +1,4 @@
-//! Where a topic's payloads lie on a device, as observers see it. Must not know how they get there.
+//! Where a topic's payloads lie on a device, as observers see it.
 
 use crossdock_comm::status_records::{counter, device_counter, kind};
 use crossdock_comm::{Entity, EntityDescription, StatusTable, WithHistogram};

@@ -1,5 +1,5 @@
 //! Messages that stay in memory of their device: where a publisher's device writes them, and where
-//! other queues and processes find them. Must not know kernels, nor how descriptors travel.
+//! other queues and processes find them.
 //!
 //! A slab stands for chunks of the publisher's memory ([`crossdock_shm::Slab`]): a block of it is
 //! used again when its chunk is, so that a holder of a message holds its block. What a device

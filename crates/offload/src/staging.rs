@@ -1,5 +1,5 @@
 //! Memory of the host between messages that a driver does not take and the device: registered once,
-//! so that the device copies from it by itself, in the order of its stream. Must not know messages.
+//! so that the device copies from it by itself, in the order of its stream.
 //!
 //! Messages of other processes lie in mappings that this process may only read, which some drivers
 //! do not register. A copy from memory that is not registered waits for all work before it; one

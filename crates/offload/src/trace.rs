@@ -1,5 +1,4 @@
-//! The kernels of a queue as events of a trace: when the device ran them, on the host's clock. Must
-//! not know messages nor nodes.
+//! The kernels of a queue as events of a trace: when the device ran them, on the host's clock.
 
 use crossdock_device::{ClockPair, Device, KernelObserver, KernelTimes, Stream};
 use crossdock_trace::{DeviceTrace, monotonic_ns};

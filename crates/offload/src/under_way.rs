@@ -1,4 +1,4 @@
-//! Pieces of work that a device has and that are not done. Must not know what they are.
+//! Pieces of work that a device has and that are not done.
 
 use crossdock_device::{Device, DeviceError, FencePoint};
 use std::collections::VecDeque;

@@ -1,6 +1,5 @@
 //! Messages of a node on the processor, uploaded to a device when they are published: once for all
-//! queues and processes that read them there. Must not know kernels, nor when messages are
-//! published.
+//! queues and processes that read them there.
 //!
 //! A message goes to the slab that stands for its chunk, as what a device writes of one does, and
 //! the slab's index has all of it as one part. The copy runs in a stream of the uploader's own:

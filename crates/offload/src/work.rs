@@ -1,5 +1,5 @@
 //! One piece of work, from its begin to its end. What it reads and writes is in `work_reads` and
-//! `work_writes`. Must not know which kernels run.
+//! `work_writes`.
 
 use crate::buffer::Claimed;
 use crate::choice::Way;

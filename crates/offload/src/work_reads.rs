@@ -1,5 +1,4 @@
-//! How a device gets at what it reads: each way of a topic by itself. Must not know what is
-//! written.
+//! How a device gets at what it reads: each way of a topic by itself.
 
 use crate::choice::Way;
 use crate::managed;

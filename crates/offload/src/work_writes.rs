@@ -1,4 +1,4 @@
-//! Where a device puts what it writes: each way of a topic by itself. Must not know what is read.
+//! Where a device puts what it writes: each way of a topic by itself.
 
 use crate::choice::Way;
 use crate::managed;

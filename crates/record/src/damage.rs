@@ -55,7 +55,7 @@ pub enum DamageKind {
         /// The limit of the reader.
         limit_bytes: u64,
     },
-    /// The chunks of a file without an index expand more than those of any recording.
+    /// The chunks of a file without an index expand more than chunks of any recording.
     #[error(
         "this chunk and those before it expand to more than {ratio} times the file, unlike any \
          recording; if the file is sound, `mcap recover`, of MCAP's own tool (mcap.dev), gives it an \

@@ -1,8 +1,7 @@
 //! Writes one MCAP file: chunk by chunk, then the closing records.
 //!
 //! Messages are collected into a chunk in memory. A long message that is not to be compressed goes
-//! to the file from where it lies, as a chunk of its own. It must not know about space, topics and
-//! folders.
+//! to the file from where it lies, as a chunk of its own.
 
 use crate::writer::Compression;
 use mcap::MAGIC;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct BagMessage<'a> {
     /// Index into [`BagReader::topics`](crate::BagReader::topics).
     pub topic: usize,
-    /// Number of the message among those of its topic, from 1.
+    /// Number of the message among the messages of its topic, from 1.
     pub number: u64,
     /// When the recorder took the message, in nanoseconds.
     pub log_time_ns: u64,

@@ -382,7 +382,7 @@ impl Player {
     }
 
     /// From the next message on, plays this many times as fast as recorded. A rate that is not a
-    /// number above zero, and other players than those of [`Rate::Factor`], change nothing. Does
+    /// number above zero, and players without [`Rate::Factor`], change nothing. Does
     /// not block.
     pub fn set_rate(&self, factor: f64) {
         let _ = self.commands.send(Command::SetRate(factor));

@@ -318,7 +318,7 @@ impl Playing {
     }
 
     /// In steps: lets time go on from one due time to the next, a step for each that leads to
-    /// anything, until it has reached that of a message.
+    /// anything, until it has reached the time of a message.
     fn pass_time(&mut self, place: Place) -> Result<Flow, PlayError> {
         let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
         let target_ns = stepper.reach(place.time_ns);

@@ -207,7 +207,7 @@ const KEYS: [&str; 9] = [
 ];
 
 /// Reads a file with QoS overrides in the form of `ros2 bag`: a mapping of topics to profiles.
-/// Policies that a profile leaves out are those of [`OfferedQos::DEFAULT`].
+/// Policies that a profile leaves out come from [`OfferedQos::DEFAULT`].
 ///
 /// # Errors
 /// What is wrong, with the topic and the key.

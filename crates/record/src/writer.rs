@@ -220,7 +220,7 @@ pub struct BagWriter {
     /// The file that is written.
     path: PathBuf,
     folder: Option<PathBuf>,
-    /// Of the bag; with a number it is that of a file in the folder.
+    /// Of the bag; with a number, of a file in the folder.
     name: String,
     options: WriterOptions,
     /// `None` once the bag is finished or has failed.

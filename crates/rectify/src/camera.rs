@@ -1,5 +1,5 @@
 //! Camera model: pinhole with the distortion of ROS's `plumb_bob` and `rational_polynomial`. Set-up
-//! code, it makes tables. Must not know how calibrations are written down.
+//! code, it makes tables.
 
 /// A calibrated camera and how its pictures are to be rectified, as in `sensor_msgs/CameraInfo`.
 #[derive(Clone, Copy, Debug, PartialEq)]

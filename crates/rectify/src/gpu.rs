@@ -1,5 +1,4 @@
-//! The table on a device: uploaded once, applied by a kernel. Must not know where pictures come
-//! from. All unsafe code of the crate is here.
+//! The table on a device: uploaded once, applied by a kernel. All unsafe code of the crate is here.
 //!
 //! What the unsafe blocks rest on: the arguments are those that `remap.cl` declares, in its order;
 //! it writes `width * rows * channels` bytes of its output, reads `width * height * channels` of

@@ -24,7 +24,7 @@
 //! most `510 / 2048 + 1 / 2` levels from exact bilinear interpolation before it is rounded: every
 //! pixel is within 1 level of it.
 //!
-//! This crate must not know messages, topics or nodes. Unsafe code is in `gpu.rs` alone.
+//! Unsafe code is in `gpu.rs` alone.
 #![deny(unsafe_code)]
 
 mod camera;

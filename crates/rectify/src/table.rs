@@ -1,5 +1,5 @@
 //! The table of a camera and its application by the processor; what it computes is at the head of
-//! the crate. Must not know devices.
+//! the crate.
 
 use crate::camera::Camera;
 use crate::{CHANNELS_MAX, SIDE_MAX};

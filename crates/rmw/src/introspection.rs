@@ -517,7 +517,7 @@ impl<I: Interface> Reader<I> {
 
     /// # Safety
     ///
-    /// `fields` are those of a valid member.
+    /// `fields` are the fields of a valid member.
     unsafe fn member(
         &mut self,
         of: &str,

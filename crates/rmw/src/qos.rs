@@ -33,6 +33,16 @@ pub(crate) fn decide(profile: &QosProfile, end: End) -> Result<(Qos, QosProfile)
     Ok((of_resolved(&actual, end), actual))
 }
 
+/// The profiles of a service's requests and responses with every policy decided, for one side of
+/// the service: what it is to each of the two topics.
+pub(crate) fn decide_service(
+    profile: &QosProfile,
+    requests: End,
+    responses: End,
+) -> Result<[QosProfile; 2], Failure> {
+    Ok([resolved(profile, requests)?, resolved(profile, responses)?])
+}
+
 /// The profile of a subscription whose best available policies follow the publishers that are
 /// there: it requests as much as all of them offer.
 pub(crate) fn best_available(profile: &QosProfile, offers: &[Qos]) -> QosProfile {

@@ -1,6 +1,6 @@
 //! What a slot says about one message, in memory (`Descriptor`) and on the slot (seven words).
 //!
-//! It must not know the ring: words in, words out.
+//! Words in, words out.
 
 use crate::pool::Chunk;
 use crate::protocol::FIELDS;

@@ -2,8 +2,7 @@
 //! futex word until one has.
 //!
 //! The rules are B1..B5 in `protocol`. There and docs/decisions/0001-doorbell-memory.md say why
-//! there is one word, and who may write it. It must not know publishers: peers are pair memories
-//! that join.
+//! there is one word, and who may write it. Peers are pair memories that join.
 
 use crate::fork::ForkMark;
 use crate::futex::{self, Waited};

@@ -9,7 +9,7 @@
 //! it: in a unit test `with` the fault, or in a line of `tests/faults.txt`. `scripts/faults` builds
 //! all crates with the feature `faults` and runs each of these tests with `CROSSDOCK_FAULT`. A
 //! fault of `with` is the calling thread's own, so tests run side by side; one of the environment
-//! is that of the process and of all that it starts.
+//! holds for the process and for all that it starts.
 
 /// The faults that a test can put back.
 pub mod fault {

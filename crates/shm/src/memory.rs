@@ -1,7 +1,7 @@
 //! Shared memory objects: making them, sealing them, believing received ones, and looking into
 //! them.
 //!
-//! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
+//! Ports place their structures inside with `MapRef` and `MapSlice`.
 
 use crate::PAGE_BYTES;
 use crate::driver::DriverMemory;

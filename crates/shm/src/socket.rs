@@ -55,7 +55,7 @@ impl fmt::Display for PeerIdentity {
 pub enum Access {
     /// Nobody else's.
     SameUser,
-    /// Those of every member of this group, as strangers.
+    /// Processes of every member of this group, as strangers.
     Group(u32),
 }
 

@@ -11,7 +11,7 @@ const CLASSES_MAX: usize = 1 << 14;
 /// A kind of event in a trace: of the table, or a node author's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// `ros2`, `crossdock`, or `user` for those of node authors.
+    /// `ros2`, `crossdock`, or `user` for events of node authors.
     pub provider: String,
     /// Its name.
     pub name: String,
@@ -124,7 +124,7 @@ impl Event {
 /// A trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Kinds of events; the first are those of the table, in its order.
+    /// Kinds of events; first the kinds of the table, in its order.
     pub classes: Vec<Class>,
     /// Threads.
     pub threads: Vec<Thread>,
@@ -157,7 +157,7 @@ impl Trace {
         self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.discarded))
     }
 
-    /// Sorts events by time; those of one time stay in the order in which they came.
+    /// Sorts events by time; events of one time stay in the order in which they came.
     pub fn sort(&mut self) {
         self.events.sort_by_key(|event| event.at_ns);
     }

@@ -1,6 +1,6 @@
 //! The events: one table with provider, name and fields of each.
 //!
-//! Names and fields of provider `ros2` are those of ros2_tracing, so that its tools read our
+//! Names and fields of provider `ros2` are the same as in ros2_tracing, so that its tools read our
 //! traces; provider `crossdock` has what ROS 2 has no name for.
 
 /// What a field holds, and in what form others see it.
@@ -56,7 +56,7 @@ macro_rules! events {
             $($(#[$doc])* $variant,)*
         }
 
-        /// Every event of Crossdock itself. Those of node authors are added at run time.
+        /// Every event of Crossdock itself. Events of node authors are added at run time.
         pub static EVENTS: &[EventClass] = &[
             $(EventClass {
                 provider: $provider,
@@ -247,7 +247,7 @@ impl Events {
         Self(runs.fold(USER_BIT, |mask, kind| mask | kind.bit()))
     }
 
-    /// Those that are named: `PROVIDER:NAME`, `PROVIDER:*`, `user` for those of node authors,
+    /// Those that are named: `PROVIDER:NAME`, `PROVIDER:*`, `user` for events of node authors,
     /// `all`.
     ///
     /// # Errors

@@ -1,5 +1,4 @@
 //! Results by content: what has succeeded once with the same inputs and tools is not run again.
-//! It must not know what a job does.
 
 use crate::tools;
 use crossdock_test_support::workspace;

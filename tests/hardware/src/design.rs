@@ -1,5 +1,5 @@
 //! What is proved, simulated or synthesised: a top module with the files and parameters it needs,
-//! and faults that are put into it. It must not know any tool.
+//! and faults that are put into it.
 
 use crate::cache::Files;
 use crossdock_test_support::workspace;

@@ -6,7 +6,7 @@
 //! and simulation have to catch. Every run is cached under `target/hw` by the content of all its
 //! inputs, so that only what has changed runs again; failures are never cached.
 //!
-//! The harness knows the tools and the layout of `hw/`; it must not know any single module.
+//! The harness knows the tools and the layout of `hw/`, and no single module.
 #![forbid(unsafe_code)]
 
 pub mod budget;
@@ -21,7 +21,7 @@ mod tools;
 
 pub use design::{Design, Mutation};
 pub use lint::{LintFailure, lint};
-pub use mutants::Mutants;
+pub use mutants::{Mutants, changed_lines};
 pub use proof::{Proof, ProofFailure};
 pub use simulation::{Report, Simulation, SimulationFailure};
 

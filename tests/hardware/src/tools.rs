@@ -1,4 +1,4 @@
-//! Where the hardware tools are and how they are started. It must not know what they are run for.
+//! Where the hardware tools are and how they are started.
 
 use crossdock_test_support::{hardware_tools, workspace};
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! What the tests of several crates share: where real input data and the tools of the hardware are,
 //! and skips that are counted.
 //!
-//! Only `[dev-dependencies]` name this crate. It must not know any other crate of the workspace.
+//! Only `[dev-dependencies]` name this crate.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 

@@ -1,5 +1,5 @@
-//! The memory that this process shares with others, for tests that spoil it as a process does
-//! that has gone astray. Others cannot map it for writing. It must not know what lies there.
+//! The memory that this process shares with others, for tests that spoil it as a process does that
+//! has gone astray. Others cannot map it for writing.
 
 use std::fs::File;
 use std::ops::Range;

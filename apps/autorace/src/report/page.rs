@@ -169,7 +169,7 @@ fn driven(page: &mut String, recorded: &Recorded) {
 
 fn tables(page: &mut String, summary: &Summary) {
     page.push_str(
-        "<h2>Latencies</h2><p>From the publication of the first topic to that of the last.</p>\
+        "<h2>Latencies</h2><p>From the publication of the first topic to the publication of the last.</p>\
          <table><tr><th>chain</th><th class=\"text\">from</th><th class=\"text\">to</th>\
          <th>count</th><th>p50</th><th>p99</th><th>max</th></tr>",
     );

@@ -1,5 +1,4 @@
-//! Threads that do the processor's part of a swap together, made once for all swaps. Must not know
-//! what the work is, nor on which memory.
+//! Threads that do the processor's part of a swap together, made once for all swaps.
 
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -1,5 +1,5 @@
 //! An array that processor and device change together without nodes: one swap at a time, each with
-//! the calls that a program made by hand would use. Must not know runs, nor how they are measured.
+//! the calls that a program made by hand would use.
 //!
 //! The array lies in memory of the host of its own. The processor uses it through atomics only, the
 //! device as another process would, and parts of a swap are disjoint: see the module.

@@ -1,6 +1,6 @@
 //! The array of a scheduler as a device's worker uses it: if the mapping says so in the buffer
 //! itself, else in memory of the device, to which the parts that a turn is about are copied and
-//! from which what was written comes back. Must not know what turns say.
+//! from which what was written comes back.
 
 use crate::benchmark::Benchmark;
 use crate::gpu::{LaunchError, SwapOnDevice};

@@ -1,4 +1,4 @@
-//! How workers are asked and answer: over topics, or over a service. Must not know what they do.
+//! How workers are asked and answer: over topics, or over a service.
 
 use super::settings::{Answer, Settings, count_copied};
 use crate::gpu::Under;

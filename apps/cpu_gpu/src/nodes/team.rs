@@ -1,5 +1,4 @@
-//! Who works in which turn of a run, and who has not answered yet. Pure: must not know messages or
-//! memory.
+//! Who works in which turn of a run, and who has not answered yet. Pure data.
 
 use crate::benchmark::Benchmark;
 use crate::swap::{Share, Swap};
@@ -45,7 +44,7 @@ pub struct Team {
     pub processors: u32,
     /// Workers on devices.
     pub devices: u32,
-    /// How those of one kind divide their work.
+    /// How workers of one kind divide their work.
     pub division: Division,
 }
 

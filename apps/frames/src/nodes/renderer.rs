@@ -53,7 +53,7 @@ struct OnDevice {
 
 #[derive(Debug)]
 struct State {
-    /// Frames that have been drawn, and those of them that were shown.
+    /// Frames that have been drawn, and frames that were shown.
     drawn: u32,
     shown: u32,
     /// When each of those on their way set out.

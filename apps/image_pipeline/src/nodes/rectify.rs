@@ -33,11 +33,15 @@ impl NodeType for Rectify {
             .subscriber_latest::<CameraInfo>("camera_info")
             .optional()
             .publisher::<Image>("image_rect")
-            .parameter("calibration", "", "camera info YAML file, where camera_info is not connected")
+            .parameter(
+                "calibration",
+                "",
+                "camera info YAML file, where camera_info is not connected",
+            )
             .parameter(
                 "projection",
                 "camera_info",
-                "intrinsics of rectified images: camera_info (those of P) or camera_matrix (those of K)",
+                "intrinsics of rectified images: camera_info (of P) or camera_matrix (of K)",
             )
             .on_device()
     }

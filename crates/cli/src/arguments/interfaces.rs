@@ -1,5 +1,4 @@
 //! What the commands for interfaces and encoded messages take, in the words and flags of `ros2`.
-//! It must not know what the commands do.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
 //! What `topic pub` takes, and the quality of service of a port that a command opens, in the words
-//! and flags of `ros2`. It must not know what the commands do.
+//! and flags of `ros2`.
 
 use super::watching::{WatchArguments, expanded};
 use super::{positive, seconds};

@@ -1,4 +1,4 @@
-//! What the commands for users of ROS 2 take. It must not know what the commands do.
+//! What the commands for users of ROS 2 take.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! What the commands that look at running graphs take, in the words and flags of `ros2`.
-//! It must not know what the commands do.
 
 use super::publishing::{PublishArguments, QosArguments};
 use super::{domain_id, seconds, topic_name};

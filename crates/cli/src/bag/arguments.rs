@@ -1,5 +1,4 @@
 //! What `crossdock bag` takes, in the words and flags of `ros2 bag`.
-//! It must not know what the commands do.
 
 use super::watched;
 use crate::arguments::{Rate, domain_id, positive, seconds, topic_name};
@@ -71,7 +70,7 @@ pub(crate) struct TopicFilter {
     #[arg(long, value_name = "TOPIC", num_args = 1.., value_delimiter = ',',
           value_parser = topic_name)]
     pub(crate) exclude_topics: Vec<String>,
-    /// Only topics whose name has a part that fits, beside those of --topics
+    /// Only topics whose name has a part that fits, beside the topics of --topics
     #[arg(short = 'e', long, value_name = "REGEX", value_parser = pattern)]
     pub(crate) regex: Option<regex_lite::Regex>,
     /// The events of these services, beside the topics of --topics
@@ -112,7 +111,7 @@ impl TopicFilter {
         !(self.topics.is_empty() && self.services.is_empty() && self.actions.is_empty())
     }
 
-    /// Whether a topic is chosen by its name, or by that of its service or action.
+    /// Whether a topic is chosen by its name, or by the name of its service or action.
     pub(crate) fn names(&self, topic: &str) -> bool {
         is_listed(topic, &self.topics, &self.services, &self.actions)
     }

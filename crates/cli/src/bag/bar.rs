@@ -1,5 +1,4 @@
 //! A bar on a terminal that says how far something is that takes more than a second.
-//! It must not know what that is.
 
 use crate::output;
 use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! Times of bags as people read them. It must not know where they come from.
+//! Times of bags as people read them.
 
 const NS_PER_S: u64 = 1_000_000_000;
 const S_PER_DAY: u64 = 86_400;

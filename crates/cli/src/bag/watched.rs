@@ -1,5 +1,4 @@
-//! The topics by which ROS 2 lets others watch services and actions, from their names. It must not
-//! know bags.
+//! The topics by which ROS 2 lets others watch services and actions, from their names.
 
 /// What stands behind a service's name in the topic of its events.
 const SERVICE_EVENTS: &str = "/_service_event";

@@ -1,4 +1,4 @@
-//! What `crossdock bench` takes besides what experiments are told. It must not know what they do.
+//! What `crossdock bench` takes besides what experiments are told.
 
 use clap::{Args, Subcommand};
 use crossdock_experiments::{
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) enum BenchCommand {
     /// Cycles of hardware-mapped topics, beside the fpgaDDS paper
     ///
-    /// The sizes of messages are those of the paper; 1 to 8 publishers have 1 to 16 subscribers.
+    /// The sizes of messages come from the paper; 1 to 8 publishers have 1 to 16 subscribers.
     /// The command fails if a network does not take exactly publishers x beats and its constant.
     Hmt {
         #[command(flatten)]
@@ -30,7 +30,7 @@ pub(crate) enum BenchCommand {
     },
     /// Cycles of messages that gateways move over host memory that others use, too
     ///
-    /// The sizes of messages are those of the fpgaDDS paper. Others use 0, 25, 50 and 75 % of the
+    /// The sizes of messages come from the fpgaDDS paper. Others use 0, 25, 50 and 75 % of the
     /// memory. The command fails if the cycles are not beats / (1 - share) and the way's constant.
     MemifLoad {
         #[command(flatten)]

@@ -1,5 +1,5 @@
-//! What experiments ask of this command: lines at once, folders, and runs of graphs with
-//! `crossdock run`. It must not know what the graphs do.
+//! What experiments ask of this command: lines at once, folders, and runs of graphs with `crossdock
+//! run`.
 
 use crate::output;
 use crate::scratch::Scratch;

@@ -1,5 +1,5 @@
 //! `crossdock bench`: runs experiments, prints what they have found and writes it as CSV, JSON and
-//! a page. It must not know any experiment: they are the crate `crossdock-experiments`.
+//! a page. The experiments are the crate `crossdock-experiments`.
 
 pub(crate) mod arguments;
 mod caller;

@@ -1,4 +1,4 @@
-//! VHDL to Verilog, by GHDL where it is installed. Must not know packages or networks.
+//! VHDL to Verilog, by GHDL where it is installed.
 
 use crate::scratch::Scratch;
 use crossdock_graph::HardwareNode;

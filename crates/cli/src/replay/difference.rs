@@ -1,4 +1,4 @@
-//! What a comparison found, as data for JSON and as text. It must not know how it was found.
+//! What a comparison found, as data for JSON and as text.
 
 use crate::table::{Align, Table};
 use crossdock_record::compare::{ComparedTopic, Comparison, Differs, TopicDifference};

@@ -1,5 +1,4 @@
-//! `crossdock ros check`: looks at what keeps nodes of ROS 2 from each other. It must not know how
-//! processes are found.
+//! `crossdock ros check`: looks at what keeps nodes of ROS 2 from each other.
 
 use super::processes::{self, RosProcess, numbers_of};
 use super::{IMPLEMENTATION, LIBRARY, Surroundings, distribution, plugin};

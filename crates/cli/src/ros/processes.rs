@@ -1,5 +1,4 @@
-//! Processes of this machine that have loaded a plug-in of ROS 2, as far as the system tells. It
-//! must not know what is right about them.
+//! Processes of this machine that have loaded a plug-in of ROS 2, as far as the system tells.
 
 use crossdock_comm::Rendezvous;
 use rustix::process::geteuid;
@@ -34,7 +33,7 @@ pub(super) struct RosProcess {
     pub(super) folder: Option<(u64, u64)>,
 }
 
-/// Those of this user. Others' memory and variables are theirs.
+/// Processes of this user. Others' memory and variables are theirs.
 pub(super) fn running() -> Vec<RosProcess> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -101,7 +100,7 @@ fn implementations(maps: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What a process runs: an interpreter's program is that of its user.
+/// What a process runs: of an interpreter, the program of its user.
 fn program(words: &[String]) -> String {
     let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
     let Some(first) = words.first().map(name) else { return String::new() };

@@ -1,5 +1,4 @@
 //! Services of a run as its processes count them: rows of the closing table.
-//! It must not know how calls travel.
 
 use crate::summary::{CallEnds, ServiceRow};
 use crossdock_comm::ProcessSnapshot;

@@ -1,5 +1,5 @@
 //! What fabrics had to do to messages, as their registers count it: rows and notes of the closing
-//! table. It must not know how the counts come to be on a status table.
+//! table.
 
 use super::fabrics::Counts;
 use super::figures::hosted;

@@ -1,5 +1,4 @@
-//! Topics as nodes on devices have them: rows of the closing table. It must not know how messages
-//! get to a device.
+//! Topics as nodes on devices have them: rows of the closing table.
 
 use super::figures::hosted;
 use crate::summary::DeviceRow;

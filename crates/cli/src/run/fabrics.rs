@@ -1,5 +1,4 @@
 //! Fabrics of a run: each is generated, built once and kept, and its host told what it hosts.
-//! It must not know how a board is simulated nor how a host carries messages.
 
 use crate::definitions::{Definitions, definitions};
 use crate::hardware::{FabricFiles, generate_fabric};

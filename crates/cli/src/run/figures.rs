@@ -1,5 +1,4 @@
-//! The figures of a run, read from the status tables of its processes. It must not know how they
-//! are shown.
+//! The figures of a run, read from the status tables of its processes.
 
 use super::fabrics::Counts;
 use super::left::{LastWords, Left, made_ns};
@@ -430,7 +429,7 @@ fn lockstep_note(row: &NodeRow) -> Option<String> {
     };
     Some(format!(
         "node `{}` in lock step went on {times} without the answer to its last output, because a \
-         process was started again; the payloads of this run need not be those of another one",
+         process was started again; the payloads of this run may differ from another run's",
         row.node
     ))
 }

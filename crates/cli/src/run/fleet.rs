@@ -1,5 +1,4 @@
 //! The processes of a run: started, brought to the barrier, let go, started again, stopped.
-//! It must not know what is played, recorded or shown.
 
 use super::left::LastWords;
 use super::pipes::{Pipes, Target};

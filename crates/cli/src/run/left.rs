@@ -1,5 +1,5 @@
 //! What processes of a run left behind when they ended: what they were doing, how far they were,
-//! and which messages were lost with them. It must not know how it is shown.
+//! and which messages were lost with them.
 
 use crossdock_comm::status_records::{Triggering, counter, kind};
 use crossdock_comm::{ConnectionSnapshot, EntitySnapshot, PeerName, ProcessSnapshot};
@@ -74,7 +74,7 @@ impl Left {
 
     /// The nodes of `next` are about to begin in the place of a process that has ended. Gives the
     /// messages by topic that were published for the process and that neither the one before has
-    /// finished nor `next` will get. `tables` are those of all processes that are there.
+    /// finished nor `next` will get. `tables` are the tables of all processes that are there.
     pub(super) fn replace(
         &mut self,
         next: &ProcessSnapshot,

@@ -1,6 +1,6 @@
 //! What nodes log, on its way from `/rosout` to people and recordings.
 //!
-//! A thread of the launcher prints the lines in the form of ROS 2. It must not know who logs.
+//! A thread of the launcher prints the lines in the form of ROS 2.
 
 use crate::output::{clean, say};
 use anyhow::{Context, Result, bail};

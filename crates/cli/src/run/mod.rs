@@ -1,7 +1,7 @@
 //! `crossdock run`: launches the processes of a plan, plays and records, and closes with a table.
 //!
 //! The launcher's main thread sleeps in one poll until something happens: a process reports, the
-//! player or recorder ends, a signal comes, the time is over. It must not know how nodes run.
+//! player or recorder ends, a signal comes, the time is over.
 
 mod calls;
 mod counts;

@@ -1,5 +1,5 @@
 //! What the user should know of a run: told at once where it cannot wait, and again below the
-//! closing table. It must not know who says it.
+//! closing table.
 
 use crate::output::say;
 

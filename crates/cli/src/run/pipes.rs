@@ -1,9 +1,8 @@
 //! What the processes of a run print, on its way to the launcher's own output.
 //!
 //! Processes write into pipes and a thread of the launcher reads them. So a terminal that has gone
-//! is no error of a node, one that stops writers in the background stops no node, and what
-//! nodes print does not get between the lines of `--json`. Lines of several processes stay whole.
-//! This file must not know what a process does.
+//! is no error of a node, one that stops writers in the background stops no node, and what nodes
+//! print does not get between the lines of `--json`. Lines of several processes stay whole.
 
 use crate::output;
 use anyhow::{Context, Result};

@@ -1,5 +1,5 @@
 //! What one process has counted, in one life or in several: its status table, and the histograms of
-//! its records. It must not know how it is shown.
+//! its records.
 
 use super::left::made_ns;
 use crossdock_comm::status_records::{device_counter, kind};
@@ -16,7 +16,7 @@ pub(super) struct ProcessFigures {
 }
 
 impl ProcessFigures {
-    /// Those of the process with this status table.
+    /// The figures of the process with this status table.
     pub(super) fn read(observer: &Observer, table: ProcessSnapshot) -> Self {
         let mut histograms = BTreeMap::new();
         for record in &table.others {
@@ -86,7 +86,7 @@ fn add_ports(sum: &mut Vec<PortSnapshot>, more: &[PortSnapshot]) {
     add_all(sum, more, is_same, |port| &mut port.counters);
 }
 
-/// Adds the counters of each of `more` to those of what is the same in `sum`, or else appends it.
+/// Adds the counters of each of `more` to its equal in `sum`, or else appends it.
 /// Of several that are the same each stands for one: first for first.
 fn add_all<T: Clone>(
     sum: &mut Vec<T>,

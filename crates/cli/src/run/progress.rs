@@ -2,7 +2,7 @@
 //!
 //! While messages flow the launcher's main thread looks at the status tables twice a second. When
 //! nothing new is there it asks the processes to say when they have worked again, and sleeps; they
-//! do nothing for that while they sleep, too. This file must not know what the nodes do.
+//! do nothing for that while they sleep, too.
 
 use super::figures::Figures;
 use crate::output;

@@ -1,5 +1,4 @@
-//! When a process that has ended is started again, and when it is given up. It must not know how
-//! processes are started.
+//! When a process that has ended is started again, and when it is given up.
 
 use crossdock_graph::Restart;
 use std::collections::VecDeque;

@@ -1,5 +1,4 @@
 //! The trace of a run: recorded all the time, or kept by the processes and written at each failure.
-//! It must not know how events are kept.
 
 use super::{End, LAUNCHER, observer_options};
 use crate::arguments::RunArguments;
@@ -96,7 +95,7 @@ impl Tracing {
                 notes.extend(written(&mut kept.attached, &folder));
             } else if deaths == DEATHS_MAX + 1 {
                 notes.push(format!(
-                    "the last events of {DEATHS_MAX} deaths are written; those of later ones are not"
+                    "the last events of {DEATHS_MAX} deaths are written; events of later deaths are not"
                 ));
             }
             // It traces nothing any more, and another process takes its place.

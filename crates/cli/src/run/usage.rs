@@ -1,4 +1,4 @@
-//! What the processes of a run use between its start and its end. It must not know graphs.
+//! What the processes of a run use between its start and its end.
 
 use super::fleet::Life;
 use crate::sight::ProcessUse;

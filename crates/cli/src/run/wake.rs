@@ -1,5 +1,4 @@
 //! What the launcher's main thread sleeps on: processes, signals, the player and the recorder.
-//! It must not know what happens then.
 
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};

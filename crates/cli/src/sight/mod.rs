@@ -3,7 +3,7 @@
 //!
 //! Everything is read from memory that is read-only here and from `/proc`; the processes do nothing
 //! for it after their status tables have been opened. What a status table says is another process's
-//! word: sums saturate, times do not go backwards. It must not know how rows are shown.
+//! word: sums saturate, times do not go backwards.
 
 mod processor;
 mod rows;

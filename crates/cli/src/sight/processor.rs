@@ -1,6 +1,6 @@
 //! What the kernel tells of processes and threads: processor time, context switches, memory.
 //!
-//! Everything is read from `/proc`, which the processes do not notice. It must not know graphs.
+//! Everything is read from `/proc`, which the processes do not notice.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Rows of two readings: rates, shares and ages of processes, executors, nodes, topics and chains.
-//! It must not know where readings come from.
 
 use super::{ProcessUse, Reading, ThreadUse, detail, executor_of, node_detail, of_kind, sum};
 use crate::summary::Losses;
@@ -256,7 +255,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The nodes of a process: those of executors, then those that only have ports.
+    /// The nodes of a process: nodes of executors, then nodes that only have ports.
     fn nodes(&self, process: &ProcessSnapshot) -> Vec<NodeRow> {
         let mut ports: BTreeMap<&str, [Vec<&PortSnapshot>; 2]> = BTreeMap::new();
         for (side, of_side) in [&process.publishers, &process.subscribers].into_iter().enumerate() {
@@ -554,7 +553,7 @@ mod tests {
         for (before, now) in [(&sane, &absurd), (&absurd, &sane), (&absurd, &absurd)] {
             let look = Look::new(now, Some(before));
             let topic = &look.topics[0];
-            // None: a count that goes down is that of another port.
+            // None: a count that goes down belongs to another port.
             assert!(topic.rate_hz.is_none_or(f64::is_finite), "{topic:?}");
             serde_json::to_string(&look).unwrap();
         }

@@ -1,5 +1,4 @@
 //! What a person at the terminal wants: keys, and signals that end the program.
-//! It must not know what is shown.
 
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

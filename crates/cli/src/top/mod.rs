@@ -1,7 +1,6 @@
 //! `crossdock top`: processes, nodes and topics of running graphs in one table that renews itself.
 //!
 //! On a terminal it takes the whole screen and listens to keys; elsewhere it prints text or JSON.
-//! It must not know where figures come from (`sight`).
 
 pub(crate) mod keys;
 mod screen;

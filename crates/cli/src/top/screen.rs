@@ -1,7 +1,7 @@
 //! A terminal taken over and given back as it was: also when the program panics.
 //!
 //! A handful of escape sequences that every terminal has understood for decades, so that no library
-//! is needed for them. It must not know what is shown.
+//! is needed for them.
 
 use anyhow::{Context, Result};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};

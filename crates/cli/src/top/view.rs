@@ -1,5 +1,4 @@
 //! The tables of `crossdock top`, as a page of text or cut to a screen.
-//! It must not know terminals, nor where rows come from.
 
 use super::keys::Key;
 use super::screen::{Line, Size, Style};

@@ -2,7 +2,7 @@
 //!
 //! Rings are read from outside; the publishers do nothing for it after their memory has been asked
 //! for. Topics of a chain have no ring: of them the counters are read so often that each message is
-//! seen unless two come between two looks. It must not know what is made of it.
+//! seen unless two come between two looks.
 
 use super::{look_again, open, publishers};
 use crate::arguments::WatchArguments;

@@ -1,5 +1,4 @@
-//! `crossdock topic pub`: messages that people write in YAML, published at a rate. It must not know
-//! how messages travel.
+//! `crossdock topic pub`: messages that people write in YAML, published at a rate.
 
 use crate::arguments::PublishArguments;
 use crate::definitions::definitions;
@@ -183,7 +182,7 @@ impl<'a> Publishing<'a> {
                 bail!(
                     "{topic} has {} of the {wanted} subscribers that were waited for; \
                      --wait-matching-subscriptions sets their number, `crossdock topic info {topic}` \
-                     shows those of other types",
+                     shows the values of other types",
                     self.publisher.matched()
                 );
             }

@@ -1,5 +1,4 @@
-//! The quality of service that options and profiles of ROS 2 stand for. It must not know what the
-//! port is for.
+//! The quality of service that options and profiles of ROS 2 stand for.
 
 use crate::arguments::{
     DurabilityWord, HistoryWord, LivelinessWord, QosArguments, QosProfile, ReliabilityWord,

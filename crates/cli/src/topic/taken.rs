@@ -1,6 +1,6 @@
-//! The messages of a topic through a subscriber: those of a topic that stays inside a chain (while
-//! there is a subscriber, their publishers write them to their rings), or those that a subscriber
-//! of some quality of service gets. It must not know what is made of them.
+//! The messages of a topic through a subscriber: messages that stay inside a chain (while there is
+//! a subscriber, their publishers write them to their rings), or messages that a subscriber of some
+//! quality of service gets.
 
 use crate::arguments::WatchArguments;
 use anyhow::Result;

@@ -1,5 +1,5 @@
 //! The newest values of a measurement and their statistics, as `ros2 topic hz` and `delay` show
-//! them. It must not know what is measured.
+//! them.
 
 use std::collections::VecDeque;
 

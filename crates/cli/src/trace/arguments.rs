@@ -1,4 +1,4 @@
-//! What `crossdock trace` takes. It must not know what the commands do.
+//! What `crossdock trace` takes.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

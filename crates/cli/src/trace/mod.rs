@@ -1,6 +1,6 @@
 //! `crossdock trace`: what happens in running graphs, switched, recorded, summed up and converted.
 //!
-//! The traced processes do nothing for it after the attach. It must not know how events are kept.
+//! The traced processes do nothing for it after the attach.
 
 pub(crate) mod arguments;
 pub(crate) mod recording;

@@ -1,5 +1,5 @@
 //! Tracing of running processes: attached once, then by shared memory alone, from one place for
-//! `crossdock trace` and `crossdock run`. It must not know what is printed.
+//! `crossdock trace` and `crossdock run`.
 
 use anyhow::Result;
 use crossdock_comm::{Observer, ProcessSnapshot};

@@ -1,4 +1,4 @@
-//! `crossdock trace show`: tables, a timeline, a picture. It must not know how a trace was taken.
+//! `crossdock trace show`: tables, a timeline, a picture.
 
 use super::arguments::ShowArguments;
 use super::{attach, read};

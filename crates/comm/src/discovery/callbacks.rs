@@ -23,12 +23,12 @@ struct Queue {
 }
 
 #[derive(Default)]
-struct Shared {
+struct DueCalls {
     queue: Mutex<Queue>,
     came: Condvar,
 }
 
-impl Shared {
+impl DueCalls {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,7 +61,7 @@ impl Shared {
 /// See the head of this file. Dropping it ends the thread behind the callback that runs.
 #[derive(Default)]
 pub(crate) struct Callbacks {
-    shared: Arc<Shared>,
+    shared: Arc<DueCalls>,
     started: OnceLock<()>,
 }
 

@@ -74,7 +74,7 @@ impl Participant {
 }
 
 impl GraphView {
-    /// The graph now: all changes that a callback has told of are in it, and those of its own
+    /// The graph now: all changes that a callback has told of are in it, and changes of its own
     /// process.
     ///
     /// Reads only the status tables of processes whose nodes or ports have changed since the last
@@ -89,7 +89,7 @@ impl GraphView {
     /// or changed, or a process came or went; it takes the place of the one before. Changes that
     /// come faster than the callback returns are told by one call.
     ///
-    /// Callbacks of a participant, those of ports among them, run on one thread, which does nothing
+    /// Callbacks of a participant and of its ports run on one thread, which does nothing
     /// else: one that blocks holds up the others alone. One that panics is not called again. It may
     /// use and drop everything, this view too.
     pub fn set_callback(&self, callback: impl FnMut() + Send + 'static) {

@@ -80,7 +80,7 @@ impl ParticipantCore {
         Arc::clone(&cache.graph)
     }
 
-    /// The processes whose status tables have to be read (again), and why those of others cannot
+    /// The processes whose status tables have to be read (again), and why other tables cannot
     /// be. What has not changed is noted to be there still.
     fn changed_tables(&self, cache: &mut Cache) -> (Vec<Source>, Vec<String>) {
         cache.look += 1;

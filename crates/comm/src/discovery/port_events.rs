@@ -109,7 +109,7 @@ impl State {
     }
 }
 
-struct Shared {
+struct PortStatus {
     state: Mutex<State>,
     thread: Arc<Callbacks>,
 }
@@ -120,7 +120,7 @@ struct Shared {
 /// callback; each takes a lock that nobody holds for long.
 #[derive(Clone)]
 pub struct PortEvents {
-    shared: Arc<Shared>,
+    shared: Arc<PortStatus>,
 }
 
 impl std::fmt::Debug for PortEvents {
@@ -132,7 +132,7 @@ impl std::fmt::Debug for PortEvents {
 impl PortEvents {
     pub(crate) fn new(thread: &Arc<Callbacks>) -> PortEvents {
         let thread = Arc::clone(thread);
-        PortEvents { shared: Arc::new(Shared { state: Mutex::default(), thread }) }
+        PortEvents { shared: Arc::new(PortStatus { state: Mutex::default(), thread }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -208,7 +208,7 @@ impl PortEvents {
         state.due[kind as usize] = true;
         let is_wanted = state.running || state.callbacks.iter().any(Option::is_some);
         if is_wanted && !std::mem::replace(&mut state.queued, true) {
-            let calls: Arc<dyn Calls> = Arc::<Shared>::clone(&self.shared);
+            let calls: Arc<dyn Calls> = Arc::<PortStatus>::clone(&self.shared);
             let weak: Weak<dyn Calls> = Arc::downgrade(&calls);
             self.shared.thread.queue(weak);
         }
@@ -268,13 +268,13 @@ impl PortEvents {
     }
 }
 
-impl Shared {
+impl PortStatus {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Calls for Shared {
+impl Calls for PortStatus {
     fn call(&self) {
         self.lock().queued = false;
         for kind in KINDS {

@@ -4,6 +4,7 @@
 //! Everything here runs under the participant's lock. What a peer says was decoded, but is not
 //! believed.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,11 +13,12 @@ use crossdock_shm::faults::{self, fault};
 use crossdock_shm::{Attached, PeerConfig, ReceivedFd, RingControl, SegmentFd, WakeTarget};
 
 use crate::device::slabs::Progress;
-use crate::discovery::local_ports::{Audience, Wake};
+use crate::discovery::local_ports::{Audience, LocalPublisher, Wake};
 use crate::discovery::pairs::{LOCAL, Outgoing, OutgoingKey, Theirs};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::{ParticipantState, Peer};
 use crate::discovery::scarce::{Failure, is_scarce};
+use crate::discovery::service_standby::ServiceStandby;
 use crate::discovery::{bells, copying, quotas, slab_exchange};
 use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
@@ -180,14 +182,15 @@ fn wake_target(theirs: &Theirs, wake: Option<WakePlaces>) -> Result<Option<WakeT
     }))
 }
 
-/// May this subscriber be attached to a publisher of ours?
+/// May this subscriber be attached to `known`, a publisher of ours?
 fn check_attachment(
-    state: &mut ParticipantState,
-    key: OutgoingKey,
-    publisher: u64,
+    known: &LocalPublisher,
+    outgoing: &BTreeMap<OutgoingKey, Outgoing>,
+    services: &mut ServiceStandby,
+    (token, _): OutgoingKey,
     subscriber: &PortInfo,
 ) -> Result<(), Failure> {
-    let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
+    let publisher = known.info.port;
     if known.info.topic != subscriber.topic {
         return Err(format!("port {publisher} publishes `{}`", known.info.topic).into());
     }
@@ -196,17 +199,17 @@ fn check_attachment(
     }
     if known.audience == Audience::One
         && let Some(other) =
-            state.outgoing.values().find(|pair| pair.publisher == publisher && !pair.retired)
+            outgoing.values().find(|pair| pair.publisher == publisher && !pair.retired)
     {
         let reason = format!(
             "it is served by {} already, and by one at a time; this one is asked when that one has \
              gone",
             other.label
         );
-        state.services.stand_by(publisher, key.0);
+        services.stand_by(publisher, token);
         return Err(reason.into());
     }
-    if key.0 != LOCAL && known.control.is_private() {
+    if token != LOCAL && known.control.is_private() {
         let reason = "the mapping says `managed` of the topic: its messages lie in memory that a driver moves, \
                       which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
@@ -223,8 +226,9 @@ pub(crate) fn attach(
     label: String,
     (theirs, places): (Theirs, &Places),
 ) -> Result<(Arc<RingControl>, Attached), Failure> {
-    check_attachment(state, key, publisher, subscriber)?;
     let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
+    let ParticipantState { outgoing, services, .. } = state;
+    check_attachment(known, outgoing, services, key, subscriber)?;
     // A stranger copies what it takes, in time or not at all; it costs this process nothing that
     // others would miss: no chunk that it holds, no wait, no queue deeper than the publisher's.
     let trusted = !state.standing(key.0).is_stranger();

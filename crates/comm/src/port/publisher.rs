@@ -39,6 +39,26 @@ pub struct PublisherOptions<'a> {
     pub group: Option<&'a PortGroup>,
 }
 
+impl<'a> PublisherOptions<'a> {
+    /// The plan of a publisher on a topic of any number of subscribers, in memory that processes
+    /// share.
+    pub(crate) fn plan(self, message: MessageType<'a>) -> PublisherPlan<'a> {
+        let PublisherOptions { node, topic, qos, max_bytes, group } = self;
+        PublisherPlan {
+            node,
+            topic,
+            qos,
+            max_bytes,
+            group,
+            bridge: None,
+            message,
+            audience: Audience::Topic,
+            wake: None,
+            memory: None,
+        }
+    }
+}
+
 /// Publishes messages of type `T` on one topic.
 ///
 /// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
@@ -66,18 +86,7 @@ pub struct FreePublisherOptions<'a> {
 impl<'a> FreePublisherOptions<'a> {
     pub(crate) fn plan(self, message: MessageType<'a>) -> PublisherPlan<'a> {
         let FreePublisherOptions { node, topic, qos, max_bytes } = self;
-        PublisherPlan {
-            node,
-            topic,
-            qos,
-            max_bytes,
-            group: None,
-            bridge: None,
-            message,
-            audience: Audience::Topic,
-            wake: None,
-            memory: None,
-        }
+        PublisherOptions { node, topic, qos, max_bytes, group: None }.plan(message)
     }
 }
 
@@ -120,21 +129,8 @@ impl Participant {
         options: PublisherOptions<'_>,
         memory: Option<Box<dyn MemoryMaker>>,
     ) -> Result<Publisher<T>, PortError> {
-        let core = PublisherCore::create(
-            self,
-            PublisherPlan {
-                node: options.node,
-                topic: options.topic,
-                qos: options.qos,
-                max_bytes: options.max_bytes,
-                group: options.group,
-                bridge: None,
-                message: MessageType::of::<T>(),
-                audience: Audience::Topic,
-                wake: None,
-                memory,
-            },
-        )?;
+        let plan = options.plan(MessageType::of::<T>());
+        let core = PublisherCore::create(self, PublisherPlan { memory, ..plan })?;
         Ok(Publisher { core, message: PhantomData })
     }
 

@@ -6,7 +6,7 @@
 //! 1. A member's message goes out on the one ring. Its origin is the member's GID, and a flag says
 //!    so, since other publishers of the topic use the origin otherwise.
 //! 2. Who takes first takes all that is there, copies it once, and leaves it with all members that
-//!    subscribe: other processes' messages, and those of members alike.
+//!    subscribe: messages of other processes and of members alike.
 //! 3. A member keeps its last `depth` messages; what is pushed out is counted at the member.
 
 use std::collections::VecDeque;

@@ -39,6 +39,25 @@ pub struct SubscriberOptions<'a> {
     pub group: Option<&'a PortGroup>,
 }
 
+impl<'a> SubscriberOptions<'a> {
+    /// The plan of a subscriber that every publisher waits for and that no device reads.
+    pub(crate) fn plan(self, takes: Takes, message: MessageType<'a>) -> SubscriberPlan<'a> {
+        let SubscriberOptions { node, topic, qos, doorbell, group } = self;
+        SubscriberPlan {
+            node,
+            topic,
+            qos,
+            doorbell: doorbell.map(Doorbell::add_input),
+            group,
+            bridge: None,
+            takes,
+            back_pressure: BackPressure::All,
+            slabs: false,
+            message,
+        }
+    }
+}
+
 /// Takes messages of type `T` from one topic.
 ///
 /// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
@@ -68,18 +87,9 @@ pub struct FreeSubscriberOptions<'a> {
 impl<'a> FreeSubscriberOptions<'a> {
     pub(crate) fn plan(self, takes: Takes, message: MessageType<'a>) -> SubscriberPlan<'a> {
         let FreeSubscriberOptions { node, topic, qos, back_pressure, doorbell } = self;
-        SubscriberPlan {
-            node,
-            topic,
-            qos,
-            doorbell: doorbell.map(SharedDoorbell::add_input),
-            group: None,
-            bridge: None,
-            takes,
-            back_pressure,
-            slabs: false,
-            message,
-        }
+        let doorbell = doorbell.map(SharedDoorbell::add_input);
+        let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
+        SubscriberPlan { doorbell, back_pressure, ..options.plan(takes, message) }
     }
 }
 
@@ -138,21 +148,8 @@ impl Participant {
         back_pressure: BackPressure,
         slabs: bool,
     ) -> Result<Subscriber<T>, PortError> {
-        let core = SubscriberCore::create(
-            self,
-            SubscriberPlan {
-                node: options.node,
-                topic: options.topic,
-                qos: options.qos,
-                doorbell: options.doorbell.map(Doorbell::add_input),
-                group: options.group,
-                bridge: None,
-                takes: Takes::One,
-                back_pressure,
-                slabs,
-                message: MessageType::of::<T>(),
-            },
-        )?;
+        let plan = options.plan(Takes::One, MessageType::of::<T>());
+        let core = SubscriberCore::create(self, SubscriberPlan { back_pressure, slabs, ..plan })?;
         Ok(Subscriber { core, message: PhantomData })
     }
 
@@ -235,7 +232,6 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
         Waiting { messages: self.core.lookahead.messages(), message: PhantomData }
     }
 
-    /// The payload's root is checked here, once and for all: its length does not change.
     /// Is a message there (or a loss to be counted)? A few loads.
     #[inline]
     pub fn is_ready(&self) -> bool {

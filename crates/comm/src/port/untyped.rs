@@ -7,7 +7,7 @@ use crossdock_msg::{Block, Schema};
 use crossdock_shm::{ParkedLoan, RawLoan, RawSample, Region};
 use crossdock_trace::ReleaseTrace;
 
-use crate::discovery::local_ports::{Audience, Takes};
+use crate::discovery::local_ports::Takes;
 use crate::discovery::participant::Participant;
 use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
@@ -49,21 +49,8 @@ impl Participant {
         options: PublisherOptions<'_>,
         bridge: Option<u64>,
     ) -> Result<AnyPublisher, PortError> {
-        let core = PublisherCore::create(
-            self,
-            PublisherPlan {
-                node: options.node,
-                topic: options.topic,
-                qos: options.qos,
-                max_bytes: options.max_bytes,
-                group: options.group,
-                bridge,
-                message: MessageType::of_schema(&schema),
-                audience: Audience::Topic,
-                wake: None,
-                memory: None,
-            },
-        )?;
+        let plan = options.plan(MessageType::of_schema(&schema));
+        let core = PublisherCore::create(self, PublisherPlan { bridge, ..plan })?;
         Ok(AnyPublisher { core, schema })
     }
 
@@ -79,7 +66,7 @@ impl Participant {
         &self,
         options: SubscriberOptions<'_>,
     ) -> Result<AnySubscriber, PortError> {
-        self.subscriber_of_any(options, BackPressure::All)
+        self.open_any_subscriber(None, options, BackPressure::All)
     }
 
     /// The same for a port that only looks, such as one of a tool: nobody waits for it, and its
@@ -92,27 +79,7 @@ impl Participant {
         &self,
         options: SubscriberOptions<'_>,
     ) -> Result<AnySubscriber, PortError> {
-        self.subscriber_of_any(options, BackPressure::Never)
-    }
-
-    fn subscriber_of_any(
-        &self,
-        options: SubscriberOptions<'_>,
-        back_pressure: BackPressure,
-    ) -> Result<AnySubscriber, PortError> {
-        let plan = SubscriberPlan {
-            node: options.node,
-            topic: options.topic,
-            qos: options.qos,
-            doorbell: options.doorbell.map(Doorbell::add_input),
-            group: None,
-            bridge: None,
-            takes: Takes::Any,
-            back_pressure,
-            slabs: false,
-            message: MessageType::ANY,
-        };
-        Ok(AnySubscriber { core: SubscriberCore::create(self, plan)?, schema: None })
+        self.open_any_subscriber(None, options, BackPressure::Never)
     }
 
     /// Creates a subscriber that takes exactly this type, from all publishers, connected through
@@ -126,20 +93,21 @@ impl Participant {
         options: SubscriberOptions<'_>,
         back_pressure: BackPressure,
     ) -> Result<AnySubscriber, PortError> {
-        let plan = SubscriberPlan {
-            node: options.node,
-            topic: options.topic,
-            qos: options.qos,
-            doorbell: options.doorbell.map(Doorbell::add_input),
-            group: None,
-            bridge: None,
-            takes: Takes::One,
-            back_pressure,
-            slabs: false,
-            message: MessageType::of_schema(schema),
-        };
+        self.open_any_subscriber(Some(Arc::clone(schema)), options, back_pressure)
+    }
+
+    /// `None`: takes the type of the first publisher. Never joins a group: the ring says the type.
+    fn open_any_subscriber(
+        &self,
+        schema: Option<Arc<Schema>>,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<AnySubscriber, PortError> {
+        let (takes, message) = takes_of(schema.as_deref());
+        let options = SubscriberOptions { group: None, ..options };
+        let plan = SubscriberPlan { back_pressure, ..options.plan(takes, message) };
         let core = SubscriberCore::create(self, plan)?;
-        Ok(AnySubscriber { core, schema: Some(Arc::clone(schema)) })
+        Ok(AnySubscriber { core, schema })
     }
 
     /// As [`Participant::any_publisher`], for any thread.
@@ -166,11 +134,8 @@ impl Participant {
         schema: Option<Arc<Schema>>,
         options: FreeSubscriberOptions<'_>,
     ) -> Result<AnySubscriber<AnyThread>, PortError> {
-        let plan = match &schema {
-            Some(schema) => options.plan(Takes::One, MessageType::of_schema(schema)),
-            None => options.plan(Takes::Any, MessageType::ANY),
-        };
-        let core = SubscriberCore::create_alone(self, plan)?;
+        let (takes, message) = takes_of(schema.as_deref());
+        let core = SubscriberCore::create_alone(self, options.plan(takes, message))?;
         Ok(AnySubscriber { core, schema })
     }
 
@@ -196,22 +161,21 @@ impl Participant {
         });
         let publisher = publisher.transpose()?;
         let subscriber = (directions != Directions::In).then(|| -> Result<_, PortError> {
-            let plan = SubscriberPlan {
-                node,
-                topic,
-                qos: options.requested,
-                doorbell: doorbell.map(Doorbell::add_input),
-                group: None,
-                bridge,
-                takes: Takes::One,
-                back_pressure: BackPressure::All,
-                slabs: false,
-                message: MessageType::of_schema(schema),
-            };
-            let core = SubscriberCore::create(self, plan)?;
+            let qos = options.requested;
+            let options = SubscriberOptions { node, topic, qos, doorbell, group: None };
+            let plan = options.plan(Takes::One, MessageType::of_schema(schema));
+            let core = SubscriberCore::create(self, SubscriberPlan { bridge, ..plan })?;
             Ok(AnySubscriber { core, schema: Some(Arc::clone(schema)) })
         });
         Ok(Bridge { publisher, subscriber: subscriber.transpose()? })
+    }
+}
+
+/// What a subscriber of this type takes; `None`: any type.
+fn takes_of(schema: Option<&Schema>) -> (Takes, MessageType<'_>) {
+    match schema {
+        Some(schema) => (Takes::One, MessageType::of_schema(schema)),
+        None => (Takes::Any, MessageType::ANY),
     }
 }
 
@@ -365,7 +329,7 @@ impl<O: Owner> AnyPublisher<O> {
         self.core.topic()
     }
 
-    /// What happens to it, as that of typed ports. Does not block.
+    /// What happens to it, as for typed ports. Does not block.
     pub fn events(&self) -> PortEvents {
         self.core.events()
     }
@@ -519,7 +483,7 @@ impl<O: Owner> AnySubscriber<O> {
         self.core.topic()
     }
 
-    /// What happens to it, as that of typed ports. Does not block.
+    /// What happens to it, as for typed ports. Does not block.
     pub fn events(&self) -> PortEvents {
         self.core.events_of()
     }

@@ -3,7 +3,6 @@
 //!
 //! Requests go out on a ring of this client's own; responses come in on a lane from the server. A
 //! call ends in exactly one of: response, time-out, given up, server gone, dropped by the server.
-//! It must not know executors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

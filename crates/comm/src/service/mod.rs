@@ -47,8 +47,8 @@ mod any_client;
 mod any_server;
 mod client;
 mod client_core;
+mod erased;
 mod error;
-mod handle;
 mod lanes;
 mod server;
 mod server_core;
@@ -66,8 +66,8 @@ pub use any_client::{AnyClient, AnyOutcome, AnyResponse, CallCdrError, SendFlatE
 pub use any_server::{AnyRequest, AnyServer};
 pub use client::{Client, ClientOptions, FreeClientOptions, Outcome, RequestLoan, SendRefused};
 pub use client_core::CallClock;
+pub use erased::{ClientHandle, ServerHandle};
 pub use error::{AnswerError, CallError, SendError};
-pub use handle::{ClientHandle, ServerHandle};
 pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions, Ticketed};
 pub use server_core::Ticket;
 

@@ -3,7 +3,6 @@
 //!
 //! Each client has a lane on which its requests come and a ring on which its responses go. A lane
 //! is looked at only when that ring is connected, so that no response is lost; clients take turns.
-//! It must not know executors.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -356,8 +356,7 @@ impl Frame {
                 segment: input.u32("segment")?,
                 bytes: input.u64("bytes")?,
             },
-            kind::SEGMENT_MAPPED => input.segment_mapped()?,
-            kind::GIVE_BACK => input.give_back()?,
+            kind::SEGMENT_MAPPED | kind::GIVE_BACK => input.segment()?,
             kind::SLAB => input.slab()?,
             kind::SLAB_ANSWER => Frame::SlabAnswer {
                 pair: input.u32("pair")?,
@@ -420,12 +419,13 @@ impl Writer {
 }
 
 impl Reader<'_> {
-    fn segment_mapped(&mut self) -> Result<Frame, FieldError> {
-        Ok(Frame::SegmentMapped { pair: self.u32("pair")?, segment: self.u32("segment")? })
-    }
-
-    fn give_back(&mut self) -> Result<Frame, FieldError> {
-        Ok(Frame::GiveBack { pair: self.u32("pair")?, segment: self.u32("segment")? })
+    /// A frame about a segment of a pair's publisher.
+    fn segment(&mut self) -> Result<Frame, FieldError> {
+        let (pair, segment) = (self.u32("pair")?, self.u32("segment")?);
+        Ok(match self.kind {
+            kind::GIVE_BACK => Frame::GiveBack { pair, segment },
+            _ => Frame::SegmentMapped { pair, segment },
+        })
     }
 
     fn hello(&mut self) -> Result<Frame, FieldError> {

@@ -98,8 +98,8 @@ pub struct ProcessSnapshot {
     pub publishers: Vec<PortSnapshot>,
     /// Its subscribers.
     pub subscribers: Vec<PortSnapshot>,
-    /// Its clients of services: the topic is the service, the type that of the service, the
-    /// counters are those of [`crate::status_records::client_counter`].
+    /// Its clients of services: the topic is the service, the type is the service's, the
+    /// counters are named in [`crate::status_records::client_counter`].
     pub clients: Vec<PortSnapshot>,
     /// Its servers, with the counters of [`crate::status_records::server_counter`].
     pub servers: Vec<PortSnapshot>,

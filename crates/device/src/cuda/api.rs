@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 table! {
-    /// The functions of `libcuda` that are used here; those of CUDA 11 and newer, but the optional
+    /// The functions of `libcuda` that are used here; CUDA 11 and newer has them, but the optional
     /// ones, which came with 11.4 and 11.7.
     struct Functions of sys, sys::CUresult;
     needed {

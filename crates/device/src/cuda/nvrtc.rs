@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 table! {
-    /// The functions of `libnvrtc` that are used here; those of CUDA 11.4 and newer.
+    /// The functions of `libnvrtc` that are used here; CUDA 11.4 and newer has them.
     struct Functions of sys, sys::nvrtcResult;
     needed {
         fn nvrtcVersion(*mut c_int, *mut c_int);
@@ -84,7 +84,7 @@ pub(crate) struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// The compiler of this machine: of the folder in `CROSSDOCK_NVRTC`, or that which the system
+    /// The compiler of this machine: of the folder in `CROSSDOCK_NVRTC`, or the one that the system
     /// or CUDA's toolkit has. The first call loads it, the others have its result.
     pub(super) fn get() -> Result<&'static Self, Failure> {
         static NVRTC: OnceLock<Result<Nvrtc, String>> = OnceLock::new();

@@ -19,7 +19,8 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of `arguments`; `on_device` gives the address of a span's memory. `None`: too many.
+    /// The parameters of `arguments`; `on_device` gives the address of a span's memory. `None`: too
+    /// many.
     pub(super) fn of(
         arguments: &[Argument<'_>],
         on_device: impl Fn(RawSpan) -> u64,

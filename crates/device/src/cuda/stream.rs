@@ -58,16 +58,16 @@ pub(super) enum Stores {
 
 /// The streams of one device that are open, for those that wait for each other.
 #[derive(Debug, Default)]
-pub(super) struct Streams(Mutex<Vec<Weak<Shared>>>);
+pub(super) struct Streams(Mutex<Vec<Weak<StreamQueue>>>);
 
 impl Streams {
-    fn all(&self) -> Vec<Arc<Shared>> {
+    fn all(&self) -> Vec<Arc<StreamQueue>> {
         let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|stream| stream.strong_count() > 0);
         streams.iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn add(&self, stream: &Arc<Shared>) {
+    fn add(&self, stream: &Arc<StreamQueue>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(stream));
     }
 }
@@ -124,13 +124,13 @@ struct Queue {
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct StreamQueue {
     context: Arc<Context>,
     queue: Mutex<Queue>,
     more: Condvar,
 }
 
-impl Shared {
+impl StreamQueue {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -141,7 +141,7 @@ impl Shared {
 pub(super) struct Stream {
     /// `CUstream`.
     raw: usize,
-    shared: Arc<Shared>,
+    shared: Arc<StreamQueue>,
     watcher: Option<JoinHandle<()>>,
 }
 
@@ -160,8 +160,11 @@ impl Stream {
             spare: Vec::with_capacity(PENDING_USUAL),
             closed: false,
         };
-        let shared =
-            Shared { context: Arc::clone(context), queue: Mutex::new(queue), more: Condvar::new() };
+        let shared = StreamQueue {
+            context: Arc::clone(context),
+            queue: Mutex::new(queue),
+            more: Condvar::new(),
+        };
         let mut stream = Self { raw: raw as usize, shared: Arc::new(shared), watcher: None };
         streams.add(&stream.shared);
         let shared = Arc::clone(&stream.shared);
@@ -378,7 +381,7 @@ impl Drop for Stream {
 }
 
 /// Rules 1 and 2, until the stream is closed and nothing is pending.
-fn watch(shared: &Shared) {
+fn watch(shared: &StreamQueue) {
     // Fails only after the context has: then no event is waited for, and all ends are poisoned.
     let here = shared.context.enter();
     let mut over: Option<(usize, Option<Arc<Word>>)> = None;
@@ -463,7 +466,7 @@ impl Awaited {
 
 /// Waits until an event is over, or cannot be any more. Looks for a moment before it sleeps, at
 /// what the device stores first, because asking the driver takes its lock.
-fn ended(shared: &Shared, event: usize, stored: Option<&FencePoint>) -> Code {
+fn ended(shared: &StreamQueue, event: usize, stored: Option<&FencePoint>) -> Code {
     let started = Instant::now();
     while started.elapsed() < SPIN {
         if stored.is_some_and(|point| point.is_reached() == Ok(false)) {
@@ -482,7 +485,7 @@ fn ended(shared: &Shared, event: usize, stored: Option<&FencePoint>) -> Code {
 }
 
 /// As [`ended`], for a wait of the stream: see the head of this file.
-fn waited(shared: &Shared, event: usize, point: &FencePoint) -> Code {
+fn waited(shared: &StreamQueue, event: usize, point: &FencePoint) -> Code {
     let mut pause = FIRST_LOOK;
     // Bounded by the timeline: it is reached, poisoned, or its process dies and it is poisoned.
     loop {

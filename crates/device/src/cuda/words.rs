@@ -32,7 +32,7 @@ pub(super) struct Word {
 /// have here.
 type Known = Result<Arc<Word>, Arc<str>>;
 
-/// Those of one device.
+/// The words of one device.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     /// By the address of the word.

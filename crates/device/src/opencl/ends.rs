@@ -36,7 +36,7 @@ impl Drop for Event {
     }
 }
 
-/// Those of one device.
+/// The ends of one device.
 #[derive(Debug, Default)]
 pub(super) struct Ends(Mutex<Vec<End>>);
 

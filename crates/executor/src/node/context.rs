@@ -1,4 +1,4 @@
-//! What a node sees of the run while it executes. It must not know how the executor chose the node.
+//! What a node sees of the run while it executes.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! What a node type offers and needs, declared once in code: ports, timers, parameters.
-//! It must not know topics or processes; those are data of a run.
+//! What a node type offers and needs, declared once in code: ports, timers, parameters. Topics and
+//! processes are data of a run.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The error of a node: a sentence for a person. It must not know nodes.
+//! The error of a node: a sentence for a person.
 
 use std::error::Error;
 use std::fmt;

@@ -1,5 +1,4 @@
 //! What a node tells people: lines with a level, published on `/rosout` as in ROS 2.
-//! It must not know who shows or records them.
 
 use std::cell::Cell;
 use std::fmt::{self, Write};

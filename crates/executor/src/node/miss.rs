@@ -1,4 +1,4 @@
-//! A missed limit of time, as a node hears of it. It must not know how misses are found.
+//! A missed limit of time, as a node hears of it.
 
 use std::fmt;
 

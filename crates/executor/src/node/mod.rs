@@ -1,5 +1,5 @@
 //! What authors of nodes see: the traits, the description of a node type, and what a node gets
-//! while it is made and while it executes. It must not know how an executor runs nodes.
+//! while it is made and while it executes.
 
 pub(crate) mod context;
 pub(crate) mod description;

@@ -1,5 +1,4 @@
 //! The two traits that a node implements.
-//! They must not know executors, processes or transports.
 
 use crate::node::context::Context;
 use crate::node::description::NodeDescription;
@@ -60,7 +59,7 @@ pub trait Node {
     ///
     /// # Errors
     ///
-    /// As those of [`execute`](Self::execute).
+    /// As for [`execute`](Self::execute).
     fn limit_missed(
         &mut self,
         miss: &Miss<'_>,
@@ -78,7 +77,7 @@ pub trait Node {
     ///
     /// # Errors
     ///
-    /// As those of [`execute`](Self::execute).
+    /// As for [`execute`](Self::execute).
     fn before_time_jump(
         &mut self,
         jump: TimeJump,
@@ -96,7 +95,7 @@ pub trait Node {
     ///
     /// # Errors
     ///
-    /// As those of [`execute`](Self::execute).
+    /// As for [`execute`](Self::execute).
     fn after_time_jump(
         &mut self,
         jump: TimeJump,

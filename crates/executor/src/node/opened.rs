@@ -1,5 +1,5 @@
 //! The ports that a node has opened while it was made, and what the executor watches each of them
-//! for. It must not know how they were opened.
+//! for.
 
 use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{PublisherHandle, SubscriberHandle};
@@ -12,7 +12,7 @@ pub(crate) struct OpenedCalls {
     pub(crate) servers: Vec<Option<ServerHandle>>,
 }
 
-/// The handles of all ports of a node, beside those of its plan.
+/// The handles of all ports of a node, beside the ports of its plan.
 pub(crate) type Opened = (Vec<OpenedInput>, Vec<PublisherHandle>, OpenedCalls);
 
 impl OpenedCalls {

@@ -1,4 +1,4 @@
-//! A package: node types under one name. It must not know executors or processes.
+//! A package: node types under one name.
 
 use crossdock_graph::{BinaryDescription, NodeTypeDescription, PackageDescription};
 

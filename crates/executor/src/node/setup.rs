@@ -1,5 +1,4 @@
 //! What a node gets while it is made: its ports on the topics of the plan, and its parameters.
-//! It must not know how the executor will run the node.
 
 use std::fmt;
 use std::sync::Arc;
@@ -496,7 +495,7 @@ impl<'a> Setup<'a> {
         })
     }
 
-    /// The handles of all ports, beside those of the plan.
+    /// The handles of all ports, beside the ports of the plan.
     pub(crate) fn finish(self) -> Result<Opened, SetupError> {
         let inputs = self.plan.inputs.iter().zip(&self.inputs);
         let outputs = self.plan.outputs.iter().zip(&self.outputs);

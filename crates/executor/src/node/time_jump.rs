@@ -1,5 +1,4 @@
 //! Jumps of simulated time: from which size on a node is told of one, and what it is told.
-//! It must not know who makes the time.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! What moves messages of this executor's publishers to devices: a trait for a crate that drives
-//! devices. It must not know devices.
+//! devices.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,5 @@
 //! A package binary that runs by itself, as `ros2 run` starts one: one node, without launcher,
-//! graph file or mapping. It must not know how an executor does its work.
+//! graph file or mapping.
 //!
 //! The node's topics are called like its ports, below its namespace, unless `--ros-args` remaps
 //! them. A thread of the process takes the launcher's part on the control socket, so that a node
@@ -110,7 +110,7 @@ fn usage(package: &Package) -> String {
     text
 }
 
-/// The plan of one node, checked like that of a graph.
+/// The plan of one node, checked like the plan of a graph.
 fn planned(
     package: &Package,
     package_name: &str,

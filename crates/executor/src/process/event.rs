@@ -1,4 +1,4 @@
-//! What a process of nodes reports. It must not know how the report travels.
+//! What a process of nodes reports.
 
 use std::process::ExitStatus;
 

@@ -1,5 +1,4 @@
-//! The thread of one executor in a process of nodes: makes the executor, runs it and reports. It
-//! must not know the launcher.
+//! The thread of one executor in a process of nodes: makes the executor, runs it and reports.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

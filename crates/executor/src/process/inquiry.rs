@@ -1,5 +1,4 @@
-//! Asks a package binary for the descriptions of its node types. It must not know who asks, nor how
-//! a process executes a plan.
+//! Asks a package binary for the descriptions of its node types.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,5 +1,4 @@
-//! The launcher's side: starts a package binary and talks to it. It must not know how a process
-//! executes its plan, nor where its reports are shown.
+//! The launcher's side: starts a package binary and talks to it.
 
 use std::ffi::OsString;
 use std::fmt;

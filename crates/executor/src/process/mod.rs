@@ -1,5 +1,5 @@
 //! Processes of nodes: the launcher's side, the side of a package binary, and the socket between
-//! them. It must not know how an executor chooses what it runs.
+//! them.
 
 mod alone;
 mod event;

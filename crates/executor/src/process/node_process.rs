@@ -1,5 +1,5 @@
 //! A process of nodes, from its first request to its exit: the package binary's side of the control
-//! protocol. It must not know how an executor does its work.
+//! protocol.
 //!
 //! The main thread sleeps on the control socket and on the executors' notices; every executor has
 //! a thread of its own. None of this is on the data path.
@@ -50,12 +50,12 @@ impl Package {
         self.main_with(words.map(|word| word.to_string_lossy().into_owned()))
     }
 
-    /// [`main`](Self::main) with these words in place of those of the command line, the program's
-    /// name left out: for programs that have words of their own.
+    /// [`main`](Self::main) with these words in place of the words of the command line, the
+    /// program's name left out: for programs that have words of their own.
     ///
     /// # Errors
     ///
-    /// As those of [`main`](Self::main).
+    /// As for [`main`](Self::main).
     pub fn main_with(self, words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
         match std::env::var_os(CONTROL_VARIABLE) {
             Some(value) if value == CONTROL_VALUE => obey(&self),

@@ -1,5 +1,4 @@
-//! Notices from the executors' threads of a process to its main thread. It must not know what
-//! follows from one.
+//! Notices from the executors' threads of a process to its main thread.
 
 use std::backtrace::Backtrace;
 use std::collections::VecDeque;

@@ -1,5 +1,4 @@
-//! What a launcher and a process of nodes say to each other over the control socket, in JSON. It
-//! must not know how the socket works.
+//! What a launcher and a process of nodes say to each other over the control socket, in JSON.
 //!
 //! ```text
 //! launcher                                  process

@@ -1,5 +1,5 @@
 //! What a mapping asks of the computer for real time: CPUs, priority, memory that stays in RAM. An
-//! error says what is missing and what to do. This file must not know what follows from an error.
+//! error says what is missing and what to do.
 
 use crossdock_comm::use_fifo;
 use crossdock_graph::ExecutorPlan;

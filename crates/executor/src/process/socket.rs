@@ -1,5 +1,5 @@
 //! The control socket between the launcher and a process of nodes: one JSON value per frame, each
-//! frame in packets of a `SOCK_SEQPACKET` socket pair. It must not know the values.
+//! frame in packets of a `SOCK_SEQPACKET` socket pair.
 
 use std::fmt;
 use std::io;

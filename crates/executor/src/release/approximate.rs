@@ -1,5 +1,5 @@
-//! Sets of messages with nearly the same stamp, as ROS's `ApproximateTime` forms them.
-//! Numbers only; it must not know messages, inputs or nodes.
+//! Sets of messages with nearly the same stamp, as ROS's `ApproximateTime` forms them. Numbers
+//! only.
 //!
 //! What is published about that policy, and holds here: a set has one message of each lane; each
 //! message is used at most once; of two sets one is not before the other on any lane; there is a

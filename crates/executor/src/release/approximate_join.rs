@@ -1,5 +1,5 @@
 //! A join of messages with nearly the same stamp: brings messages from the inputs to the search for
-//! sets (`approximate`), and what the search decides back to the inputs. It must not know guards.
+//! sets (`approximate`), and what the search decides back to the inputs.
 
 use crossdock_comm::{Gathered, TakeError};
 

@@ -1,5 +1,4 @@
 //! Whether a node may run: which messages release it, and what must hold then.
-//! It must not know in which order nodes run, nor how the executor sleeps.
 //!
 //! A condition has a *join*, which says which messages on triggering inputs release the node, and
 //! *guards*, which must hold at each release. If a guard does not hold, the messages stay, and the
@@ -56,7 +55,7 @@ pub(crate) struct Look {
 
 impl Condition {
     /// The condition of a plan; `None` if each message on a triggering input runs the node.
-    /// `inputs` are the node's, beside those of the plan. Allocates.
+    /// `inputs` are the node's, beside the inputs of the plan. Allocates.
     ///
     /// In a stepped run, which messages wait or are passed over must not depend on where their
     /// publishers run, so the condition looks at all messages when it is the node's turn.

@@ -1,4 +1,4 @@
-//! Guards of a condition: what must hold at each release of a node. They must not know joins.
+//! Guards of a condition: what must hold at each release of a node.
 
 use crossdock_comm::{SubscriberHandle, TakeError};
 use crossdock_graph::{InputReading, NodePlan};

@@ -1,5 +1,4 @@
 //! Joins that hold publishers up: for how long, if the message that they wait for does not come.
-//! It must not know the kinds of joins, nor in which order nodes run.
 //!
 //! A join of all leaves messages without a counterpart with their publishers, so that a fast branch
 //! of the graph waits for a slow one. A branch that is *away* (its process has died and is started

@@ -1,5 +1,4 @@
-//! An input that can release a node, as its executor keeps it. It must not know what else the node
-//! needs in order to run.
+//! An input that can release a node, as its executor keeps it.
 
 use crossdock_comm::{SubscriberHandle, TakeError};
 use crossdock_trace::ExecutorTrace;

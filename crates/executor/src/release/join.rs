@@ -1,5 +1,4 @@
-//! Joins: which messages on the triggering inputs of a node release it together. They must not know
-//! guards, nor the node.
+//! Joins: which messages on the triggering inputs of a node release it together.
 
 use crossdock_comm::{Gathered, TakeError};
 

@@ -1,5 +1,5 @@
 //! Lockstep: a timer in a run without real-time pacing, which fires when the graph has answered the
-//! last message of its node. It must not know executors.
+//! last message of its node.
 
 use crossdock_comm::{PublisherHandle, SubscriberHandle, TakeError};
 use crossdock_graph::{InputPlan, TimerPlan};

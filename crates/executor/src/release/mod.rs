@@ -1,5 +1,4 @@
-//! What releases a node: messages on its inputs, its condition, timers, a lockstep. It must not
-//! know in which order an executor runs the nodes that are released.
+//! What releases a node: messages on its inputs, its condition, timers, a lockstep.
 
 pub(crate) mod approximate;
 pub(crate) mod approximate_join;

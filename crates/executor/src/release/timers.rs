@@ -1,5 +1,4 @@
 //! When the timers of an executor are due, on a clock that somebody else reads.
-//! It must not know nodes, messages or which clock it is.
 //!
 //! Timers of one period, offset and priority are a *rate group*: they are due together, skip
 //! together, and fire one after the other in the order in which they were given. Of several groups

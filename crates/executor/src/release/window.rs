@@ -1,5 +1,4 @@
-//! Messages that wait for the condition of a node, in the windows of its inputs. It must not know
-//! what the condition asks for.
+//! Messages that wait for the condition of a node, in the windows of its inputs.
 
 use crossdock_comm::{Gathered, SubscriberHandle, TakeError};
 use crossdock_graph::InputPlan;

@@ -1,5 +1,4 @@
 //! How an executor is made from its plan: nodes, inputs, successors, timers.
-//! It must not know how any of these are run.
 
 use std::fmt::Display;
 use std::ops::Range;

@@ -2,8 +2,7 @@
 //! nothing but its execution needs attention.
 //!
 //! It is a loop of its own, so that the values that it needs stay in registers: as a part of the
-//! general step, one node of the chain takes a tenth more time. It must not know conditions,
-//! timers, calls or limits of time.
+//! general step, one node of the chain takes a tenth more time.
 
 use crate::node::context::Trigger;
 use crate::node::error::NodeError;

@@ -1,5 +1,5 @@
 //! Clients and servers of an executor's nodes: which of them has something for its node, and when
-//! calls time out. It must not know the services.
+//! calls time out.
 //!
 //! Responses and requests travel through shared memory even inside one executor, and ring its
 //! doorbell as if they came from another one: they run their nodes when nothing is left to do

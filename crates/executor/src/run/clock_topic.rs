@@ -1,5 +1,4 @@
-//! The topic of simulated time: how an executor follows it, and how it makes it. It must not know
-//! timers.
+//! The topic of simulated time: how an executor follows it, and how it makes it.
 
 use crossdock_comm::{
     Doorbell, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Sample,

@@ -1,5 +1,4 @@
 //! The barrier before the start: every connection that the plan expects of an executor's ports.
-//! It must not know how connections are made.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +43,7 @@ enum Handle {
 }
 
 impl Connections {
-    /// Adds the ports of a node; the handles are beside those of the plan.
+    /// Adds the ports of a node; the handles are beside the ports of the plan.
     pub(crate) fn add<'a>(
         &mut self,
         plan: &NodePlan,

@@ -1,5 +1,4 @@
-//! The state of an executor, its loop, and the execution of a node. It must not know processes,
-//! launchers or files.
+//! The state of an executor, its loop, and the execution of a node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! How an executor takes out a node that has failed, if the graph file says so.
-//! It must not know processes; the launcher restarts them.
+//! How an executor takes out a node that has failed, if the graph file says so. The launcher
+//! restarts processes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

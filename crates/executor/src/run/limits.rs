@@ -1,5 +1,5 @@
 //! Limits of time, as an executor keeps them: latency limits of chains at the outputs on which
-//! these end, and greatest ages of inputs. It must not know how nodes are told.
+//! these end, and greatest ages of inputs.
 
 use crossdock_comm::{PublisherHandle, SubscriberHandle};
 use crossdock_graph::{Chain, Limit, NodePlan, Time};

@@ -1,5 +1,4 @@
-//! How nodes are told of limits of time that they have missed. It must not know in which order
-//! nodes run.
+//! How nodes are told of limits of time that they have missed.
 
 use crossdock_graph::OnMiss;
 

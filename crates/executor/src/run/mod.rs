@@ -1,5 +1,4 @@
-//! The executor: one thread that owns nodes and runs each when something releases it. It must not
-//! know processes or launchers.
+//! The executor: one thread that owns nodes and runs each when something releases it.
 //!
 //! `executor` holds the state and the execution of a node. The other files that implement
 //! `Executor` each hold one part of its work: `assembly` makes it from a plan, `schedule` and

@@ -1,5 +1,4 @@
 //! What an executor keeps of its nodes, their outputs and their timers.
-//! It must not know in which order they are used.
 
 use std::fmt;
 use std::ops::Range;
@@ -62,7 +61,7 @@ pub(crate) struct NodeSlot {
     /// All ports that it has opened, to be closed if it is taken out.
     pub(crate) ports: (Box<[SubscriberHandle]>, Box<[PublisherHandle]>),
     pub(crate) dropped: bool,
-    /// Its time is that of `/clock`, in a run by the computer's time.
+    /// It takes its time from `/clock`, in a run by the computer's time.
     pub(crate) follows_topic: bool,
     /// From which size on it is told of jumps of simulated time.
     pub(crate) jumps: Option<JumpThreshold>,

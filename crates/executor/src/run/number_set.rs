@@ -1,5 +1,4 @@
-//! A set of small numbers with a cheap "next number after": which nodes or inputs have work. It
-//! must not know what is numbered.
+//! A set of small numbers with a cheap "next number after": which nodes or inputs have work.
 
 /// A set of the numbers from 0 up to a capacity that is fixed when it is made. No method but
 /// [`NumberSet::new`] allocates.

@@ -1,4 +1,4 @@
-//! What an executor is made from. It must not know how one is made.
+//! What an executor is made from.
 
 use crossdock_comm::Participant;
 use crossdock_graph::{Chain, ExecutorPlan, Time};

@@ -1,4 +1,4 @@
-//! How the run of an executor ends. It must not know what led to that.
+//! How the run of an executor ends.
 
 use std::fmt;
 

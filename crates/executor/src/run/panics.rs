@@ -2,7 +2,7 @@
 //!
 //! Printing a backtrace takes seconds in a program with much debug information. Nothing on the
 //! thread would take messages all that time: publishers elsewhere would run out of patience and
-//! fail because of a node that has nothing to do with them. This file must not know nodes.
+//! fail because of a node that has nothing to do with them.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::{Cell, RefCell};
@@ -37,7 +37,7 @@ pub(crate) fn keep() {
     }));
 }
 
-/// The calling thread is that of an executor from now on.
+/// The calling thread is an executor's from now on.
 pub(crate) fn enter() {
     IS_EXECUTOR.set(true);
 }

@@ -1,5 +1,4 @@
-//! The handle by which other threads let an executor come to rest, and stop it. It must not know
-//! the work of an executor.
+//! The handle by which other threads let an executor come to rest, and stop it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -1,5 +1,5 @@
 //! Clocks beside the time of the run: the time of `/clock` for nodes that use it, steady and system
-//! timers, and jumps of simulated time. It must not know in which order nodes run.
+//! timers, and jumps of simulated time.
 //!
 //! Timers of `/clock` do what ROS 2's do. If time jumps forward, a timer that is due fires once and
 //! goes on with its next time. If time jumps back behind the last time that a timer fired, the

@@ -1,5 +1,4 @@
 //! Which node is next: the order of a chain, the order of arrival, conditions, timers.
-//! It must not know the work of nodes, nor how messages travel.
 //!
 //! Chain mode. A message from outside (or a timer) runs a node; then every node that this
 //! released, in graph order, but none before its own successors have nothing left to do: of several
@@ -188,7 +187,7 @@ impl Executor {
     }
 
     /// What has come may have been published at a time that was not known when the executor looked
-    /// for it: no node sees a time before that of its message. What falls due then goes first, and
+    /// for it: no node sees a time before its message's. What falls due then goes first, and
     /// the message stays for the next look.
     fn next_message_or_call_in_time(&mut self) -> Option<Step> {
         let step = self.next_message_or_call()?;
@@ -311,8 +310,8 @@ impl Executor {
         earliest
     }
 
-    /// Looks whether a node's condition lets it run. The time is that of the last message that it
-    /// took for that.
+    /// Looks whether a node's condition lets it run. The time is the time of the last message that
+    /// it took for that.
     #[inline(never)]
     fn look(&mut self, node: usize) -> Option<(Step, u64)> {
         let clock = *self.clock_of(node);

@@ -1,5 +1,4 @@
 //! How an executor sleeps and what wakes it: its doorbell, simulated time, the next timer.
-//! It must not know in which order nodes run.
 
 use std::time::Duration;
 
@@ -60,7 +59,7 @@ impl Executor {
         }
     }
 
-    /// Starts the timers of real time. Those of simulated time start with its first message.
+    /// Starts the timers of real time. Timers of simulated time start with its first message.
     pub(crate) fn start_timers(&mut self) {
         if self.clock == Clock::Wall && self.timers.next_ns().is_none() && !self.finish.has_begun()
         {

@@ -1,4 +1,4 @@
-//! A step: the next node and its cause, in one word. It must not know how it was chosen.
+//! A step: the next node and its cause, in one word.
 
 use std::num::NonZeroU64;
 

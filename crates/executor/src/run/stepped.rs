@@ -1,5 +1,5 @@
 //! What an executor keeps of a stepped run: the grants of the conductor, and the times of its
-//! timers. It must not know who conducts, nor what begins a step.
+//! timers.
 
 use std::ops::Range;
 

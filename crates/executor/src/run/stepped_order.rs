@@ -1,5 +1,4 @@
 //! The order in which an executor runs nodes in a stepped run, which can be repeated bit by bit.
-//! It must not know who conducts, nor what begins a step.
 //!
 //! Time stands still within a step. A conductor (the player of a recording) grants phases; see
 //! [`crossdock_graph::StepPlan`] for their meaning. The executor runs what a grant allows in the

@@ -1,4 +1,4 @@
-//! Watches for chains that begin and do not end. It must not know which node is told, nor how.
+//! Watches for chains that begin and do not end.
 //!
 //! A message that is published too late is seen at the output on which its chain ends. A message
 //! that never comes is seen by a *watch* of the executor that would publish it: a subscriber to the

@@ -1,4 +1,4 @@
-//! One case of the experiment: what is run, by how many nodes, and where. Must not know how.
+//! One case of the experiment: what is run, by how many nodes, and where.
 
 use crate::options::CpuGpuOptions;
 use std::fmt;
@@ -25,7 +25,7 @@ pub(super) enum Architecture {
     TwoService,
     /// A scheduler and two workers.
     Three,
-    /// A scheduler and four workers; whether those of a kind share their part or repeat it.
+    /// A scheduler and four workers; whether workers of a kind share their part or repeat it.
     Five { replicated: bool },
 }
 
@@ -128,7 +128,7 @@ pub(super) struct Can {
     pub(super) auto: &'static str,
 }
 
-/// All cases that are asked for, and those of them that cannot be, with the reason.
+/// All cases that are asked for, and the cases among them that cannot be, with the reason.
 pub(super) fn cases(options: &CpuGpuOptions, can: Can) -> (Vec<Case>, Vec<(Case, &'static str)>) {
     let all = options.matrix;
     let chosen = |said: &Option<String>, known: &[&'static str], usual: &'static str| {

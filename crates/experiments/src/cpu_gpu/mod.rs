@@ -1,6 +1,6 @@
 //! `crossdock bench cpu-gpu`: the benchmarks of the CPU-iGPU paper, natively and as nodes, in every
-//! model, architecture and transport. It must not know what the benchmarks compute: that is the
-//! package's, `apps/cpu_gpu`.
+//! model, architecture and transport. What the benchmarks compute is in the package,
+//! `apps/cpu_gpu`.
 
 mod case;
 mod figures;

@@ -1,4 +1,4 @@
-//! The experiment for people. Must not know how its figures were found.
+//! The experiment for people.
 
 use super::case::Case;
 use super::row::Row;
@@ -26,7 +26,7 @@ pub(super) fn page(
         text,
         "Tried on it: memory of the host in place {}, coherent {}, at one address {}, memory that the driver \
          moves {}.\n\n\
-         Overhead: of the mean time against that of the native form with the lower mean, which is named (asynchronous, \
+         Overhead: of the mean time against the lower mean of the native forms, which is named (asynchronous, \
          with registered memory, or as in the paper), with the interval of 95 % of resampled pairs; beside it, what \
          that is per swap. The processor's part is one thread per node of the processor and in the native form of the \
          paper, and min(8, cores) threads in the asynchronous one. If it takes longer than the device's part, it hides \

@@ -1,4 +1,4 @@
-//! What the CPU-iGPU paper prints. Must not know what is measured here.
+//! What the CPU-iGPU paper prints.
 //!
 //! *Efficient ROS-Compliant CPU-iGPU Communication on Embedded Platforms* (De Marchi et al., 2021),
 //! tables 2 to 5: rows of its own transport (ROS-SHM-ZC), overheads against native programs of

@@ -1,6 +1,6 @@
 //! Messages that a kernel writes, through a publisher, its ring and a subscriber on another thread:
 //! from their early publication to the subscriber's kernel, and from the end of the kernel to a
-//! subscriber on the processor. It must not know how figures are shown.
+//! subscriber on the processor.
 
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_comm::{

@@ -1,5 +1,5 @@
 //! What the calls of a device take here, and how long messages that kernels write are on their way
-//! to those who read them. It must not know how devices are driven.
+//! to those who read them.
 
 mod messages;
 

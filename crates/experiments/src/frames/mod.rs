@@ -1,6 +1,5 @@
 //! `crossdock bench frames`: frames that a device draws and shows, from node to node: how many per
-//! second, and how long each is on its way. It must not know how they are drawn: that is the
-//! package's, `apps/frames`.
+//! second, and how long each is on its way. How they are drawn is in the package, `apps/frames`.
 
 mod page;
 mod peer;

@@ -1,4 +1,4 @@
-//! The experiment for people. Must not know how its figures were found.
+//! The experiment for people.
 
 use super::peer;
 use super::row::Row;

@@ -1,4 +1,4 @@
-//! What is published of the same with `rosidl::Buffer`. Must not know what is measured here.
+//! What is published of the same with `rosidl::Buffer`.
 //!
 //! ROS 2 documentation (Lyrical), *GPU buffer transport with rosidl::Buffer*: two processes, frames
 //! of 4 bytes per pixel that LibTorch draws on a GPU and a window shows, its drawing included.

@@ -1,5 +1,5 @@
 //! The boards of the experiment: one publisher, hardware subscribers and one in software on a topic
-//! of pictures, made like any user's. Must not know what is measured on them.
+//! of pictures, made like any user's.
 
 use crate::networks::generated;
 use anyhow::{Context, Result};

@@ -1,5 +1,5 @@
 //! The topic's software side over real rings: publisher, subscriber, and what stands for the
-//! board's gateways. Must not know boards nor time.
+//! board's gateways.
 
 use super::board::{TEXTS, TOPIC};
 use anyhow::{Context, Result, ensure};

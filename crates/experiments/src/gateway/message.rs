@@ -1,9 +1,8 @@
-//! One message through a board in virtual time, with what its host does meanwhile. Must not know
-//! what is made of the times.
+//! One message through a board in virtual time, with what its host does meanwhile.
 //!
 //! The hardware is cycle-accurate, every access of the host to its registers included. What
 //! software does between them is real too (rings, plans, the same driver as any host's), only its
-//! time is not that of this machine: each step costs what [`Costs`] says. The host's half of all
+//! time is not this machine's: each step costs what [`Costs`] says. The host's half of all
 //! gateways is one executor, whose steps come one after the other; publisher and software
 //! subscriber have threads of their own.
 

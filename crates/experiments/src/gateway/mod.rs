@@ -1,6 +1,5 @@
 //! `crossdock bench gateway`: the experiment of the gateway paper, a topic in host memory against
-//! one with a gateway, in every cell of its figures. It must not know how a board is built or
-//! driven.
+//! one with a gateway, in every cell of its figures.
 
 mod board;
 mod host;

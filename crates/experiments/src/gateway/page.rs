@@ -1,4 +1,4 @@
-//! The experiment for people: page and table. Must not know how its figures were found.
+//! The experiment for people: page and table.
 
 use super::board::{Mapped, Side};
 use super::message::Costs;
@@ -74,7 +74,7 @@ fn head(profile: &Profile, costs: &Costs, seed: u64) -> String {
         "# A topic in host memory, and with a gateway\n\nThe experiment of the gateway paper: one \
          publisher, hardware subscribers and one in software on a topic of pictures. **Simulation** of \
          the generated hardware, cycle by cycle, no measurement of a board; software is real, its \
-         time is that of the costs below. Profile `{}`: {} bit, {} MHz ({}). Seed {seed}, Crossdock \
+         time follows from the costs below. Profile `{}`: {} bit, {} MHz ({}). Seed {seed}, Crossdock \
          {}. Every byte at every subscriber was compared.\n\nTime: from the start of publishing to \
          the end of the copy into the local memory of the slowest hardware subscriber, or of the \
          software subscriber. Factor: software-mapped over gateway. Software is charged as on {}: publishing {} ns, \

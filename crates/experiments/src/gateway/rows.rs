@@ -1,5 +1,5 @@
 //! Rows of the experiment: times of a cell, how the two mappings compare, what the paper says of
-//! that, and whether what is to be reached is. Must not know how the times were found.
+//! that, and whether what is to be reached is.
 
 use super::board::{Mapped, Side};
 use super::message::{Costs, Took};

@@ -1,5 +1,4 @@
-//! Page tables for a board whose way to host memory is the published one. Must not know what lies
-//! in the memory.
+//! Page tables for a board whose way to host memory is the published one.
 
 use anyhow::{Context, Result, ensure};
 use crossdock_comm::{Region, Scratch};

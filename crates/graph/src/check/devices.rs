@@ -1,5 +1,4 @@
-//! Nodes that leave their work to a device: whether they can, and what they are told of it. Must
-//! not know what devices there are.
+//! Nodes that leave their work to a device: whether they can, and what they are told of it.
 
 use super::{Check, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::device::{CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic};

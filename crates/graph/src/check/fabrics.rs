@@ -1,5 +1,5 @@
 //! The host of each fabric in the plan: one process, and in it one node with a port for each end of
-//! a gateway. Must not know how a fabric runs.
+//! a gateway.
 
 use super::hardware::Hardware;
 use super::planning::Tallies;

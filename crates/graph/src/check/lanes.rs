@@ -66,7 +66,7 @@ impl Between {
 }
 
 impl<'a> Check<'a> {
-    /// Costs must be those of the executor's own nodes.
+    /// Costs must name the executor's own nodes.
     pub(super) fn costs(&mut self) {
         let mapping = self.mapping;
         for process in &mapping.processes {

@@ -1,8 +1,7 @@
 //! The check of graph, mapping and descriptions against each other, and the plan that follows.
 //!
 //! Each file beside this one holds the rules on one subject; all note what they find and go on.
-//! Time grows with the number of nodes and ports, never with the number of their pairs. Must not
-//! know how anything is run.
+//! Time grows with the number of nodes and ports, never with the number of their pairs.
 
 mod conditions;
 mod devices;

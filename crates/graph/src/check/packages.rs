@@ -1,5 +1,5 @@
 //! Node types in hardware against the same ones in software, and hardware nodes against either.
-//! Must not know sources or streams: these are for the network generator.
+//! Sources and streams are for the network generator.
 
 use super::{Check, Resolved};
 use crate::description::NodeTypeDescription;

@@ -3,7 +3,7 @@
 //! The nodes are in the order of `triggers`, taken from the graph file alone, so that it is the
 //! same in every mapping. If a node is before another in it, and publishes what the other reads or
 //! reads what the other publishes, it must have finished first: where the two are in one executor
-//! its order sees to that, otherwise the later one is a phase later. Must not know who steps a run.
+//! its order sees to that, otherwise the later one is a phase later.
 
 use super::hardware::Hardware;
 use super::{Check, Port, Resolved, Seat, Thread, Topics};

@@ -1,6 +1,4 @@
 //! Lists of node and topic names in the JSON, as chains of the graph.
-//!
-//! Must not know any other part of the JSON.
 
 use super::{Described, Import, Taken, snake_token, unique};
 use crate::model::{Chain, Graph, Period};

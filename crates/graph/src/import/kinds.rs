@@ -1,6 +1,4 @@
 //! Nodes of a kind: several of one node type, with parameters; and what an import is told besides.
-//!
-//! Must not know how the rest of the JSON is read.
 
 use super::{Described, Import, PACKAGE, snake_token};
 use crate::condition::Condition;
@@ -73,7 +71,7 @@ impl Import<'_> {
         text.push_str(match (of_kind, of_kind == described.len()) {
             (0, _) => "ports are named after their topics.",
             (_, true) => "ports are numbered.",
-            (_, false) => "ports are named after their topics, those of kinds numbered.",
+            (_, false) => "ports are named after their topics; ports of kinds are numbered.",
         });
         let first = text[..1].to_uppercase();
         text.replace_range(..1, &first);

@@ -140,7 +140,7 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
     out.push_str("</g>\n");
 }
 
-/// Corners of services: neither those of nodes nor those of topics.
+/// Corners of services, which differ from corners of nodes and of topics.
 const SERVICE_RADIUS: f64 = 2.0;
 
 /// How the side of a vertex is marked, and how its tooltip says it.

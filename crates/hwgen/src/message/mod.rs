@@ -1,5 +1,5 @@
 //! A message type as its adapters see it: the tree of its fields with their bounds, and the program
-//! that walks them along the payload. Must not know Verilog or C++.
+//! that walks them along the payload.
 
 mod cpp;
 mod publish;

@@ -1,6 +1,5 @@
 //! Nodes that are part of the board: their implementations against graph, mapping and network, the
-//! adapters of their messages, and their sources. Must not know how a board is wired; that is
-//! `instance`'s.
+//! adapters of their messages, and their sources. How a board is wired is in `instance`.
 
 mod instance;
 mod ports;

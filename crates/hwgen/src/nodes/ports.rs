@@ -1,5 +1,5 @@
 //! The ports of nodes with an implementation: each against its stream in the network, and the
-//! layout of its messages. Must not know sources.
+//! layout of its messages.
 
 use super::{Implementation, fault};
 use crate::Request;
@@ -249,7 +249,7 @@ impl PortCheck<'_> {
         self.bounds(port, topic, what);
     }
 
-    /// Messages of the topic fit the input, those of the output fit the topic.
+    /// Messages of the topic fit the input, messages of the output fit the topic.
     fn bounds(&mut self, port: &TypePort<'_>, topic: &TopicNetwork, what: &str) {
         // What is wrong with the port's own layout is noted with its node type.
         let found = layout(self.request, self.implementation, port, &mut Vec::new());

@@ -1,6 +1,6 @@
 //! What the sources of a node say, as far as a generator has to know: which modules and packages
 //! they define and which names they use. A scan of words, no parser: a word too many adds a library
-//! module that nothing instantiates. Must not know networks.
+//! module that nothing instantiates.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub(super) struct Words {
     /// Modules, packages and interfaces that it defines.
     pub(super) defined: BTreeSet<String>,
-    /// All identifiers but those of fields and ports (`.name`), macros and texts.
+    /// All identifiers but names of fields and ports (`.name`), macros and texts.
     pub(super) named: BTreeSet<String>,
 }
 

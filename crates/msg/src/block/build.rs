@@ -3,95 +3,18 @@
 //! The memory is this process's own until the message is published, so plain writes do. Overflow is
 //! an error, never a copy to somewhere else.
 
+use super::build_error::{BuildError, FieldPlace};
 use super::record::assert_nested;
 use super::{
     BLOCK_ALIGNMENT, Plain, REFERENCE_BYTES, SequenceBuilder, SlicesBuilder, Text, array_alignment,
 };
-use crate::layout::Layout;
 use crate::message::Message;
-use std::fmt;
 use std::marker::PhantomData;
 
-/// Why a field could not be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The block has no room for the field.
-    #[error(
-        "{field} needs {wanted} bytes, but {free} of the block's {block_bytes} are left: reserve \
-         more with Extra, or raise the topic's max_bytes"
-    )]
-    Overflow {
-        /// The field.
-        field: FieldPlace,
-        /// Bytes that the field needs, alignment included.
-        wanted: usize,
-        /// Bytes that are left.
-        free: usize,
-        /// Bytes of the whole block.
-        block_bytes: usize,
-    },
-    /// The field is longer than a reference can say or its type allows.
-    #[error(
-        "{field} was given {length} elements, but holds at most {bound}: shorten it, or use a \
-         definition with a larger bound"
-    )]
-    OverBound {
-        /// The field.
-        field: FieldPlace,
-        /// Elements given.
-        length: usize,
-        /// Elements that the field holds at most.
-        bound: usize,
-    },
-}
-
-/// A field in a message under construction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldPlace {
-    /// Byte position of the field's reference in the block.
-    pub at: usize,
-    /// The struct that it is a field of; `None`: an element of a sequence or array.
-    owner: Option<Owner>,
-}
-
-/// Where a field's name can be looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Owner {
-    type_name: &'static str,
-    definition: &'static str,
-    /// Byte offset of the field in the struct.
-    offset: usize,
-}
-
-impl Owner {
-    /// The field's name. Reads the definition, as errors are rare and shown once.
-    fn name(&self) -> Option<String> {
-        let layout = Layout::of_text(self.type_name, self.definition)?;
-        let fields = &layout.root().fields;
-        let field = fields.iter().find(|field| field.offset as usize == self.offset)?;
-        Some(field.name.clone())
-    }
-}
-
-impl fmt::Display for FieldPlace {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.owner.and_then(|owner| Some((owner.name()?, owner.type_name))) {
-            Some((name, of)) => write!(formatter, "field `{name}` of {of}"),
-            None => write!(formatter, "the element at byte {}", self.at),
-        }
-    }
-}
-
-impl BuildError {
-    /// The same error of the field at byte `offset` of a struct of type `M`.
-    #[cold]
-    fn of<M: Message>(mut self, offset: usize) -> Self {
-        let owner = Owner { type_name: M::TYPE_NAME, definition: M::DEFINITION, offset };
-        let (Self::Overflow { field, .. } | Self::OverBound { field, .. }) = &mut self;
-        field.owner = Some(owner);
-        self
-    }
+/// The same error of the field at byte `offset` of a struct of type `M`.
+#[cold]
+fn in_struct<M: Message>(error: BuildError, offset: usize) -> BuildError {
+    error.in_struct(M::TYPE_NAME, M::DEFINITION, offset)
 }
 
 /// Most elements that a reference can name; its capacity counts a text's NUL byte, too.
@@ -144,7 +67,7 @@ impl<'a> BlockMut<'a> {
         let block_bytes = self.memory.len();
         let padding = self.top.next_multiple_of(alignment) - *self.top;
         let free = block_bytes.saturating_sub(*self.top);
-        let (field, wanted) = (FieldPlace { at, owner: None }, bytes.saturating_add(padding));
+        let (field, wanted) = (FieldPlace::element(at), bytes.saturating_add(padding));
         BuildError::Overflow { field, wanted, free, block_bytes }
     }
 
@@ -233,7 +156,7 @@ fn check_length(at: usize, length: usize, bound: usize) -> Result<(), BuildError
     if length <= bound {
         return Ok(());
     }
-    let field = FieldPlace { at, owner: None };
+    let field = FieldPlace::element(at);
     Err(BuildError::OverBound { field, length, bound })
 }
 
@@ -382,7 +305,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
     #[inline]
     pub fn set_text<const AT: usize>(&mut self, text: Text<'_>) -> Result<(), BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
-        self.block.set_text(self.at + AT, text).map_err(|error| error.of::<M>(AT))
+        self.block.set_text(self.at + AT, text).map_err(|error| in_struct::<M>(error, AT))
     }
 
     /// Room for `length` numbers in the tail; contents are unspecified.
@@ -396,7 +319,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
         length: usize,
     ) -> Result<&mut [V], BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
-        self.block.claim_slice(self.at + AT, length).map_err(|error| error.of::<M>(AT))
+        self.block.claim_slice(self.at + AT, length).map_err(|error| in_struct::<M>(error, AT))
     }
 
     /// Copies `values` to the tail.
@@ -442,7 +365,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
         }
         let _ = self.place::<[u64; 2], AT, 1>();
         let start = self.block.claim_records(self.at + AT, count, N::ROOT_BYTES);
-        let start = start.map_err(|error| error.of::<M>(AT))?;
+        let start = start.map_err(|error| in_struct::<M>(error, AT))?;
         // SAFETY: `claim_records` made room for `count` structs at a multiple of 8 from the start
         // of the memory, which `root` checked to be aligned to 8.
         Ok(unsafe { SequenceBuilder::<N>::unchecked(self.block.reborrow(), start, count) })
@@ -460,7 +383,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
     ) -> Result<SlicesBuilder<'_, V>, BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
         let start = self.block.claim_records(self.at + AT, count, REFERENCE_BYTES);
-        let start = start.map_err(|error| error.of::<M>(AT))?;
+        let start = start.map_err(|error| in_struct::<M>(error, AT))?;
         Ok(SlicesBuilder::inside(self.block.reborrow(), start, count))
     }
 
@@ -475,7 +398,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
         length: usize,
         bound: usize,
     ) -> Result<(), BuildError> {
-        check_length(self.at + AT, length, bound).map_err(|error| error.of::<M>(AT))
+        check_length(self.at + AT, length, bound).map_err(|error| in_struct::<M>(error, AT))
     }
 
     /// The elements that were set or reserved last for the field at byte `AT`.

@@ -3,17 +3,8 @@
 //! The sum is an upper bound that does not depend on the order in which fields are set, because it
 //! counts the largest padding that each one may need.
 
-use super::{BLOCK_ALIGNMENT, REFERENCE_BYTES};
+use super::{BLOCK_ALIGNMENT, REFERENCE_BYTES, array_alignment};
 use crate::message::Message;
-
-/// Arrays from this size on start at a page: 64 KiB, where a page of padding is below 7 %.
-const LARGE_ARRAY_BYTES: usize = 65_536;
-
-/// Alignment of a primitive array of `bytes` bytes: 64, and 4096 from 64 KiB on.
-#[inline]
-pub const fn array_alignment(bytes: usize) -> usize {
-    if bytes >= LARGE_ARRAY_BYTES { 4096 } else { 64 }
-}
 
 /// Room to reserve behind a message's root struct for texts and sequences.
 ///

@@ -21,14 +21,16 @@
 
 mod buffer;
 mod build;
+mod build_error;
 mod extra;
 mod record;
 mod sequence;
 mod text;
 
 pub use buffer::FlatBuffer;
-pub use build::{BlockMut, BuildError, FieldPlace, RecordMut};
-pub use extra::{Extra, array_alignment};
+pub use build::{BlockMut, RecordMut};
+pub use build_error::{BuildError, FieldPlace};
+pub use extra::Extra;
 pub use record::Record;
 pub use sequence::{Sequence, SequenceBuilder, Slices, SlicesBuilder};
 pub use text::{Text, Texts};
@@ -43,6 +45,15 @@ pub const BLOCK_ALIGNMENT: usize = 8;
 
 /// Bytes of a reference {u64 offset, u32 length, u32 capacity} in the flat layout.
 pub const REFERENCE_BYTES: usize = 16;
+
+/// Arrays from this size on start at a page: 64 KiB, where a page of padding is below 7 %.
+const LARGE_ARRAY_BYTES: usize = 65_536;
+
+/// Alignment of a primitive array of `bytes` bytes: 64, and 4096 from 64 KiB on.
+#[inline]
+pub const fn array_alignment(bytes: usize) -> usize {
+    if bytes >= LARGE_ARRAY_BYTES { 4096 } else { 64 }
+}
 
 /// Bit of a reference's capacity that marks a payload outside the block. Reserved in v1.
 pub const EXTERNAL_BUFFER: u32 = 1 << 31;

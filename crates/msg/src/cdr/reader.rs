@@ -7,7 +7,7 @@
 use super::{CdrError, HEADER_BYTES, HEADER_LITTLE_ENDIAN, PADDING_MAX};
 use crate::block::{BLOCK_ALIGNMENT, array_alignment};
 
-/// Most strict alignment in XCDR1: that of float128, too.
+/// Most strict alignment in XCDR1: of float128, too.
 const ALIGNMENT_MAX: usize = 8;
 
 /// A position in one encoded message. Neither blocks nor allocates.

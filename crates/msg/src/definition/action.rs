@@ -1,6 +1,6 @@
 //! Actions as data: what an `.action` file says. Goal, result and feedback are messages of their
-//! own, with `---` between them; what ROS 2 derives from them (two services, the feedback
-//! message, the action as a type) is derived here. It must not know hashes or encodings.
+//! own, with `---` between them; what ROS 2 derives from them (two services, the feedback message,
+//! the action as a type) is derived here.
 
 use super::parser::parse_lines;
 use super::service::{OF_ACTIONS, SEPARATOR, derived_field, derived_message, message_field};

@@ -1,4 +1,4 @@
-//! The text that recordings carry: a definition and those of all types it uses, separated by lines
+//! The text that recordings carry: a definition and its types' definitions, separated by lines
 //! of `=` and headed by `MSG: package/Name`.
 
 use super::parser::{Words, parse_with};

@@ -232,7 +232,7 @@ impl Primitive {
         ("float128", Primitive::Float128),
     ];
 
-    /// The name in definitions. Merged texts of Crossdock name those of IDL `char8`, `wchar` and
+    /// The name in definitions. Merged texts of Crossdock name types of IDL `char8`, `wchar` and
     /// `float128`, because `.msg` has no words for them.
     pub fn name(self) -> &'static str {
         Self::ALL[self as usize].0

@@ -1,6 +1,6 @@
 //! Services as data: what a `.srv` file says. Request and response are messages of their own, with
 //! `---` between them; what ROS 2 derives from both (the event message, the service as a type) is
-//! derived here. It must not know hashes or encodings.
+//! derived here.
 
 use super::action::sections;
 use super::parser::parse_lines;

@@ -1,4 +1,4 @@
-//! The 24 bytes in front of every payload. Must not know what the payload holds.
+//! The 24 bytes in front of every payload.
 
 use super::HEADER_BYTES;
 

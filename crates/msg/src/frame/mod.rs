@@ -15,8 +15,6 @@
 //! fetched once and checked, nothing that was checked is fetched again. Frames are input of others,
 //! too: hardware may be wrong, and each length is fetched once, held against its bound and against
 //! the bytes that were received.
-//!
-//! Must not know streams, beats, topics or memory other than blocks and slices.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! What all languages but Rust are generated from: types with their layouts, package by package, in
-//! an order in which no type comes before those that it uses. It must not know a language.
+//! an order in which no type comes before those that it uses.
 
 use super::{GenerateError, Generator};
 use crate::definition::{MessageDefinition, TypeName};

@@ -18,7 +18,7 @@ const TYPES: &[&str] = &[
     "usize",
 ];
 
-/// Modules of a package beside those of its messages.
+/// Modules of a package beside its messages'.
 const MODULES: &[&str] = &["srv"];
 
 /// A field's name as a method's name.

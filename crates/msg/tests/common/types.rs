@@ -1,4 +1,4 @@
-//! Random types, for property tests. They must not know what is tested.
+//! Random types, for property tests.
 
 use crossdock_msg::Schema;
 use crossdock_msg::definition::{TypeName, merged_text, parse_message};

@@ -12,7 +12,7 @@ use crate::options::ReaderOptions;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of messages that are read together: as those of a chunk in an MCAP file.
+/// Bytes of messages that are read together: as many as a chunk in an MCAP file has.
 const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// Where the messages of a SQLite file lie.

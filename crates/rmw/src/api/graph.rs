@@ -83,7 +83,7 @@ functions! {
         unsafe { count_ports(node, service_name, count, PortKind::Server) }
     }
 
-    /// All topics and their types. Names are those of ROS in any case. Allocates.
+    /// All topics and their types. Names are names of ROS in any case. Allocates.
     fn rmw_get_topic_names_and_types(
         node: *const Node,
         allocator: *mut Allocator,

@@ -53,7 +53,7 @@ pub(super) fn given<T>(pointer: *const T, name: &'static str) -> Result<*const T
     if pointer.is_null() { Err(Failure::Null { name }) } else { Ok(pointer) }
 }
 
-/// Whether an identifier is that of this library.
+/// Whether an identifier is this library's.
 ///
 /// # Safety
 ///

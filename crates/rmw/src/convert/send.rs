@@ -69,7 +69,7 @@ impl Pass for Writing<'_> {
 /// As for `Plan::flat_bytes`.
 pub(super) unsafe fn measure(plan: &Plan, message: Place) -> Result<usize, ConvertError> {
     let mut pass = Sum { top: plan.programs[0].flat_bytes };
-    // SAFETY: the root's program is that of the message (caller).
+    // SAFETY: the root's program belongs to the message (caller).
     unsafe { walk(plan, 0, message, 0, &mut pass) }?;
     Ok(pass.top)
 }
@@ -86,7 +86,7 @@ pub(super) unsafe fn write(
     let root = memory.get_mut(..wanted).ok_or(ConvertError::Room { wanted, room })?;
     root.fill(0);
     let mut pass = Writing { memory, top: wanted };
-    // SAFETY: the root's program is that of the message (caller).
+    // SAFETY: the root's program belongs to the message (caller).
     unsafe { walk(plan, 0, message, 0, &mut pass) }?;
     Ok(pass.top)
 }

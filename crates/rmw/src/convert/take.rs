@@ -36,7 +36,7 @@ pub(super) unsafe fn take(
         return Err(FlatError::Misaligned { at: 0, alignment: BLOCK_ALIGNMENT }.into());
     }
     let mut taking = Taking { plan, block, left: block.len() };
-    // SAFETY: the root's program is that of the message (caller).
+    // SAFETY: the root's program belongs to the message (caller).
     unsafe { taking.walk(0, 0, message) }
 }
 

@@ -6,7 +6,7 @@ use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
-use crate::qos::{End, decide};
+use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, SendFlatError};
 use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -36,8 +36,7 @@ impl Client {
         plans: ServicePlans,
         profile: &QosProfile,
     ) -> Result<Self, Failure> {
-        let (_, requests) = decide(profile, End::Publisher)?;
-        let (_, responses) = decide(profile, End::Subscription)?;
+        let qos = decide_service(profile, End::Publisher, End::Subscription)?;
         let options = FreeClientOptions {
             node,
             service,
@@ -50,7 +49,7 @@ impl Client {
         Ok(Self {
             plans,
             gid: client.gid(),
-            qos: [requests, responses],
+            qos,
             doorbell_index: client.doorbell_index(),
             port: Mutex::new(client),
             unheard: AtomicI64::new(0),

@@ -6,7 +6,7 @@ use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
-use crate::qos::{End, decide};
+use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyRequest, AnyServer};
 use crossdock_comm::{AnswerError, AnyThread, FreeServerOptions, Ticket};
 use crossdock_msg::ServiceSchema;
@@ -43,7 +43,7 @@ pub(crate) struct Service {
 struct Port {
     server: AnyServer<AnyThread>,
     open: HashMap<RequestKey, Ticket>,
-    /// Open requests that have to be there before those of clients that have gone are looked for.
+    /// So many requests are open before requests of clients that have gone are looked for.
     sweep_at: usize,
 }
 
@@ -67,8 +67,7 @@ impl Service {
         plans: ServicePlans,
         profile: &QosProfile,
     ) -> Result<Self, Failure> {
-        let (_, requests) = decide(profile, End::Subscription)?;
-        let (_, responses) = decide(profile, End::Publisher)?;
+        let qos = decide_service(profile, End::Subscription, End::Publisher)?;
         let options = FreeServerOptions {
             node,
             service,
@@ -79,7 +78,7 @@ impl Service {
         let server = context.participant.free_any_server(schema, options)?;
         let doorbell_index = server.doorbell_index();
         let port = Port { server, open: HashMap::new(), sweep_at: OPEN_MIN };
-        Ok(Self { plans, qos: [requests, responses], port: Mutex::new(port), doorbell_index })
+        Ok(Self { plans, qos, port: Mutex::new(port), doorbell_index })
     }
 
     /// The next request. It stays open until it is answered.

@@ -1,6 +1,6 @@
 //! Which triggered subscribers want to be woken by the next message of one publisher.
 //!
-//! It must not know bells: a bit is a number that the publisher looks up in private memory.
+//! A bit is a number that the publisher looks up in private memory.
 
 use crate::sync::{AtomicU64, Ordering};
 

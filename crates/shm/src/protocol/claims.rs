@@ -1,8 +1,7 @@
 //! Claims of parts of memory that several processes write: who may touch what, settled without a
 //! lock, by announcing first and looking around then.
 //!
-//! It must not know what a part is: an entry is eight words, and the caller says whether two of
-//! them are in conflict.
+//! An entry is eight words, and the caller says whether two of them are in conflict.
 //!
 //! # State
 //!

@@ -1,7 +1,7 @@
 //! A ring of records that one thread writes without looking and others read meanwhile: the oldest
 //! records are overwritten. What the flight recorder of a thread is made of.
 //!
-//! Plain atomics, as everything here; it must not know what a record says.
+//! Plain atomics, as everything here.
 //!
 //! | word | written by | says |
 //! |---|---|---|

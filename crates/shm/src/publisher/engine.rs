@@ -1,7 +1,6 @@
 //! What a publisher's thread does with its private state: who is there, loans, scans, publications.
 //!
-//! Which messages the ring keeps is `room`'s. It must not know the public types: it deals in
-//! records of loans.
+//! Which messages the ring keeps is `room`'s. It deals in records of loans.
 
 use super::doors::Doors;
 use super::loan::LoanRecord;

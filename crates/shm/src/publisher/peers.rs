@@ -1,8 +1,8 @@
 //! The peers and segments of a publisher, as the control thread sees them: who comes, who goes.
 //!
-//! It must not know sockets: descriptors and plain numbers go in and out, the control plane carries
-//! them. The publisher's own thread learns of changes through an inbox (protocol rule P1) and never
-//! waits for a lock here, except when it makes a new segment or a change is waiting for it.
+//! Descriptors and plain numbers go in and out; the control plane carries them. The publisher's own
+//! thread learns of changes through an inbox (protocol rule P1) and never waits for a lock here,
+//! except when it makes a new segment or a change is waiting for it.
 
 use crate::futex;
 use crate::memory::{MapRef, Mapping, OwnMemory};

@@ -1,6 +1,6 @@
 //! The oracle of the trials: books of its own about every message and every chunk.
 //!
-//! It must not know the engine: what it says follows from what was asked for and what came back.
+//! What it says follows from what was asked for and what came back.
 
 use std::collections::BTreeSet;
 

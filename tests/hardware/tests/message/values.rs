@@ -1,5 +1,5 @@
 //! What the testbench has to know of a message's ports: both adapters as one module, and the ports
-//! by kind. It must not know any value.
+//! by kind.
 
 use crossdock_hwgen::message::{MessageShape, Port};
 use std::collections::BTreeMap;

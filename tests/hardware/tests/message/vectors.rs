@@ -1,5 +1,5 @@
 //! Messages for the testbench: frames, whether they are right, and their values as they lie in the
-//! flat layout, which knows nothing of the order of payloads. It must not know any port.
+//! flat layout, which knows nothing of the order of payloads.
 
 use crate::Case;
 use crate::random::{Form, Lengths, Random, random_message};

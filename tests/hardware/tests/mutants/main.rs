@@ -3,7 +3,7 @@
 //! tried.
 #![allow(missing_docs)]
 
-use crossdock_hardware_tests::{Design, Mutants, Proof, Simulation};
+use crossdock_hardware_tests::{Design, Mutants, Proof, Simulation, changed_lines};
 
 /// A module with what its short tests do: simulations of these designs, and proofs.
 fn mutants<'a>(module: &'a str, simulated: Vec<Design>, proofs: Vec<Proof>) -> Mutants<'a> {
@@ -11,6 +11,19 @@ fn mutants<'a>(module: &'a str, simulated: Vec<Design>, proofs: Vec<Proof>) -> M
     let simulations = simulated.into_iter().map(|design| Simulation::new(design, &testbench));
     let simulations = simulations.map(|simulation| (simulation, vec!["--seed", "1"])).collect();
     Mutants { module, simulations, proofs, harmless: &[] }
+}
+
+#[test]
+fn a_line_is_changed_at_each_operator_condition_and_statement() {
+    assert_eq!(
+        changed_lines("    if (a && !b) c <= d;"),
+        ["    if (a || !b) c <= d;", "    if (a && b) c <= d;", "    if (!(a && !b)) c <= d;"]
+    );
+    let constants = changed_lines("  x <= '0;  // a && b");
+    assert_eq!(constants, ["  x <= '1;  // a && b", "  ;  // a && b"]);
+    assert_eq!(changed_lines("  wire y = (a != b);"), ["  wire y = (a == b);"]);
+    assert!(changed_lines("  localparam int unsigned N = A + 1;").is_empty());
+    assert!(changed_lines("  mem[i +: 4];").is_empty());
 }
 
 #[test]

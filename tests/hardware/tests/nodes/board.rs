@@ -1,6 +1,5 @@
 //! Image compensation on the board of the closed course: pictures of software go down to it and
-//! come back through its gateways, over real rings, and are those of the software node. It must not
-//! know what is inside the node.
+//! come back through its gateways, over real rings, and are those of the software node.
 
 use crate::frames::{self, Fields, Limits, Random};
 use crate::twin;

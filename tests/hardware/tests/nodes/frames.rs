@@ -1,5 +1,5 @@
 //! Frames for the testbench of image compensation: recorded pictures, chance ones, and what is no
-//! picture or no message; with each what the software node makes of it. It must not know hardware.
+//! picture or no message; with each what the software node makes of it.
 
 use crate::twin;
 use crossdock_autorace::image::Rgb;

@@ -1,5 +1,5 @@
 //! Runs a software node on messages and gives what it publishes: its hardware twin has to publish
-//! the same. It must not know any node.
+//! the same.
 
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Subscriber};
 use crossdock_executor::{

@@ -351,6 +351,28 @@ fn nodes_have_other_names_when_the_page_on_names_is_followed() {
     }
     let topics = plan["topics"].as_array().expect("topics");
     assert!(topics.iter().any(|topic| topic["name"] == "/cam"), "{said}");
+    runs_by_itself(&run);
+}
+
+/// The node that the page runs without a graph is there, and ends by Ctrl-C.
+fn runs_by_itself(run: &Run) {
+    let page = std::fs::read_to_string(workspace().join("docs/how-to/names.md")).expect("a page");
+    let command = page.lines().find(|line| line.starts_with("crossdock-autorace "));
+    let command = command.expect("a node by itself");
+    let mut shell = shell(&format!("exec {command}"), &run.file("robot"), run);
+    shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let running = Running::spawn(shell);
+    until("the node", || {
+        assert!(!running.has_ended(), "`{command}` has ended");
+        let nodes = run.output(&["node", "list"]).stdout;
+        String::from_utf8_lossy(&nodes).contains("/front/image_compensation")
+    });
+    running.interrupt();
+    assert!(running.end().0.success());
+    let help = follow("crossdock-autorace --help", &run.file("robot"), run);
+    for words in ["crossdock-autorace score", "gaussian_blur"] {
+        assert!(help.contains(words), "{help}");
+    }
 }
 
 #[test]
@@ -381,7 +403,7 @@ fn the_first_hardware_node_runs_when_its_page_is_followed() {
 }
 
 /// Every page of the site: those beside the code, and all of `docs`.
-fn pages() -> Vec<PathBuf> {
+pub(crate) fn pages() -> Vec<PathBuf> {
     let root = workspace();
     let at_root = ["README.md", "ARCHITECTURE.md", "STYLE.md"];
     let mut found: Vec<PathBuf> = at_root.map(|it| root.join(it)).into();
@@ -484,6 +506,21 @@ fn stumbles(line: &str) -> Option<&'static str> {
     found.map(|(words, _)| *words)
 }
 
+/// What makes readers of pages stumble beside these.
+const PAGE_STUMBLES: [&str; 5] = ["that of", "those of", "that which", "whatever", "of those that"];
+
+/// The first of the words that stands on the line by itself.
+fn page_stumbles(line: &str) -> Option<&'static str> {
+    let line = line.to_lowercase();
+    let is_letter = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+    PAGE_STUMBLES.into_iter().find(|words| {
+        line.match_indices(words).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + words.len()..]);
+            !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
+        })
+    })
+}
+
 /// The sources of the product, where comments and messages are read.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -508,10 +545,14 @@ fn pages_and_sources_avoid_the_words_that_the_style_names() {
     let mut wrong = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).expect("a file");
-        let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at, stumbles(line)?)));
+        let is_page = file.extension().is_some_and(|it| it == "md");
+        let found = |line| stumbles(line).or_else(|| page_stumbles(line).filter(|_| is_page));
+        let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at, found(line)?)));
         wrong.extend(lines.map(|(at, it)| format!("{}:{}: {it}", file.display(), at + 1)));
     }
     assert!(wrong.is_empty(), "say it plainly:\n{}", wrong.join("\n"));
     assert_eq!(stumbles("two, one of which waits"), None);
     assert_eq!(stumbles("a topic of which nothing comes"), Some("of which"));
+    assert_eq!(page_stumbles("its time is that of `/clock`"), Some("that of"));
+    assert_eq!(page_stumbles("so that often nothing comes"), None);
 }

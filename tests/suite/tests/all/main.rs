@@ -6,6 +6,7 @@ mod architecture;
 mod bench;
 mod command;
 mod documentation;
+mod documented_commands;
 mod driving;
 mod fabrics;
 mod first_hours;
