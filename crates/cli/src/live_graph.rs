@@ -177,7 +177,7 @@ impl Running {
         for port in &process.servers {
             let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
             let (name, service) = (format!("server {}", node.servers.len()), port.topic.clone());
-            node.servers.push(GraphServer { port: name, service });
+            node.servers.push(GraphServer { port: name, service, ..GraphServer::default() });
         }
     }
 

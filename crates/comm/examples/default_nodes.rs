@@ -69,9 +69,9 @@ impl Process {
     fn servers(&self, node: &str) -> Vec<Server<Trigger, AnyThread>> {
         let serve = |number| {
             let service = format!("/{node}/service_{number}");
-            let (max_response_bytes, doorbell) = (None, Some(&self.bell));
+            let (service, doorbell) = (service.as_str(), Some(&self.bell));
             let options =
-                FreeServerOptions { node, service: &service, max_response_bytes, doorbell };
+                FreeServerOptions { node, service, doorbell, ..FreeServerOptions::default() };
             self.participant.free_server(options).unwrap()
         };
         (0..SERVICES).map(serve).collect()

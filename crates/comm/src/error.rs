@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crossdock_msg::{CdrError, FlatError};
+use crossdock_msg::{CdrError, FlatError, SchemaError};
 use crossdock_shm::status::AddEntityError;
 use crossdock_shm::{AllocateError, CreateRingError, LinkError};
 
@@ -74,6 +74,14 @@ pub enum PortError {
         service: String,
         /// The node of the other server.
         node: String,
+    },
+    /// The events of the service have no type.
+    #[error("the events of service `{service}` cannot be published: {source}")]
+    Events {
+        /// The service.
+        service: String,
+        /// Why not.
+        source: Box<SchemaError>,
     },
     /// This is a forked child.
     #[error(

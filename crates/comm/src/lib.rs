@@ -95,7 +95,7 @@ pub use port::untyped::{
 };
 pub use service::{
     AnswerError, CallError, CallId, Client, ClientOptions, FreeClientOptions, FreeServerOptions,
-    Request, RequestId, Server, ServerOptions, Ticket,
+    Introspection, Request, RequestId, Server, ServerOptions, Ticket,
 };
 pub use wire::frame::VERSION as CONTROL_PROTOCOL_VERSION;
 pub use wire::meeting_place::Rendezvous;

@@ -21,7 +21,7 @@ use crate::names::{
 use crate::parameters::read_parameters;
 use crate::policy_file::{read_limit, read_on_failure};
 use crate::read::{Keys, Reading};
-use crate::service::{CLIENT_DEPTH_MAX, GraphClient, GraphServer, GraphService};
+use crate::service::{CLIENT_DEPTH_MAX, GraphClient, GraphServer, GraphService, Introspection};
 use crate::violation::ViolationKind;
 use crate::yaml::{self, Data, Entry, Tree};
 use std::collections::BTreeMap;
@@ -72,7 +72,10 @@ const SERVICE: Keys = Keys {
     required: &[],
     optional: &["type", "external", "max_request_bytes", "max_response_bytes"],
 };
-const CLIENT: Keys = Keys { what: "a client", required: &["service"], optional: &["depth"] };
+const CLIENT: Keys =
+    Keys { what: "a client", required: &["service"], optional: &["depth", "introspection"] };
+const SERVER: Keys =
+    Keys { what: "a server", required: &["service"], optional: &["introspection"] };
 const TIMER: Keys = Keys {
     what: "a timer",
     required: &[],
@@ -234,7 +237,7 @@ fn client(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphClien
     reading.source.set(&path, entry.key_place);
     if matches!(entry.value.data, Data::Scalar { .. }) {
         let service = port_service(reading, &entry.value, &path)?;
-        return Some(GraphClient { port, service, depth: None });
+        return Some(GraphClient { port, service, ..GraphClient::default() });
     }
     let fields = reading.fields(&entry.value, &CLIENT);
     let service = fields.get("service").and_then(|tree| port_service(reading, tree, &path));
@@ -242,7 +245,14 @@ fn client(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphClien
         .get("depth")
         .and_then(|tree| reading.integer(tree, "`depth`", 1..=u64::from(CLIENT_DEPTH_MAX)));
     let depth = depth.map(|depth| u32::try_from(depth).unwrap_or(CLIENT_DEPTH_MAX));
-    Some(GraphClient { port, service: service?, depth })
+    let introspection = introspection(reading, fields.get("introspection"));
+    Some(GraphClient { port, service: service?, depth, introspection })
+}
+
+/// What an end of a service tells those who watch it.
+fn introspection(reading: &mut Reading, tree: Option<&Tree>) -> Introspection {
+    let said = tree.and_then(|tree| reading.choice(tree, "`introspection`", &Introspection::WORDS));
+    said.unwrap_or_default()
 }
 
 fn server(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphServer> {
@@ -250,8 +260,14 @@ fn server(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphServe
     let path = ["nodes", node, "servers", &port];
     reading.check_name(&port, entry.key_place, "the server", token_fault);
     reading.source.set(&path, entry.key_place);
-    let service = port_service(reading, &entry.value, &path)?;
-    Some(GraphServer { port, service })
+    if matches!(entry.value.data, Data::Scalar { .. }) {
+        let service = port_service(reading, &entry.value, &path)?;
+        return Some(GraphServer { port, service, ..GraphServer::default() });
+    }
+    let fields = reading.fields(&entry.value, &SERVER);
+    let service = fields.get("service").and_then(|tree| port_service(reading, tree, &path));
+    let introspection = introspection(reading, fields.get("introspection"));
+    Some(GraphServer { port, service: service?, introspection })
 }
 
 fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {

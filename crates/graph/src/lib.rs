@@ -86,8 +86,8 @@ pub use remap::NewNames;
 pub use ros_arguments::{ParameterArgument, RemapRule, RosArgumentError, RosArguments};
 pub use ros_parameters::RosParameters;
 pub use service::{
-    CLIENT_DEPTH, CLIENT_DEPTH_MAX, ClientPlan, GraphClient, GraphServer, GraphService, ServerPlan,
-    ServicePortDescription,
+    CLIENT_DEPTH, CLIENT_DEPTH_MAX, ClientPlan, GraphClient, GraphServer, GraphService,
+    Introspection, ServerPlan, ServicePortDescription,
 };
 pub use source::{Place, Source};
 pub use stream::{

@@ -10,6 +10,30 @@ pub const CLIENT_DEPTH: u32 = 8;
 /// Most calls that a client may have under way.
 pub const CLIENT_DEPTH_MAX: u32 = 4096;
 
+/// What a client or a server tells those who watch its service: the events of ROS 2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Introspection {
+    /// Nothing.
+    #[default]
+    Disabled,
+    /// That a request or a response was sent or taken.
+    Metadata,
+    /// The same with the request or the response.
+    Contents,
+}
+
+impl Introspection {
+    /// The words of graph files.
+    pub(crate) const WORDS: [(&'static str, Self); 3] =
+        [("disabled", Self::Disabled), ("metadata", Self::Metadata), ("contents", Self::Contents)];
+
+    /// The word of graph files.
+    pub(crate) fn word(self) -> &'static str {
+        Self::WORDS[self as usize].0
+    }
+}
+
 /// What a graph says of a service. Anything left out comes from the ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GraphService {
@@ -35,6 +59,8 @@ pub struct GraphClient {
     pub service: String,
     /// Calls under way at most; `None`: [`CLIENT_DEPTH`].
     pub depth: Option<u32>,
+    /// What it tells those who watch the service.
+    pub introspection: Introspection,
 }
 
 /// A connected server port of a node.
@@ -44,6 +70,8 @@ pub struct GraphServer {
     pub port: String,
     /// Service that it serves.
     pub service: String,
+    /// What it tells those who watch the service.
+    pub introspection: Introspection,
 }
 
 /// A client or server port of a node type.
@@ -80,6 +108,9 @@ pub struct ClientPlan {
     pub max_request_bytes: Option<u64>,
     /// Whether its server is in the graph, and to be connected before the start.
     pub expected: bool,
+    /// What it tells those who watch the service.
+    #[serde(default)]
+    pub introspection: Introspection,
 }
 
 /// One server, everything settled.
@@ -97,4 +128,7 @@ pub struct ServerPlan {
     pub max_response_bytes: Option<u64>,
     /// Clients in the graph, to be connected before the start.
     pub clients: u32,
+    /// What it tells those who watch the service.
+    #[serde(default)]
+    pub introspection: Introspection,
 }

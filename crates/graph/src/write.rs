@@ -10,7 +10,7 @@ use crate::model::{
 use crate::policy::Realtime;
 use crate::policy_file::{limit_fields, restart_value};
 use crate::scalar::Scalar;
-use crate::service::GraphService;
+use crate::service::{GraphService, Introspection};
 use crate::stream::stream_fields;
 use crate::value::ParameterValue;
 use std::collections::BTreeMap;
@@ -227,18 +227,16 @@ impl Text<'_> {
             self.line(4, "clients:");
         }
         for client in &node.clients {
-            let service = quoted(&client.service);
-            let value = match client.depth {
-                None => service,
-                Some(depth) => flow(&[format!("service: {service}"), format!("depth: {depth}")]),
-            };
+            let depth = client.depth.map(|depth| format!("depth: {depth}"));
+            let value = service_end(&client.service, depth, client.introspection);
             self.line(6, &format!("{}: {value}", quoted(&client.port)));
         }
         if !node.servers.is_empty() {
             self.line(4, "servers:");
         }
         for server in &node.servers {
-            self.line(6, &format!("{}: {}", quoted(&server.port), quoted(&server.service)));
+            let value = service_end(&server.service, None, server.introspection);
+            self.line(6, &format!("{}: {value}", quoted(&server.port)));
         }
         if let Some(condition) = &node.condition {
             self.line(4, &format!("condition: {}", flow(&condition.fields(quoted))));
@@ -346,6 +344,16 @@ fn service_fields(service: &GraphService) -> String {
 fn port_fields(mut fields: Vec<String>, topic: &str, qos: &QosRequest) -> String {
     fields.extend(qos_field(qos));
     if fields.len() == 1 { quoted(topic) } else { flow(&fields) }
+}
+
+/// The service of a client or a server port, with what the graph says of the port.
+fn service_end(service: &str, depth: Option<String>, told: Introspection) -> String {
+    let mut fields = vec![format!("service: {}", quoted(service))];
+    fields.extend(depth);
+    if told != Introspection::default() {
+        fields.push(format!("introspection: {}", told.word()));
+    }
+    if fields.len() == 1 { quoted(service) } else { flow(&fields) }
 }
 
 fn qos_field(qos: &QosRequest) -> Option<String> {

@@ -5,7 +5,9 @@
 //! * [`Schema`] resolves a type: its RIHS01 hash, its flat layout, its codec, JSON for people.
 //! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in
 //!   a user's build script.
-//! * [`Service`] is a request and a response; [`ServiceSchema`] the same at run time.
+//! * [`Service`] is a request and a response; [`ServiceSchema`] the same at run time;
+//!   [`EventSchema`] what ROS 2 tells of calls.
+//! * [`Action`] is a goal, a result and feedback.
 //! * [`frame`] converts messages from and to the frames of hardware nodes.
 //! * [`block`] reads and builds messages in place, safely even when another process still writes.
 //!
@@ -40,12 +42,14 @@
 // Generated code says `::crossdock_msg` wherever it is compiled, here too.
 extern crate self as crossdock_msg;
 
+mod action;
 #[allow(unsafe_code, reason = "reads and writes shared memory; see its head for the protocol")]
 pub mod block;
 pub mod cdr;
 pub mod definition;
 mod derived;
 mod difference;
+mod event;
 mod field;
 pub mod find;
 mod float128;
@@ -65,9 +69,11 @@ pub mod types;
 mod value;
 mod walk;
 
+pub use action::Action;
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};
 pub use cdr::{CdrBuffer, CdrError, CdrSlices};
 pub use difference::FieldDifference;
+pub use event::{EventHead, EventKind, EventSchema};
 pub use field::FieldError;
 pub use hash::{LayoutHash, ParseHashError, TypeHash};
 pub use json::JsonOptions;

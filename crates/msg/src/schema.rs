@@ -57,6 +57,15 @@ pub enum SchemaError {
         /// The type.
         type_name: String,
     },
+    /// The type is none of a service's events.
+    #[error(
+        "{type_name} is not the type of a service's events as ROS 2 derives it from the service: \
+         such types are called like std_srvs/srv/SetBool_Event"
+    )]
+    NotEvents {
+        /// The type.
+        type_name: String,
+    },
     /// A member of a type that is given by its members.
     #[error(
         "`{member}` of {type_name} is not a member that a `.msg` text can have: check its name and \
@@ -168,6 +177,11 @@ impl Schema {
     /// Offsets of all fields.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// The steps of its codec.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Size of the root struct in bytes.

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{TypeName, merged_text};
+use crate::definition::TypeName;
 use crate::hash::TypeHash;
 use crate::message::Message;
 use crate::resolve::{Library, ResolveError};
@@ -127,23 +127,14 @@ impl ShippedService {
     }
 }
 
-/// The RIHS01 type hash of a service in a library. ROS 2 hashes a synthetic type of three fields:
-/// request, response and event message.
+/// The RIHS01 type hash of a service or an action in a library. ROS 2 hashes a synthetic type, for
+/// a service of three fields: request, response and event message.
 ///
 /// # Errors
 ///
 /// The service or a used type is not in the library.
 pub(crate) fn service_hash(library: &Library, name: &TypeName) -> Result<TypeHash, ResolveError> {
     Ok(type_hash(&library.resolve(name)?))
-}
-
-/// The merged texts of a service's request and response.
-pub(crate) fn merged_texts(
-    library: &Library,
-    name: &TypeName,
-) -> Result<[String; 2], ResolveError> {
-    let merged = |part| Ok(merged_text(&library.resolve(&part)?.definitions));
-    Ok([merged(name.request())?, merged(name.response())?])
 }
 
 fn parse_name(text: &str) -> Result<TypeName, SchemaError> {

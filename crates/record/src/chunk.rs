@@ -76,9 +76,24 @@ impl<'f> Window<'f> {
 /// Bytes that are made room for before any came: a few chunks of the usual size.
 const STEP_BYTES: usize = 4 << 20;
 
+/// Bytes that are read at a time if somebody sums them up: they are still in a core's own cache
+/// then.
+const PIECE_BYTES: usize = 256 << 10;
+
 /// Puts what the source gives into `out` in the place of what is there: `wanted` bytes, or fewer if
 /// it ends or fails before. Memory grows with bytes that came.
-pub(crate) fn fill(mut source: impl Read, wanted: u64, out: &mut Vec<u8>) -> io::Result<()> {
+pub(crate) fn fill(source: impl Read, wanted: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    fill_in_pieces(source, wanted, out, usize::MAX, |_| {})
+}
+
+/// The same in pieces of at most `piece_bytes`, which `sum` gets one after the other.
+fn fill_in_pieces(
+    mut source: impl Read,
+    wanted: u64,
+    out: &mut Vec<u8>,
+    piece_bytes: usize,
+    mut sum: impl FnMut(&[u8]),
+) -> io::Result<()> {
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
     // What is there serves as room, which then need not be cleared.
     out.truncate(wanted);
@@ -89,9 +104,13 @@ pub(crate) fn fill(mut source: impl Read, wanted: u64, out: &mut Vec<u8>) -> io:
         if filled == out.len() {
             out.resize(wanted.min((2 * filled).max(STEP_BYTES)), 0);
         }
-        match source.read(&mut out[filled..]) {
+        let end = filled.saturating_add(piece_bytes).min(out.len());
+        match source.read(&mut out[filled..end]) {
             Ok(0) => break,
-            Ok(count) => filled += count,
+            Ok(count) => {
+                sum(&out[filled..filled + count]);
+                filled += count;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 result = Err(error);
@@ -234,40 +253,50 @@ impl ChunkHead {
         if cut {
             return Ok(());
         }
-        result.map_err(|error| match self.compression {
+        let checksum = result.map_err(|error| match self.compression {
             Compressed::No => DamageKind::from(error),
             _ => DamageKind::Decompression(error.to_string()),
         })?;
         if plain.len() as u64 != self.plain_bytes {
             return Err(DamageKind::Malformed("the size of a chunk is not what its fields say"));
         }
-        if self.checksum != 0 && self.checksum != crc32fast::hash(plain) {
+        if self.checksum != 0 && self.checksum != checksum {
             return Err(DamageKind::Checksum);
         }
         Ok(())
     }
 
-    /// Gives at most `wanted` plain bytes; what came before an error is in `plain`.
+    /// Gives at most `wanted` plain bytes; what came before an error is in `plain`. Returns their
+    /// checksum if the chunk has one.
     fn decompress(
         &self,
         section: Section<'_>,
         wanted: u64,
         decoder: Option<&mut ChunkDecoder>,
         plain: &mut Vec<u8>,
-    ) -> io::Result<()> {
+    ) -> io::Result<u32> {
+        let mut checksum = crc32fast::Hasher::new();
+        let sum = |piece: &[u8]| {
+            if self.checksum != 0 {
+                checksum.update(piece);
+            }
+        };
         match self.compression {
-            Compressed::No => fill(section, wanted, plain),
-            // It has a buffer of its own.
-            Compressed::Lz4 => fill(lz4::Decoder::new(section)?, wanted, plain),
+            Compressed::No => fill_in_pieces(section, wanted, plain, PIECE_BYTES, sum)?,
+            Compressed::Lz4 => {
+                // It has a buffer of its own.
+                fill_in_pieces(lz4::Decoder::new(section)?, wanted, plain, PIECE_BYTES, sum)?;
+            }
             Compressed::Zstd => {
                 if let Some(decoder) = decoder
                     && decoder.zstd(section.clone(), wanted, plain)?
                 {
-                    return Ok(());
+                    return Ok(if self.checksum != 0 { crc32fast::hash(plain) } else { 0 });
                 }
-                fill(zstd::Decoder::new(section)?, wanted, plain)
+                fill_in_pieces(zstd::Decoder::new(section)?, wanted, plain, PIECE_BYTES, sum)?;
             }
         }
+        Ok(checksum.finalize())
     }
 }
 

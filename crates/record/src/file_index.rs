@@ -135,13 +135,12 @@ enum WalkEnd {
 struct Builder<'f> {
     file: &'f File,
     length: u64,
-    limit_bytes: u64,
     window: Window<'f>,
     plain: Vec<u8>,
     decoder: ChunkDecoder,
     /// Bytes of chunks that may still be decompressed.
     plain_bytes_left: u64,
-    expansion_max: u64,
+    options: ReaderOptions,
     definitions_bytes: u64,
     index: FileIndex,
 }
@@ -151,14 +150,13 @@ impl<'f> Builder<'f> {
         Builder {
             file,
             length,
-            limit_bytes: options.record_bytes_max,
             window: Window::new(file),
             plain: Vec::new(),
             decoder: ChunkDecoder::default(),
             plain_bytes_left: options
                 .expansion_bytes_free
                 .saturating_add(length.saturating_mul(options.expansion_max)),
-            expansion_max: options.expansion_max,
+            options: *options,
             definitions_bytes: 0,
             index: FileIndex::new(path),
         }
@@ -261,6 +259,7 @@ impl<'f> Builder<'f> {
     fn walk(&mut self, from: u64, to: u64) -> WalkEnd {
         let mut at = from;
         while at < to {
+            self.options.tell(at, self.length);
             let head = match self.window.at(at, RECORD_HEAD_BYTES) {
                 Ok(head) => head,
                 Err(error) => return self.broken(at, error.into()),
@@ -342,14 +341,14 @@ impl<'f> Builder<'f> {
             other => other?,
         };
         let mut plain = std::mem::take(&mut self.plain);
-        let limit_bytes = self.limit_bytes.min(self.plain_bytes_left);
+        let limit_bytes = self.options.record_bytes_max.min(self.plain_bytes_left);
         let buffers = (&mut self.decoder, &mut plain);
         let result = head.decode(self.file, body, end - body, cut, limit_bytes, buffers);
         self.plain_bytes_left = self.plain_bytes_left.saturating_sub(plain.len() as u64);
         let result = result.and_then(|()| self.visit_plain(&plain, cut));
         self.plain = plain;
-        if head.plain_bytes() > limit_bytes && limit_bytes < self.limit_bytes {
-            return Err(DamageKind::Expands { ratio: self.expansion_max });
+        if head.plain_bytes() > limit_bytes && limit_bytes < self.options.record_bytes_max {
+            return Err(DamageKind::Expands { ratio: self.options.expansion_max });
         }
         if let Some((start_ns, end_ns)) = result? {
             let kind = if cut { SegmentKind::CutChunk } else { SegmentKind::Chunk };
@@ -384,8 +383,8 @@ impl<'f> Builder<'f> {
 
     /// Adds a message outside any chunk to the run before it, or starts a new run.
     fn visit_loose(&mut self, at: u64, body: u64, end: u64) -> Result<(), DamageKind> {
-        if end - at > self.limit_bytes {
-            let limit_bytes = self.limit_bytes;
+        if end - at > self.options.record_bytes_max {
+            let limit_bytes = self.options.record_bytes_max;
             return Err(DamageKind::TooLarge { bytes: end - at, limit_bytes });
         }
         let bytes = (end - body).min(MessageHead::BYTES as u64) as usize;

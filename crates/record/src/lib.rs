@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod bag;
+mod caller;
 mod chunk;
 pub mod compare;
 mod damage;
@@ -42,11 +43,11 @@ mod yaml;
 pub use bag::{BagReader, BagTopic, OpenBagError, ReadError, TopicProblem, TopicSchemaError};
 pub use damage::{Damage, DamageKind};
 pub use messages::{BagMessage, Messages};
-pub use options::ReaderOptions;
+pub use options::{OpeningProgress, ReaderOptions};
 pub use pace::{Rate, StepTimer, Steps};
 pub use player::{
     PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player, PlayerOptions,
-    StartPlayerError, TopicToPlay, Unplayable,
+    RequestSource, RequestsToPlay, StartPlayerError, TopicToPlay, Unplayable,
 };
 pub use qos::{
     Durability, History, Liveliness, OfferedQos, QosLimits, QosOverridesError, Reliability,
@@ -56,7 +57,7 @@ pub use recorder::{
     LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
     StartRecorderError, TopicToRecord,
 };
-pub use reindex::{ReindexError, Reindexed, reindex};
+pub use reindex::{ReindexError, Reindexed, reindex, reindex_with};
 pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
 pub use writer::{
     BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,

@@ -1,4 +1,8 @@
-//! The limits of a reader: bags are other people's input.
+//! The limits of a reader: bags are other people's input. And who hears how far opening one is.
+
+/// Is told now and then how far the opening of a file is: bytes that were looked through, and bytes
+/// of the file.
+pub type OpeningProgress = fn(u64, u64);
 
 /// Limits of a reader.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +17,17 @@ pub struct ReaderOptions {
     pub expansion_max: u64,
     /// ... and to this many bytes more, so that small files of zeros are read whole.
     pub expansion_bytes_free: u64,
+    /// Who is told how far the opening of a file is. Files with an index are opened at once, others
+    /// are looked through.
+    pub on_opening: Option<OpeningProgress>,
+}
+
+impl ReaderOptions {
+    pub(crate) fn tell(&self, done_bytes: u64, bytes: u64) {
+        if let Some(tell) = self.on_opening {
+            tell(done_bytes, bytes);
+        }
+    }
 }
 
 /// Bytes of a record: a chunk holds about 1 MiB, or one message if that is larger.
@@ -33,6 +48,7 @@ impl Default for ReaderOptions {
             order_bytes_max: ORDER_BYTES_MAX,
             expansion_max: EXPANSION_MAX,
             expansion_bytes_free: EXPANSION_BYTES_FREE,
+            on_opening: None,
         }
     }
 }

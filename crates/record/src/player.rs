@@ -4,6 +4,7 @@
 //! handle, its options and its reports.
 
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
+use crate::caller::Calls;
 use crate::ending::Ending;
 use crate::names::absolute;
 use crate::pace::Rate;
@@ -11,6 +12,7 @@ use crate::player_thread::{self, Begin, Command};
 use crate::qos::port_qos;
 use crossdock_comm::step::StepError;
 use crossdock_comm::{ObserveError, Participant, PortError, Qos};
+use crossdock_msg::{EventSchema, SchemaError, ServiceSchema};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,12 +31,34 @@ pub struct TopicToPlay {
     pub qos: Option<Qos>,
     /// Largest message in bytes, for planning memory; `None` lets memory grow.
     pub max_bytes: Option<usize>,
+    /// Send the requests of its events to a service, in the place of publishing the events.
+    pub requests: Option<RequestsToPlay>,
+}
+
+/// Requests that are sent again. Answers are not looked at; with [`Rate::Max`] they are waited for.
+#[derive(Debug, Clone)]
+pub struct RequestsToPlay {
+    /// The service that is called.
+    pub service: String,
+    /// Whose events tell of the requests.
+    pub source: RequestSource,
+}
+
+/// Whose events tell of requests: if client and server of a service have published events, each
+/// request is in the bag twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RequestSource {
+    /// The server's.
+    #[default]
+    Server,
+    /// The clients'.
+    Client,
 }
 
 impl TopicToPlay {
     /// A topic that is played as it was recorded.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), renamed: None, qos: None, max_bytes: None }
+        Self { name: name.into(), renamed: None, qos: None, max_bytes: None, requests: None }
     }
 }
 
@@ -120,6 +144,14 @@ pub enum StartPlayerError {
     /// A topic that is to be played cannot be.
     #[error(transparent)]
     Topic(#[from] TopicSchemaError),
+    /// A topic whose requests are to be sent has no events of a service.
+    #[error("the requests of topic {topic} cannot be sent: {source}")]
+    Requests {
+        /// The topic.
+        topic: String,
+        /// Why not.
+        source: Box<SchemaError>,
+    },
     /// No topic of the bag can be played.
     #[error("no topic of the bag can be played{}", first_reason(reasons))]
     NothingPlayable {
@@ -243,9 +275,10 @@ pub struct PlayReport {
 /// How far playing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlayProgress {
-    /// Messages that were read from the bag.
+    /// Messages of topics that are played, read from the bag so far.
     pub messages: u64,
-    /// Messages that the bag says that it holds, of all topics; do not rely on it.
+    /// Messages that the bag says that it holds of these topics, whatever part of it is played; do
+    /// not rely on it.
     pub total: u64,
     /// Recorded time of the last one, in ns.
     pub time_ns: u64,
@@ -270,6 +303,7 @@ pub(crate) struct Prepared {
     pub(crate) qos: Qos,
     pub(crate) max_bytes: Option<usize>,
     pub(crate) schema: Arc<crossdock_msg::Schema>,
+    pub(crate) calls: Option<Calls>,
 }
 
 /// Smallest distance of clock messages: 100 kHz would keep a core busy already.
@@ -322,7 +356,12 @@ impl Player {
         let (prepared, unplayable) = prepare(&reader, &options)?;
         let played = prepared.iter().map(|prepared| prepared.name.clone()).collect();
         let progress = Arc::new(Progress::default());
-        let total = reader.message_count();
+        let counts = reader.topic_counts();
+        let total = match prepared.is_empty() {
+            // All that is taken from the bag is how time passes.
+            true => reader.message_count(),
+            false => prepared.iter().fold(0, |sum: u64, it| sum.saturating_add(counts[it.index])),
+        };
         let (commands, inbox) = channel();
         let (ready, is_ready): (Sender<Result<(), StartPlayerError>>, Receiver<_>) = channel();
         let begin = Begin {
@@ -487,13 +526,29 @@ fn prepare_one(reader: &BagReader, wanted: &TopicToPlay) -> Result<Prepared, Sta
         topic: wanted.name.clone(),
         known: reader.topics().iter().map(|topic| topic.name.clone()).collect(),
     })?;
+    let schema = topic.schema()?;
+    let name = absolute(wanted.renamed.as_ref().unwrap_or(&wanted.name));
+    let calls = wanted.requests.as_ref().map(|requests| calls(requests, &schema)).transpose();
+    let calls = calls.map_err(|source| StartPlayerError::Requests {
+        topic: topic.name.clone(),
+        source: Box::new(source),
+    })?;
     Ok(Prepared {
         index,
-        name: absolute(wanted.renamed.as_ref().unwrap_or(&wanted.name)),
+        name: calls.as_ref().map_or(name, |calls| calls.service.clone()),
         qos: wanted.qos.unwrap_or_else(|| port_qos(&topic.qos)),
         max_bytes: wanted.max_bytes,
-        schema: Arc::new(topic.schema()?),
+        schema: Arc::new(schema),
+        calls,
     })
+}
+
+/// The service whose requests are sent again, by the type of its events.
+fn calls(requests: &RequestsToPlay, events: &crossdock_msg::Schema) -> Result<Calls, SchemaError> {
+    let schema = ServiceSchema::of_events(events)?;
+    let events = EventSchema::of(&schema)?;
+    let service = absolute(&requests.service);
+    Ok(Calls { service, source: requests.source, schema: Arc::new(schema), events })
 }
 
 fn prepare_any(
@@ -507,5 +562,5 @@ fn prepare_any(
     }
     let schema = topic.schema().map_err(|error| error.to_string())?;
     let qos = port_qos(&topic.qos);
-    Ok(Prepared { index, name, qos, max_bytes: None, schema: Arc::new(schema) })
+    Ok(Prepared { index, name, qos, max_bytes: None, schema: Arc::new(schema), calls: None })
 }

@@ -3,6 +3,7 @@
 //! It sleeps on the inbox of its commands, so that stopping is heard at once.
 
 use crate::bag::{BagReader, ReadError};
+use crate::caller::{CallAgainError, Caller};
 use crate::drain::Drain;
 use crate::ending::EndGuard;
 use crate::messages::{BagMessage, Messages};
@@ -58,8 +59,36 @@ pub(crate) enum Flow {
 
 /// A topic that is played, and its counts.
 struct PlayingTopic {
-    publisher: AnyPublisher,
+    output: Output,
     played: PlayedTopic,
+}
+
+/// Where the messages of a topic go.
+enum Output {
+    Topic(AnyPublisher),
+    /// They are events, and their requests go to the service.
+    Requests(Box<Caller>),
+}
+
+impl PlayingTopic {
+    fn open(
+        participant: &Participant,
+        node: &str,
+        prepared: Prepared,
+        patience: Option<Duration>,
+    ) -> Result<PlayingTopic, StartPlayerError> {
+        let Prepared { name, qos, max_bytes, schema, calls, .. } = prepared;
+        let port = PublisherOptions { node, topic: &name, qos, max_bytes, group: None };
+        let opened = match calls {
+            None => participant.any_publisher(schema, port).map(Output::Topic),
+            Some(calls) => Caller::open(participant, node, calls, patience)
+                .map(|caller| Output::Requests(Box::new(caller))),
+        };
+        match opened {
+            Ok(output) => Ok(PlayingTopic { output, played: PlayedTopic::new(name) }),
+            Err(source) => Err(StartPlayerError::Port { topic: name, source }),
+        }
+    }
 }
 
 /// Which message is being played, for errors.
@@ -151,15 +180,14 @@ impl Playing {
     ) -> Result<Playing, StartPlayerError> {
         let mut topics: Vec<Option<PlayingTopic>> = Vec::new();
         topics.resize_with(topic_count, || None);
-        for Prepared { index, name, qos, max_bytes, schema } in prepared {
-            let (node, topic) = (options.node.as_str(), name.as_str());
-            let port = PublisherOptions { node, topic, qos, max_bytes, group: None };
-            let publisher = match participant.any_publisher(schema, port) {
-                Ok(publisher) => publisher,
-                Err(source) => return Err(StartPlayerError::Port { topic: name, source }),
-            };
-            let played = PlayedTopic::new(name);
-            topics[index] = Some(PlayingTopic { publisher, played });
+        let patience = match &options.rate {
+            Rate::Max { drain_timeout, .. } => Some(*drain_timeout),
+            _ => None,
+        };
+        for prepared in prepared {
+            let index = prepared.index;
+            topics[index] =
+                Some(PlayingTopic::open(participant, &options.node, prepared, patience)?);
         }
         let clock = match options.clock {
             Some(tick) => Some(SimulatedClock::open(participant, &options.node, tick)?),
@@ -215,6 +243,7 @@ impl Playing {
             _ => reader.start_ns().saturating_add(offset_ns),
         };
         let mut damage = None;
+        self.wait_for_servers();
         if let Timing::Stepped(stepper) = &self.timing {
             stepper.connect()?;
         }
@@ -238,6 +267,16 @@ impl Playing {
             }
             if let Some(clock) = &mut self.clock {
                 clock.last_ns = None;
+            }
+        }
+    }
+
+    /// Waits for the servers of requests that are to be sent.
+    fn wait_for_servers(&self) {
+        let began = Instant::now();
+        for topic in self.topics.iter().flatten() {
+            if let Output::Requests(caller) = &topic.output {
+                caller.wait_for_server(SERVER_TIMEOUT.saturating_sub(began.elapsed()));
             }
         }
     }
@@ -281,14 +320,15 @@ impl Playing {
     fn play_one(&mut self, message: &BagMessage<'_>) -> Result<Flow, PlayError> {
         let (topic, time_ns) = (message.topic, message.log_time_ns);
         let place = Place { topic, number: message.number, time_ns };
-        self.progress.messages.fetch_add(1, Ordering::Relaxed);
         self.progress.time_ns.store(time_ns, Ordering::Relaxed);
         if self.only_time {
+            self.progress.messages.fetch_add(1, Ordering::Relaxed);
             return self.pass_time(place);
         }
         if self.topics[message.topic].is_none() {
             return Ok(Flow::GoOn);
         }
+        self.progress.messages.fetch_add(1, Ordering::Relaxed);
         if matches!(self.timing, Timing::Stepped(_)) {
             return self.play_step(message, place);
         }
@@ -480,19 +520,44 @@ impl PlayedTopic {
     fn new(name: String) -> Self {
         PlayedTopic { name, published: 0, mismatched: 0, refused: 0, first_error: None }
     }
+
+    /// Counts a message that was not published.
+    fn count(&mut self, mismatched: bool) {
+        match mismatched {
+            true => self.mismatched += 1,
+            false => self.refused += 1,
+        }
+    }
 }
 
 impl PlayingTopic {
     /// Publishes a message; errors are counted, the first one is kept as a sentence.
     fn publish(&mut self, message: &BagMessage<'_>, stamp_ns: u64) {
-        let Err(error) = self.publisher.publish_cdr(message.data, stamp_ns, [0; 2]) else {
-            self.played.published += 1;
-            return;
+        let error = match &mut self.output {
+            Output::Topic(publisher) => {
+                match publisher.publish_cdr(message.data, stamp_ns, [0; 2]) {
+                    Ok(()) => {
+                        self.played.published += 1;
+                        return;
+                    }
+                    Err(error) => {
+                        let mismatched = matches!(error, PublishCdrError::Cdr { .. });
+                        self.played.count(mismatched);
+                        error.to_string()
+                    }
+                }
+            }
+            Output::Requests(caller) => match caller.send(message.data) {
+                Ok(sent) => {
+                    self.played.published += u64::from(sent);
+                    return;
+                }
+                Err(error) => {
+                    self.played.count(matches!(error, CallAgainError::Event(_)));
+                    error.to_string()
+                }
+            },
         };
-        match error {
-            PublishCdrError::Cdr { .. } => self.played.mismatched += 1,
-            _ => self.played.refused += 1,
-        }
         let (name, number, time_ns) = (&self.played.name, message.number, message.log_time_ns);
         self.played.first_error.get_or_insert_with(|| {
             format!(
@@ -502,6 +567,9 @@ impl PlayingTopic {
         });
     }
 }
+
+/// How long is waited for the servers of requests.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Clock messages that a subscriber may lag behind: a recorder that waits for its disk must not
 /// miss the times of the messages that wait for it.

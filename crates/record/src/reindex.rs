@@ -61,10 +61,18 @@ pub enum ReindexError {
 /// # Errors
 /// When the folder has no files of a bag, or metadata.yaml cannot be written.
 pub fn reindex(folder: &Path) -> Result<Reindexed, ReindexError> {
+    reindex_with(folder, ReaderOptions::default())
+}
+
+/// The same with other limits of reading.
+///
+/// # Errors
+/// As [`reindex`].
+pub fn reindex_with(folder: &Path, options: ReaderOptions) -> Result<Reindexed, ReindexError> {
     if !folder.is_dir() {
         return Err(ReindexError::NoFolder { path: folder.to_owned() });
     }
-    let reader = BagReader::open_files(folder::find_all(folder)?, ReaderOptions::default())?;
+    let reader = BagReader::open_files(folder::find_all(folder)?, options)?;
     let storage = reader.storage();
     if !["mcap", "sqlite3"].contains(&storage) {
         return Err(ReindexError::TwoStorages { path: folder.to_owned() });

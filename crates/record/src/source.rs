@@ -7,7 +7,7 @@ use crate::damage::DamageKind;
 use crate::options::ReaderOptions;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -45,19 +45,20 @@ pub(crate) fn open(path: &Path, options: &ReaderOptions) -> io::Result<Source> {
         .expansion_bytes_free
         .saturating_add(compressed_bytes.saturating_mul(options.expansion_max));
     let plain = temporary_file()?;
-    let damage = match decompress(file, &plain, limit_bytes) {
-        Ok(plain_bytes) if plain_bytes > limit_bytes => {
-            plain.set_len(limit_bytes)?;
-            Some(DamageKind::Expands { ratio: options.expansion_max })
-        }
-        Ok(_) => None,
-        Err(Failure::Write(error)) => {
-            let folder = std::env::temp_dir();
-            let what = format!("no room to decompress it in {}: {error}", folder.display());
-            return Err(io::Error::new(error.kind(), what));
-        }
-        Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
-    };
+    let damage =
+        match decompress(file, &plain, limit_bytes, |at| options.tell(at, compressed_bytes)) {
+            Ok(plain_bytes) if plain_bytes > limit_bytes => {
+                plain.set_len(limit_bytes)?;
+                Some(DamageKind::Expands { ratio: options.expansion_max })
+            }
+            Ok(_) => None,
+            Err(Failure::Write(error)) => {
+                let folder = std::env::temp_dir();
+                let what = format!("no room to decompress it in {}: {error}", folder.display());
+                return Err(io::Error::new(error.kind(), what));
+            }
+            Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
+        };
     Ok(Source { file: plain, compressed: true, damage })
 }
 
@@ -69,8 +70,14 @@ enum Failure {
 /// Bytes that are decompressed at a time.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Gives the plain bytes, at most a few more than `limit_bytes`.
-fn decompress(file: File, mut plain: &File, limit_bytes: u64) -> Result<u64, Failure> {
+/// Gives the plain bytes, at most a few more than `limit_bytes`. `tell` hears where it is in
+/// `file`.
+fn decompress(
+    file: File,
+    mut plain: &File,
+    limit_bytes: u64,
+    tell: impl Fn(u64),
+) -> Result<u64, Failure> {
     let source = BufReader::with_capacity(STEP_BYTES, file);
     let mut decoder = zstd::Decoder::with_buffer(source).map_err(Failure::Read)?;
     let mut buffer = vec![0; STEP_BYTES];
@@ -82,6 +89,8 @@ fn decompress(file: File, mut plain: &File, limit_bytes: u64) -> Result<u64, Fai
         }
         plain.write_all(&buffer[..count]).map_err(Failure::Write)?;
         plain_bytes += count as u64;
+        let mut source = decoder.get_ref().get_ref();
+        tell(source.stream_position().unwrap_or(0));
     }
     Ok(plain_bytes)
 }

@@ -68,11 +68,15 @@ pub struct TopicDescription {
     pub type_name: String,
     /// Definition of the type with all types that it uses, in the ros2msg form.
     pub definition: String,
-    /// RIHS01 hash of the type; empty when not known.
+    /// RIHS01 hash of the type; empty when not known. It is not written for types that belong to a
+    /// service or an action.
     pub type_hash: String,
     /// QoS profiles that the publishers offer.
     pub qos: Vec<OfferedQos>,
 }
+
+/// What the names of types have in them that belong to services and actions.
+const OTHER_NAMESPACES: [&str; 2] = ["/srv/", "/action/"];
 
 /// A topic of one [`BagWriter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,7 +311,12 @@ impl BagWriter {
     ///
     /// # Errors
     /// When the format cannot hold it, when there is no space, or after a failure.
-    pub fn add_topic(&mut self, topic: TopicDescription) -> Result<WrittenTopic, WriteError> {
+    pub fn add_topic(&mut self, mut topic: TopicDescription) -> Result<WrittenTopic, WriteError> {
+        // With a hash beside a type that they do not know by its name, readers of others refuse the
+        // whole bag.
+        if OTHER_NAMESPACES.iter().any(|namespace| topic.type_name.contains(namespace)) {
+            topic.type_hash.clear();
+        }
         let known = self.topics.iter().position(|known| known.description == topic);
         if let Some(known) = known {
             return Ok(WrittenTopic(known));

@@ -5,7 +5,7 @@ decoded text of std_msgs/String (otherwise the decoded type's name).
 """
 
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from zlib import crc32
 
 from mcap.reader import make_reader
@@ -18,6 +18,12 @@ def line(reader: str, topic: str, type_name: str, time: int, data: bytes, decode
     text = getattr(decoded, "data", None)
     shown = text if isinstance(text, str) else type(decoded).__name__
     print(f"{reader}\t{topic}\t{type_name}\t{time}\t{crc32(data)}\t{shown}")
+
+
+def name_in_rosbags(type_name: str) -> str:
+    """rosbags keeps types of services under a name of its own."""
+    path = PurePosixPath(type_name)
+    return type_name if path.parent.name == "msg" else str(path.parent / "msg" / path.name)
 
 
 def read_with_rosbags(path: Path) -> None:
@@ -33,16 +39,19 @@ def read_with_rosbags(path: Path) -> None:
             reader.messages(), raw_messages, strict=True
         ):
             assert (time, data) == (raw_time, raw_data)
-            decoded = reader.deserialize(data, connection.msgtype)
+            decoded = reader.deserialize(data, name_in_rosbags(connection.msgtype))
             line("rosbags", connection.topic, connection.msgtype, time, data, decoded)
 
 
 def read_with_mcap(path: Path) -> None:
     with path.open("rb") as file:
-        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        reader, factory = make_reader(file, validate_crcs=True), DecoderFactory()
         assert reader.get_header().profile == "ros2"
-        for item in reader.iter_decoded_messages():
-            schema, channel, message, decoded = item
+        for schema, channel, message in reader.iter_messages():
+            # Its parser has no words for types of services.
+            is_message = "/msg/" in schema.name
+            decode = factory.decoder_for(channel.message_encoding, schema) if is_message else None
+            decoded = decode(message.data) if decode else None
             line("mcap", channel.topic, schema.name, message.log_time, message.data, decoded)
 
 

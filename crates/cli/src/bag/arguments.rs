@@ -269,10 +269,27 @@ pub(crate) struct PlayArguments {
     /// File (YAML) with the quality of service of topics, instead of the recorded one
     #[arg(long, value_name = "FILE")]
     pub(crate) qos_profile_overrides_path: Option<PathBuf>,
+    /// Send the requests of recorded events to their services, instead of publishing the events.
+    /// The events must have contents
+    #[arg(long)]
+    pub(crate) publish_service_requests: bool,
+    /// Whose events tell of the requests to send
+    #[arg(long, value_enum, default_value_t = RequestsSource::ServiceIntrospection)]
+    pub(crate) service_requests_source: RequestsSource,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
           value_parser = domain_id)]
     pub(crate) domain_id: u32,
+}
+
+/// Whose events tell of requests, in the words of `ros2 bag play`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum RequestsSource {
+    /// Those of the server
+    ServiceIntrospection,
+    /// Those of the clients
+    ClientIntrospection,
 }
 
 #[derive(Debug, Args)]

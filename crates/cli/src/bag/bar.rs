@@ -36,15 +36,36 @@ impl Bar {
         }
     }
 
+    /// As much of the `total` time of a recording is done; looks at the clock now and then.
+    pub(super) fn step_time(&mut self, done: Duration, total: Duration) {
+        self.steps += 1;
+        if self.due.is_some() && self.steps.is_multiple_of(STEPS) {
+            self.at_time(done, total);
+        }
+    }
+
     /// So many of `total` are done.
     pub(super) fn at(&mut self, done: u64, total: u64, unit: &str) {
+        // What a bag says that it holds may be less than it does.
+        let share = done.min(total) as f64 / total.max(1) as f64;
+        self.show(share, || format!("{done} of {total} {unit}"));
+    }
+
+    /// So much of the `total` time of a recording is done.
+    pub(super) fn at_time(&mut self, done: Duration, total: Duration) {
+        let [done, total] = [done, total].map(|it| it.as_secs_f64());
+        let share = if total > 0.0 { (done / total).min(1.0) } else { 0.0 };
+        self.show(share, || format!("{done:.1} of {total:.1} s"));
+    }
+
+    fn show(&mut self, share: f64, words: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.due.is_none_or(|due| now < due) {
             return;
         }
         self.due = Some(now + TICK);
         self.shown = true;
-        output::say_over(&line(done, total, unit, now - self.began));
+        output::say_over(&line(share, &words(), now - self.began));
     }
 
     /// Ends the line of the bar, if there is one.
@@ -61,9 +82,7 @@ impl Drop for Bar {
     }
 }
 
-fn line(done: u64, total: u64, unit: &str, elapsed: Duration) -> String {
-    // What a bag says that it holds may be less than it does.
-    let share = done.min(total) as f64 / total.max(1) as f64;
+fn line(share: f64, words: &str, elapsed: Duration) -> String {
     let full = (share * WIDTH as f64) as usize;
     let bar = "#".repeat(full) + &"-".repeat(WIDTH as usize - full);
     let left = match share {
@@ -72,7 +91,7 @@ fn line(done: u64, total: u64, unit: &str, elapsed: Duration) -> String {
         }
         _ => String::new(),
     };
-    format!("[{bar}] {:3.0} %  {done} of {total} {unit}{left}", share * 100.0)
+    format!("[{bar}] {:3.0} %  {words}{left}", share * 100.0)
 }
 
 #[cfg(test)]
@@ -81,12 +100,12 @@ mod tests {
 
     #[test]
     fn a_bar_says_what_is_done_and_how_long_it_still_takes() {
-        let said = line(30, 120, "messages", Duration::from_secs(10));
+        let said = line(0.25, "30 of 120 messages", Duration::from_secs(10));
         assert_eq!(
             said,
             format!("[{}{}]  25 %  30 of 120 messages, 30 s left", "#".repeat(7), "-".repeat(23))
         );
-        assert!(line(0, 0, "messages", Duration::ZERO).contains("0 of 0"));
-        assert!(line(9, 3, "messages", Duration::from_secs(1)).contains("100 %"));
+        assert!(line(0.0, "0 of 0", Duration::ZERO).ends_with("  0 of 0"));
+        assert!(line(1.0, "9 of 3", Duration::from_secs(1)).ends_with("9 of 3, 0 s left"));
     }
 }

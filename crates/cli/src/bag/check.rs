@@ -35,7 +35,7 @@ struct TopicFindings {
 }
 
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
-    let reader = BagReader::open(&arguments.bag)?;
+    let reader = super::with_bar(|options| BagReader::open_with(&arguments.bag, options))?;
     let findings = examine(&reader);
     let text = if arguments.json { output::json(&findings)? } else { text(&findings) };
     output::print_result(&text)?;

@@ -84,7 +84,7 @@ fn copy(
         let topics = topics.collect::<Result<Vec<_>>>()?;
         sources.push(Source { messages: reader.messages_from(start_ns), topics });
     }
-    let total = readers.iter().map(BagReader::message_count).sum();
+    let (total, span) = extent(readers, start_ns, end_ns);
     let (mut bar, mut damaged) = (Bar::begin(), false);
     loop {
         // Bags are few: the next message is looked for among all of them.
@@ -98,7 +98,13 @@ fn copy(
         }
         let source = &mut sources[place];
         let Some(Ok(message)) = source.messages.next_message() else { continue };
-        bar.step(total);
+        match span {
+            None => bar.step(total),
+            Some((start_ns, whole)) => {
+                let done_ns = message.log_time_ns.saturating_sub(start_ns);
+                bar.step_time(Duration::from_nanos(done_ns), whole);
+            }
+        }
         if let Some(topic) = source.topics[message.topic].filter(|_| message.log_time_ns <= end_ns)
         {
             let slices = [IoSlice::new(message.data)];
@@ -119,6 +125,15 @@ fn copy(
     let line = format!("{}: {} messages\n", path.display(), saved.messages);
     output::print(&clean_line(&line))?;
     Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Messages in the bags; and, if a part in time is copied, where it begins and how long it is.
+fn extent(readers: &[BagReader], start_ns: u64, end_ns: u64) -> (u64, Option<(u64, Duration)>) {
+    let total = readers.iter().map(BagReader::message_count).sum();
+    let is_part = (start_ns, end_ns) != (0, u64::MAX);
+    let last_ns = readers.iter().map(BagReader::end_ns).max().unwrap_or(0);
+    let whole = Duration::from_nanos(end_ns.min(last_ns).saturating_sub(start_ns));
+    (total, is_part.then_some((start_ns, whole)))
 }
 
 fn clean_line(line: &str) -> String {

@@ -14,7 +14,9 @@ use crate::output;
 use crate::output::clean;
 use anyhow::{Context, Result};
 use arguments::{BagCommand, ReindexArguments};
-use crossdock_record::{BagReader, OfferedQos, qos_overrides};
+use bar::Bar;
+use crossdock_record::{BagReader, OfferedQos, ReaderOptions, qos_overrides};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,7 +35,7 @@ pub(crate) fn bag(command: &BagCommand) -> Result<ExitCode> {
 }
 
 fn reindex(arguments: &ReindexArguments) -> Result<ExitCode> {
-    let done = crossdock_record::reindex(&arguments.folder)?;
+    let done = with_bar(|options| crossdock_record::reindex_with(&arguments.folder, options))?;
     output::warn(&done.damage);
     let (path, files) = (done.metadata.display(), done.files);
     let plural = if files == 1 { "" } else { "s" };
@@ -43,9 +45,27 @@ fn reindex(arguments: &ReindexArguments) -> Result<ExitCode> {
 
 /// Opens a bag, with a warning for what is odd about it.
 fn open(path: &Path) -> Result<BagReader> {
-    let reader = BagReader::open(path)?;
+    let reader = with_bar(|options| BagReader::open_with(path, options))?;
     output::warn(reader.remarks());
     Ok(reader)
+}
+
+thread_local! {
+    /// The bar of the bag that is being opened on this thread.
+    static OPENING: RefCell<Option<Bar>> = const { RefCell::new(None) };
+}
+
+/// Opens a bag with a bar for files that have to be looked through.
+fn with_bar<T>(open: impl FnOnce(ReaderOptions) -> T) -> T {
+    fn tell(done_bytes: u64, bytes: u64) {
+        OPENING.with_borrow_mut(|bar| {
+            bar.get_or_insert_with(Bar::begin).at(done_bytes >> 10, bytes >> 10, "KiB");
+        });
+    }
+    let opened = open(ReaderOptions { on_opening: Some(tell), ..ReaderOptions::default() });
+    // Its line ends with it.
+    drop(OPENING.take());
+    opened
 }
 
 /// Reads a file with the quality of service of topics.

@@ -1,9 +1,9 @@
 //! `crossdock bag play`: publishes the messages of a bag in the domain.
 
-use super::arguments::PlayArguments;
+use super::arguments::{PlayArguments, RequestsSource};
 use super::bar::Bar;
 use super::copy::must_have;
-use super::{open, overrides};
+use super::{open, overrides, watched};
 use crate::arguments::Rate;
 use crate::output::{self, clean, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
@@ -11,8 +11,8 @@ use crate::top::keys::{Key, Keyboard};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::{Observer, Participant, ParticipantOptions};
 use crossdock_record::{
-    BagReader, PlayReport, PlayTopics, Player, PlayerOptions, Rate as PlayRate, TopicToPlay,
-    port_qos,
+    BagReader, PlayReport, PlayTopics, Player, PlayerOptions, Rate as PlayRate, RequestSource,
+    RequestsToPlay, TopicToPlay, port_qos,
 };
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::IsTerminal;
@@ -39,8 +39,10 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         Rate::Factor(factor) => PlayRate::Factor(factor),
         Rate::Max => PlayRate::Max { observer, drain_timeout: DRAIN_TIMEOUT },
     };
+    let published = topics.iter().filter(|it| it.requests.is_none());
     let names: Vec<String> =
-        topics.iter().map(|it| it.renamed.clone().unwrap_or_else(|| it.name.clone())).collect();
+        published.map(|it| it.renamed.clone().unwrap_or_else(|| it.name.clone())).collect();
+    let span = Span::of(&reader, arguments);
     let options = PlayerOptions {
         start_offset: Duration::try_from_secs_f64(arguments.start_offset)?,
         duration: arguments.playback_duration.map(Duration::try_from_secs_f64).transpose()?,
@@ -55,8 +57,8 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     player.play();
     let keys = std::io::stdin().is_terminal() && !arguments.disable_keyboard_controls;
     match keys {
-        true => with_keys(&player, arguments)?,
-        false => until_end(&player)?,
+        true => with_keys(&player, arguments, span)?,
+        false => until_end(&player, span)?,
     }
     player.stop();
     report(&player.wait()?)
@@ -82,6 +84,7 @@ fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPl
             Some(problem) => output::warn(&[format!("{problem}; it is not played")]),
             None => topics.push(TopicToPlay {
                 renamed: renamed(&topic.name, arguments),
+                requests: requests(&topic.name, arguments),
                 qos: overrides.get(&topic.name).map(|qos| port_qos(&[*qos])),
                 ..TopicToPlay::new(topic.name.as_str())
             }),
@@ -91,6 +94,18 @@ fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPl
         bail!("no topic of the bag is played; `crossdock bag info` shows which it has");
     }
     Ok(topics)
+}
+
+/// The service to which the requests of a topic's events are sent, if they are. Those of an
+/// action's services are not: their goals would have no client.
+fn requests(topic: &str, arguments: &PlayArguments) -> Option<RequestsToPlay> {
+    let service = watched::service_of(topic).filter(|_| arguments.publish_service_requests)?;
+    let service = renamed(service, arguments).unwrap_or_else(|| service.to_owned());
+    let source = match arguments.service_requests_source {
+        RequestsSource::ServiceIntrospection => RequestSource::Server,
+        RequestsSource::ClientIntrospection => RequestSource::Client,
+    };
+    Some(RequestsToPlay { service, source })
 }
 
 fn renamed(topic: &str, arguments: &PlayArguments) -> Option<String> {
@@ -125,7 +140,7 @@ fn wait_connected(participant: &Participant, topics: &[String]) -> Result<()> {
 }
 
 /// Waits for the end, or for a signal.
-fn until_end(player: &Player) -> Result<()> {
+fn until_end(player: &Player, span: Option<Span>) -> Result<()> {
     let wake = Wake::new(Suspension::Allowed)?;
     player.when_finished(wake.caller());
     let mut bar = Bar::begin();
@@ -134,18 +149,47 @@ fn until_end(player: &Player) -> Result<()> {
         if wake.wait(std::iter::empty(), deadline)? == Woken::Signal {
             break;
         }
-        show(player, &mut bar);
+        show(player, &mut bar, span);
     }
     Ok(())
 }
 
-fn show(player: &Player, bar: &mut Bar) {
+/// The part of a bag in time that is played.
+#[derive(Clone, Copy)]
+struct Span {
+    start_ns: u64,
+    length: Duration,
+}
+
+impl Span {
+    /// `None`: all of it, whose messages the bag says.
+    fn of(reader: &BagReader, arguments: &PlayArguments) -> Option<Self> {
+        let ns = |seconds: f64| {
+            let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+            u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+        };
+        let start_ns = reader.start_ns().saturating_add(ns(arguments.start_offset));
+        let end_ns = arguments.playback_duration.map(|it| start_ns.saturating_add(ns(it)));
+        let last_ns = reader.end_ns();
+        let length_ns = end_ns.map_or(last_ns, |end| end.min(last_ns)).saturating_sub(start_ns);
+        (arguments.start_offset > 0.0 || end_ns.is_some())
+            .then_some(Self { start_ns, length: Duration::from_nanos(length_ns) })
+    }
+}
+
+fn show(player: &Player, bar: &mut Bar, span: Option<Span>) {
     let progress = player.progress();
-    bar.at(progress.messages, progress.total, "messages");
+    match span {
+        None => bar.at(progress.messages, progress.total, "messages"),
+        Some(Span { start_ns, length }) => {
+            let done_ns = progress.time_ns.saturating_sub(start_ns);
+            bar.at_time(Duration::from_nanos(done_ns), length);
+        }
+    }
 }
 
 /// Listens to keys until the end.
-fn with_keys(player: &Player, arguments: &PlayArguments) -> Result<()> {
+fn with_keys(player: &Player, arguments: &PlayArguments, span: Option<Span>) -> Result<()> {
     let _settings = KeysAtOnce::set()?;
     let mut keyboard = Keyboard::open()?;
     let (mut bar, mut paused) = (Bar::begin(), arguments.start_paused);
@@ -179,7 +223,7 @@ fn with_keys(player: &Player, arguments: &PlayArguments) -> Result<()> {
             Some(Key::Up) => RATE_STEP,
             Some(Key::Down) => 1.0 / RATE_STEP,
             _ => {
-                show(player, &mut bar);
+                show(player, &mut bar, span);
                 continue;
             }
         };

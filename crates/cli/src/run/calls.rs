@@ -1,9 +1,35 @@
-//! Services of a run as its processes count them: rows of the closing table.
+//! Services of a run: as its processes count them, rows of the closing table; and their events as
+//! topics of a recording.
 
 use crate::summary::{CallEnds, ServiceRow};
-use crossdock_comm::ProcessSnapshot;
+use crossdock_comm::service::{EVENT_QOS, event_topic};
 use crossdock_comm::status_records::client_counter;
-use std::collections::BTreeMap;
+use crossdock_comm::{ProcessSnapshot, Qos};
+use crossdock_graph::{Introspection, Plan};
+use crossdock_record::TopicToRecord;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The events that clients and servers publish, as topics of a recording of all topics. Not of a
+/// replay: a client is called otherwise in every run.
+pub(super) fn to_record(plan: &Plan, chosen: &[String], depth: usize) -> Vec<TopicToRecord> {
+    if plan.steps.is_some() || !chosen.is_empty() {
+        return Vec::new();
+    }
+    let nodes = || {
+        let executors = plan.all_processes().flat_map(|process| &process.executors);
+        executors.flat_map(|executor| &executor.nodes)
+    };
+    let clients = nodes().flat_map(|node| &node.clients);
+    let servers = nodes().flat_map(|node| &node.servers);
+    let ends = clients.map(|it| (&it.service, it.introspection));
+    let ends = ends.chain(servers.map(|it| (&it.service, it.introspection)));
+    let told = ends.filter(|(_, told)| *told != Introspection::Disabled);
+    let topics: BTreeSet<String> = told.map(|(service, _)| event_topic(service)).collect();
+    let qos = Qos::best_effort(depth);
+    let topic =
+        |topic| TopicToRecord { offered: vec![EVENT_QOS.into()], ..TopicToRecord::new(topic, qos) };
+    topics.into_iter().map(topic).collect()
+}
 
 /// One row for each service that has a port in these processes. Calls are counted at the clients,
 /// which know how each of them ended.

@@ -564,8 +564,9 @@ fn refuse_suspension() {
 /// is recorded whole and a best-effort one is never held up.
 fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
-    let topics =
-        recorded.map(|topic| to_record(plan, &topic.name)).chain(log::to_record(plan, chosen));
+    let topics = recorded.map(|topic| to_record(plan, &topic.name));
+    let topics = topics.chain(log::to_record(plan, chosen));
+    let topics = topics.chain(calls::to_record(plan, chosen, LIVE_DEPTH));
     let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     RecorderOptions {
         node: "recorder".to_owned(),

@@ -1,62 +1,16 @@
 //! `crossdock bag` as a user types it.
 
+use crate::place::{Place, wait_for};
 use crossdock_record::{
     BagReader, BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io::{IoSlice, Read};
+use std::io::IoSlice;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-
-/// A folder of the test's own, in which all processes meet.
-pub(crate) struct Place(PathBuf);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::process::Stdio;
 
 impl Place {
-    pub(crate) fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("xd-bag-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
-        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        command.env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
-        command
-    }
-
-    fn crossdock(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("crossdock starts")
-    }
-
-    /// The standard output of a command that must succeed.
-    fn said(&self, arguments: &[&str]) -> String {
-        let output = self.crossdock(arguments);
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {errors}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    /// What a command says that must fail.
-    fn refused(&self, arguments: &[&str]) -> String {
-        let output = self.crossdock(arguments);
-        assert!(!output.status.success(), "{arguments:?}");
-        let both = [output.stdout, output.stderr].concat();
-        String::from_utf8(both).expect("text")
-    }
-
     /// A bag with `count` texts on `/a` and `/b`, turn by turn, one in 10 ms from 1 s on.
     pub(crate) fn bag(&self, name: &str, count: u64) -> PathBuf {
         let path = self.path(name);
@@ -218,17 +172,6 @@ fn sqlite_bags_become_mcap_bags_with_every_message_stamp_and_quality_of_service(
         };
         assert_eq!(topics(&from), topics(&place.path(out)), "{name}");
     }
-}
-
-/// Waits until a program says this on standard error.
-fn wait_for(child: &mut Child, words: &str) {
-    let mut errors = child.stderr.take().expect("its errors are read");
-    let (mut text, mut byte) = (String::new(), [0]);
-    while !text.contains(words) {
-        assert_eq!(errors.read(&mut byte).expect("it runs"), 1, "it ended: {text}");
-        text.push(char::from(byte[0]));
-    }
-    child.stderr = Some(errors);
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! `crossdock bag play` on a terminal: the bar, and what each key does.
 
-use crate::bag::Place;
-use crate::place::Program;
+use crate::place::{Place, Program};
 use crossdock_comm::{
-    AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions, Qos, Rendezvous,
-    SubscriberOptions,
+    AnySubscriber, Doorbell, DoorbellOptions, Participant, Qos, SubscriberOptions,
 };
 use crossdock_msg::JsonOptions;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -94,11 +92,7 @@ struct Listener {
 
 impl Listener {
     fn of(place: &Place, topic: &str) -> Self {
-        let participant = Participant::open(ParticipantOptions {
-            rendezvous: Rendezvous::Folder(place.path("crossdock")),
-            ..ParticipantOptions::new(0, "listener")
-        })
-        .expect("a participant");
+        let participant = place.participant("listener");
         let doorbell =
             participant.doorbell(DoorbellOptions { spin: Duration::ZERO }).expect("a doorbell");
         let qos = Qos::reliable(5, PATIENCE);
@@ -146,7 +140,8 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
     }
     // The bar is shown while it is paused, too.
     terminal.must_show("[------------------------------]   0 %  ");
-    terminal.must_show(" of 10000 messages");
+    // Of the topic that is played.
+    terminal.must_show(" of 5000 messages");
     terminal.press(SPACE);
     terminal.must_show("playing");
     for number in [4, 6, 8] {

@@ -1,7 +1,7 @@
 //! How much memory it takes to play a bag that is much larger: `CROSSDOCK_LONG` makes each bag a
 //! gigabyte.
 
-use crate::bag::Place;
+use crate::place::Place;
 use crossdock_record::{
     BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions, WrittenTopic,
 };

@@ -1,8 +1,9 @@
 //! Where a test and the command that it runs meet.
 
 use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A folder of the test's own, in which both sides meet.
 pub(crate) struct Place(PathBuf);
@@ -16,12 +17,18 @@ impl Drop for Place {
 impl Place {
     pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("xd-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         Self(folder)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.0
+    }
+
+    /// A file of the folder, which commands run in.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
     }
 
     /// A participant of the test.
@@ -35,7 +42,8 @@ impl Place {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
-        command.args(arguments).env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command.env("XDG_RUNTIME_DIR", &self.0).env_remove("ROS_DOMAIN_ID");
         command
     }
 
@@ -51,10 +59,11 @@ impl Place {
         String::from_utf8(output.stdout).expect("text")
     }
 
+    /// What a command says that must fail.
     pub(crate) fn refused(&self, arguments: &[&str]) -> String {
         let output = self.crossdock(arguments);
         assert!(!output.status.success(), "{arguments:?}");
-        String::from_utf8(output.stderr).expect("text")
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
     }
 }
 
@@ -85,4 +94,15 @@ impl Drop for Program {
             let _ = child.wait();
         }
     }
+}
+
+/// Waits until a program says this on standard error.
+pub(crate) fn wait_for(child: &mut Child, words: &str) {
+    let mut errors = child.stderr.take().expect("its errors are read");
+    let (mut text, mut byte) = (String::new(), [0]);
+    while !text.contains(words) {
+        assert_eq!(errors.read(&mut byte).expect("it runs"), 1, "it ended: {text}");
+        text.push(char::from(byte[0]));
+    }
+    child.stderr = Some(errors);
 }

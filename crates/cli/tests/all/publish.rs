@@ -108,7 +108,7 @@ fn messages_in_yaml_reach_a_subscriber_as_often_as_was_said() {
     assert_eq!((&lines[0]["seq"], &lines[0]["message"]), (&json!(2), &nothing));
     (0..3).for_each(|_| assert_eq!(heard.next(), nothing));
     // What echo prints is what a file may hold: each message once, and as many as were asked for.
-    let file = place.path().join("notes.yaml");
+    let file = place.folder().join("notes.yaml");
     std::fs::write(&file, "frame_id: a\n---\nframe_id: b\n---\nframe_id: c\n---\n")
         .expect("a file");
     let file = file.to_str().expect("text");

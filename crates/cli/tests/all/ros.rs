@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 /// A library without content, under this name.
 fn library(place: &Place, folder: &str, name: &str) -> PathBuf {
-    let folder = place.path().join(folder);
+    let folder = place.folder().join(folder);
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join(name);
     let compiler = Command::new("cc")
@@ -28,7 +28,7 @@ impl Node {
         let mut child = Command::new("cat")
             .env("LD_PRELOAD", library)
             .env("ROS_DOMAIN_ID", domain)
-            .env("XDG_RUNTIME_DIR", place.path())
+            .env("XDG_RUNTIME_DIR", place.folder())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -59,7 +59,7 @@ fn a_shell_that_takes_the_variables_has_no_problem() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "eval \"$0\"; exec \"$@\"", &said, env!("CARGO_BIN_EXE_crossdock")]);
     shell.args([&["ros", "check", "--json"], &arguments[..]].concat());
-    shell.env("XDG_RUNTIME_DIR", place.path()).env_remove("ROS_DOMAIN_ID");
+    shell.env("XDG_RUNTIME_DIR", place.folder()).env_remove("ROS_DOMAIN_ID");
     shell.env("LD_LIBRARY_PATH", "/nowhere");
     let output = shell.output().expect("a shell");
     let said = String::from_utf8(output.stdout).expect("text");

@@ -1,39 +1,105 @@
 //! `crossdock service` against a server that runs in the test: as a user types it.
 
-use crate::place::Place;
+use crate::place::{Place, Program, wait_for};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossdock_comm::{Server, ServerOptions};
+use crossdock_comm::{Introspection, Participant, Server, ServerOptions};
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_srvs::srv::SetBool;
+
+/// A lamp that answers on a thread of its own, and what it was asked.
+struct Lamp {
+    ended: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<Vec<bool>>>,
+}
+
+impl Lamp {
+    fn start(participant: &Participant, introspection: Introspection) -> Self {
+        let ended = Arc::new(AtomicBool::new(false));
+        let (is_ended, serving) = (Arc::clone(&ended), participant.clone());
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let (node, service) = ("lamp", "/lamp/switch");
+            let options = ServerOptions { node, service, introspection, ..Default::default() };
+            let server: Server<SetBool> = serving.server(options).expect("a server");
+            ready.send(()).expect("the test waits");
+            let mut asked = Vec::new();
+            while !is_ended.load(Ordering::Relaxed) {
+                if !server.wait(Duration::from_millis(20)).expect("requests") {
+                    continue;
+                }
+                let request = server.take().expect("a request").expect("it is there");
+                let on = request.message().data();
+                asked.push(on);
+                let mut response = request.loan(Extra::none().text(8)).expect("memory");
+                response.message().set_success(on);
+                response.message().set_message(if on { "on" } else { "off" }).expect("room");
+                response.send().expect("an answer");
+            }
+            asked
+        });
+        is_ready.recv().expect("a server");
+        Self { ended, thread: Some(thread) }
+    }
+
+    /// What it was asked.
+    fn end(mut self) -> Vec<bool> {
+        self.ended.store(true, Ordering::Relaxed);
+        self.thread.take().expect("it runs").join().expect("the server ends")
+    }
+}
+
+#[test]
+fn recorded_requests_are_sent_again_to_the_service() {
+    let place = Place::new("requests");
+    let participant = place.participant("lights");
+    let lamp = Lamp::start(&participant, Introspection::Contents);
+    let mut recorder = Program::start({
+        let line = ["bag", "record", "--all-services", "-o", "calls", "-p", "20"];
+        let mut command = place.command(&line);
+        command.stderr(Stdio::piped()).stdout(Stdio::piped());
+        command
+    });
+    wait_for(recorder.child(), "recording /lamp/switch/_service_event");
+    let topic = "/lamp/switch/_service_event";
+    let recorded = || participant.topic_connections(topic).outgoing > 0;
+    assert!(participant.wait_until(Duration::from_secs(60), recorded));
+    for value in ["{data: true}", "{data: false}", "{data: true}"] {
+        place.said(&["service", "call", "/lamp/switch", "std_srvs/SetBool", value]);
+    }
+    let id = rustix::process::Pid::from_child(recorder.child());
+    rustix::process::kill_process(id, rustix::process::Signal::INT).expect("it runs");
+    let output = recorder.end();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "6 messages of 1 topics, 0 lost\n");
+    assert_eq!(lamp.end(), [true, false, true]);
+    let info = place.said(&["bag", "info", "calls"]);
+    assert!(info.contains("std_srvs/srv/SetBool_Event | Count: 6"), "{info}");
+
+    let lamp = Lamp::start(&participant, Introspection::Off);
+    let again = ["bag", "play", "calls", "--publish-service-requests"];
+    // The events of responses are passed over.
+    assert_eq!(place.said(&again), "3 messages of 1 topics\n");
+    assert_eq!(place.said(&[&again[..], &["--rate", "max"]].concat()), "3 messages of 1 topics\n");
+    // The client has told nothing.
+    let none = [&again[..], &["--service-requests-source", "client_introspection"]].concat();
+    assert_eq!(place.said(&none), "0 messages of 1 topics\n");
+    // As topics, which nobody hears.
+    assert_eq!(place.said(&["bag", "play", "calls"]), "6 messages of 1 topics\n");
+    assert_eq!(lamp.end(), [true, false, true, true, false, true]);
+    let nobody = place.refused(&again);
+    assert!(nobody.contains("3 messages of /lamp/switch were not played"), "{nobody}");
+    assert!(nobody.contains("service `/lamp/switch` has no server"), "{nobody}");
+}
 
 #[test]
 fn services_are_listed_described_and_called_from_the_command_line() {
     let place = Place::new("service");
     let participant = place.participant("lights");
-    let ended = Arc::new(AtomicBool::new(false));
-    let (is_ended, serving) = (Arc::clone(&ended), participant.clone());
-    let (ready, is_ready) = std::sync::mpsc::channel();
-    let server = std::thread::spawn(move || {
-        let options =
-            ServerOptions { node: "lamp", service: "/lamp/switch", ..ServerOptions::default() };
-        let server: Server<SetBool> = serving.server(options).expect("a server");
-        ready.send(()).expect("the test waits");
-        while !is_ended.load(Ordering::Relaxed) {
-            if !server.wait(Duration::from_millis(20)).expect("requests") {
-                continue;
-            }
-            let request = server.take().expect("a request").expect("it is there");
-            let on = request.message().data();
-            let mut response = request.loan(Extra::none().text(8)).expect("memory");
-            response.message().set_success(on);
-            response.message().set_message(if on { "on" } else { "off" }).expect("room");
-            response.send().expect("an answer");
-        }
-    });
-    is_ready.recv().expect("a server");
+    let lamp = Lamp::start(&participant, Introspection::Off);
 
     assert_eq!(place.said(&["service", "list"]), "/lamp/switch\n");
     assert_eq!(place.said(&["service", "list", "-t"]), "/lamp/switch [std_srvs/srv/SetBool]\n");
@@ -83,6 +149,5 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     assert!(nobody.contains("service `/lamp/other` has no server"), "{nobody}");
     assert!(nobody.contains("waiting for a server of /lamp/other"), "{nobody}");
 
-    ended.store(true, Ordering::Relaxed);
-    server.join().expect("the server ends");
+    assert_eq!(lamp.end(), [true, false]);
 }

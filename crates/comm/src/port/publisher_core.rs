@@ -465,6 +465,12 @@ impl PublisherCore {
         self.timeline.clone()
     }
 
+    /// Counts a message that was not published, because there was no memory for it.
+    #[cold]
+    pub(crate) fn count_refused(&self) {
+        self.entity.add(counter::LOST_TIMEOUT, 1);
+    }
+
     /// Counts a payload that was copied or converted.
     pub(crate) fn count_copy(&self) {
         self.entity.add(counter::COPIES, 1);

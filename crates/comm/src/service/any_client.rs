@@ -135,6 +135,25 @@ impl<O: Owner> AnyClient<O> {
         Ok(sent.map_err(CallError::from)?)
     }
 
+    /// The same, and waits for the response, at most for `timeout`. Outside executors.
+    ///
+    /// # Errors
+    /// [`SendFlatError`]: nothing was sent, or the call did not end with a response.
+    pub fn call_flat<E>(
+        &self,
+        bytes: usize,
+        timeout: Duration,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<AnyResponse, SendFlatError<E>> {
+        let Some(bell) = self.core.bell() else {
+            let service = self.core.service().to_string();
+            return Err(CallError::InsideExecutor { service }.into());
+        };
+        let call = self.send_flat(bytes, timeout, write)?;
+        let raw = self.core.wait(bell, call)?;
+        Ok(AnyResponse { raw, schema: Arc::clone(&self.schema) })
+    }
+
     /// Whether a server is connected, both ways. A few loads.
     pub fn has_server(&self) -> bool {
         self.core.server().is_some()

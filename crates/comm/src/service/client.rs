@@ -9,7 +9,7 @@ use crossdock_msg::{Block, Extra, Message, Service};
 use crossdock_shm::{RawLoan, RawSample};
 
 use super::client_core::{ClientCore, Ended};
-use super::{CallError, CallId, ClientHandle, DEPTH, SendError, ServiceType};
+use super::{CallError, CallId, ClientHandle, DEPTH, Introspection, SendError, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
 use crate::port::doorbell::{Doorbell, Input, SharedDoorbell};
@@ -33,6 +33,8 @@ pub struct ClientOptions<'a> {
     pub doorbell: Option<&'a Doorbell>,
     /// The ports of the same executor, for the origins of requests.
     pub group: Option<&'a PortGroup>,
+    /// What it tells those who watch the service.
+    pub introspection: Introspection,
     /// How long [`RequestLoan::call`] looks before it sleeps.
     pub spin: Duration,
 }
@@ -46,6 +48,7 @@ impl Default for ClientOptions<'_> {
             max_request_bytes: None,
             doorbell: None,
             group: None,
+            introspection: Introspection::Off,
             spin: Duration::ZERO,
         }
     }
@@ -76,22 +79,32 @@ pub struct FreeClientOptions<'a> {
     pub max_request_bytes: Option<usize>,
     /// Where the ends of calls ring; `None`: [`RequestLoan::call`] waits.
     pub doorbell: Option<&'a SharedDoorbell>,
+    /// What it tells those who watch the service.
+    pub introspection: Introspection,
 }
 
 impl Default for FreeClientOptions<'_> {
     fn default() -> Self {
-        let ClientOptions { node, service, depth, max_request_bytes, .. } =
+        let ClientOptions { node, service, depth, max_request_bytes, introspection, .. } =
             ClientOptions::default();
-        FreeClientOptions { node, service, depth, max_request_bytes, doorbell: None }
+        let doorbell = None;
+        FreeClientOptions { node, service, depth, max_request_bytes, doorbell, introspection }
     }
 }
 
 impl<'a> FreeClientOptions<'a> {
     /// The options of the core, and where it rings.
     pub(crate) fn split(self) -> (ClientOptions<'a>, Option<Input>) {
-        let FreeClientOptions { node, service, depth, max_request_bytes, doorbell } = self;
-        let options = ClientOptions::default();
-        let options = ClientOptions { node, service, depth, max_request_bytes, ..options };
+        let FreeClientOptions { node, service, depth, max_request_bytes, doorbell, introspection } =
+            self;
+        let options = ClientOptions {
+            node,
+            service,
+            depth,
+            max_request_bytes,
+            introspection,
+            ..ClientOptions::default()
+        };
         (options, doorbell.map(SharedDoorbell::add_input))
     }
 }

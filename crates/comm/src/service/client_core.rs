@@ -9,11 +9,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossdock_msg::EventKind;
 use crossdock_shm::clock::now_ns;
 use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::introspection::Witness;
 use super::lanes::{Alone, ServiceLanes, ServiceLanesPlan};
 use super::{
     CallError, CallId, SendError, ServiceType, check_service_name, mark, request_topic,
@@ -88,6 +90,8 @@ pub(crate) struct ClientCore {
     service: String,
     requests: Box<PublisherCore>,
     responses: ServiceLanes<()>,
+    /// Who tells others of its calls.
+    witness: Option<Box<Witness>>,
     entity: Entity,
     depth: usize,
     request_root_bytes: usize,
@@ -170,10 +174,13 @@ impl ClientCore {
             &service_type,
             2 * depth,
         )?;
+        let (names, told) = ((node, service), options.introspection);
+        let witness = Witness::create(participant, told, names, &service_type, options.group)?;
         Ok(ClientCore {
             service: service.to_string(),
             requests,
             responses,
+            witness,
             entity,
             depth,
             request_root_bytes: request.root_bytes,
@@ -299,11 +306,20 @@ impl ClientCore {
         };
         let meta = loan.meta_mut();
         meta.stamp_ns = now_ns();
+        let len = meta.len;
+        // Noted before the request is the server's, told when it has gone out.
+        let event = self.witness.as_ref().and_then(|witness| {
+            let request = (self.gid(), self.requests.published() + 1);
+            witness.note(EventKind::RequestSent, request, &loan.bytes_mut()[..len])
+        });
         if let Err(Refused { loan, reason }) = self.requests.publish(loan) {
             self.entity.add(client_counter::REFUSED, 1);
             return Err((loan, SendError::Publish(reason)));
         }
         let number = self.requests.published();
+        if let Some(witness) = &self.witness {
+            witness.tell(event);
+        }
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline_ns = match timeout_ns {
             u64::MAX => u64::MAX,
@@ -508,11 +524,22 @@ impl ClientCore {
         }
         let ended = calls.ended.pop_front();
         drop(calls);
+        if let (Some(witness), Some(ended)) = (&self.witness, &ended) {
+            self.tell_received(witness, ended);
+        }
         self.passed.set(self.passed.get() + u64::from(ended.is_some()));
         if self.bell.is_some() {
             self.mark_processed();
         }
         Ok(ended)
+    }
+
+    /// Tells those who watch that a response is handed out.
+    fn tell_received(&self, witness: &Witness, ended: &Ended) {
+        if let Ok(raw) = &ended.result {
+            let request = (self.gid(), ended.call.0);
+            witness.tell(witness.note(EventKind::ResponseReceived, request, raw.bytes()));
+        }
     }
 
     /// How often [`ClientCore::take`] has given something.
@@ -537,6 +564,9 @@ impl ClientCore {
             let place = calls.ended.iter().position(is_it);
             if let Some(ended) = place.and_then(|place| calls.ended.remove(place)) {
                 drop(calls);
+                if let Some(witness) = &self.witness {
+                    self.tell_received(witness, &ended);
+                }
                 self.mark_processed();
                 return ended.result;
             }

@@ -15,6 +15,7 @@
 //!   that is there. Two servers never get the same request.
 //! * An answer needs the request's [`Ticket`], not the request: [`Request::into_ticket`] gives the
 //!   request's memory back, and the answer may come much later.
+//! * A client or a server may tell others of its calls ([`Introspection`]).
 //! * When a server goes, by its own will or killed, the transport's notice ends its calls at once.
 //!
 //! ```no_run
@@ -49,6 +50,7 @@ mod client;
 mod client_core;
 mod erased;
 mod error;
+mod introspection;
 mod lanes;
 mod server;
 mod server_core;
@@ -68,6 +70,7 @@ pub use client::{Client, ClientOptions, FreeClientOptions, Outcome, RequestLoan,
 pub use client_core::CallClock;
 pub use erased::{ClientHandle, ServerHandle};
 pub use error::{AnswerError, CallError, SendError};
+pub use introspection::{EVENT_QOS, Introspection, event_topic};
 pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions, Ticketed};
 pub use server_core::Ticket;
 

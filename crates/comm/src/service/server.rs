@@ -10,7 +10,7 @@ use crossdock_shm::RawLoan;
 
 use super::error::AnswerError;
 use super::server_core::{Found, ServerCore, Taken, Ticket};
-use super::{RequestId, ServerHandle, ServiceType};
+use super::{Introspection, RequestId, ServerHandle, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
 use crate::port::doorbell::{Doorbell, Input, SharedDoorbell};
@@ -33,6 +33,8 @@ pub struct ServerOptions<'a> {
     pub doorbell: Option<&'a Doorbell>,
     /// The ports of the same executor, for the origins of responses.
     pub group: Option<&'a PortGroup>,
+    /// What it tells those who watch the service.
+    pub introspection: Introspection,
     /// How long [`Server::wait`] looks before it sleeps.
     pub spin: Duration,
 }
@@ -45,6 +47,7 @@ impl Default for ServerOptions<'_> {
             max_response_bytes: None,
             doorbell: None,
             group: None,
+            introspection: Introspection::Off,
             spin: Duration::ZERO,
         }
     }
@@ -76,14 +79,24 @@ pub struct FreeServerOptions<'a> {
     pub max_response_bytes: Option<usize>,
     /// Where requests ring; `None`: [`Server::wait`] sleeps.
     pub doorbell: Option<&'a SharedDoorbell>,
+    /// What it tells those who watch the service.
+    pub introspection: Introspection,
+}
+
+impl Default for FreeServerOptions<'_> {
+    fn default() -> Self {
+        let ServerOptions { node, service, max_response_bytes, introspection, .. } =
+            ServerOptions::default();
+        FreeServerOptions { node, service, max_response_bytes, doorbell: None, introspection }
+    }
 }
 
 impl<'a> FreeServerOptions<'a> {
     /// The options of the core, and where it rings.
     pub(crate) fn split(self) -> (ServerOptions<'a>, Option<Input>) {
-        let FreeServerOptions { node, service, max_response_bytes, doorbell } = self;
+        let FreeServerOptions { node, service, max_response_bytes, doorbell, introspection } = self;
         let options = ServerOptions::default();
-        let options = ServerOptions { node, service, max_response_bytes, ..options };
+        let options = ServerOptions { node, service, max_response_bytes, introspection, ..options };
         (options, doorbell.map(SharedDoorbell::add_input))
     }
 }

@@ -9,12 +9,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossdock_msg::EventKind;
 use crossdock_shm::clock::now_ns;
 use crossdock_shm::status::Entity;
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 
 use super::client_core::service_entity;
 use super::error::AnswerError;
+use super::introspection::Witness;
 use super::lanes::{Alone, ServiceLane, ServiceLanes, ServiceLanesPlan};
 use super::server::ServerOptions;
 use super::{
@@ -78,6 +80,12 @@ impl Ticket {
     pub fn client(&self) -> &str {
         &self.client.label
     }
+
+    /// The client and the number of its request, as events name them.
+    fn names(&self) -> ([u8; 16], u64) {
+        let id = self.id();
+        (id.client_gid(), id.sequence)
+    }
 }
 
 /// A request that was taken, with what its answer needs. Dropped without an answer, it tells the
@@ -95,6 +103,8 @@ pub(crate) struct ServerCore<O: Owner> {
     service: String,
     node: String,
     requests: ServiceLanes<Replies<O>>,
+    /// Who tells others of its requests.
+    witness: Option<Box<Witness>>,
     entity: Entity,
     response: OwnedType,
     /// What a request has to be.
@@ -176,10 +186,13 @@ impl<O: Owner> ServerCore<O> {
         let port = requests.port();
         let entity =
             service_entity(participant, kind::SERVER, port, (node, service), &service_type, 1)?;
+        let (names, told) = ((node, service), options.introspection);
+        let witness = Witness::create(participant, told, names, &service_type, options.group)?;
         Ok(ServerCore {
             service: service.to_string(),
             node: node.to_string(),
             requests,
+            witness,
             entity,
             response: OwnedType::of(&service_type.response),
             check: service_type.request.check,
@@ -274,8 +287,12 @@ impl<O: Owner> ServerCore<O> {
         let handed_out = !matches!(found, Ok(None));
         self.passed.set(self.passed.get() + u64::from(handed_out));
         let found = found?;
-        if found.is_some() {
+        if let Some(Found { raw, ticket }) = &found {
             self.entity.add(server_counter::REQUESTS, 1);
+            if let Some(witness) = &self.witness {
+                let event = witness.note(EventKind::RequestReceived, ticket.names(), raw.bytes());
+                witness.tell(event);
+            }
         }
         Ok(found)
     }
@@ -452,8 +469,15 @@ impl<O: Owner> ServerCore<O> {
         meta.stamp_ns = now_ns();
         meta.origin = ticket.origin;
         meta.flags = mark::of(mark::ANSWER, ticket.number);
-        let unwanted = output.peers() == 0;
+        let (len, unwanted) = (meta.len, output.peers() == 0);
+        // Noted before the response is the client's, told when it has gone out.
+        let event = self.witness.as_ref().and_then(|witness| {
+            witness.note(EventKind::ResponseSent, ticket.names(), &loan.bytes_mut()[..len])
+        });
         output.publish(loan).map_err(|Refused { loan, reason }| (loan, reason))?;
+        if let Some(witness) = &self.witness {
+            witness.tell(event);
+        }
         self.entity.add(server_counter::RESPONSES, 1);
         self.entity.add(server_counter::UNWANTED, u64::from(unwanted));
         Ok(())

@@ -104,7 +104,8 @@ pub mod counter {
     pub const LOST_LAPPED: usize = 3;
     /// Subscriber: lost because more than `depth` messages waited (keep last).
     pub const LOST_KEEP_LAST: usize = 4;
-    /// Publisher: refused because a reliable subscriber did not take in time.
+    /// Publisher: refused because a reliable subscriber did not take in time; of the events of a
+    /// service also those for which there was no memory.
     pub const LOST_TIMEOUT: usize = 5;
     /// Publisher: published while nobody was connected.
     pub const LOST_UNMATCHED: usize = 6;

@@ -190,6 +190,41 @@ fn calls_are_sent_taken_answered_and_given_up_without_allocating() {
 }
 
 #[test]
+fn calls_that_others_watch_are_told_of_without_allocating() {
+    use crossdock_comm::service::event_topic;
+    use crossdock_comm::{Client, ClientOptions, Introspection, Server, ServerOptions};
+    use crossdock_msg::Extra;
+    use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
+    use std::time::Duration;
+
+    let place = Place::new("allocations-events");
+    let (participant, other) = (place.open("both"), place.open("listener"));
+    let (service, topic) = ("/add", event_topic("/add"));
+    let introspection = Introspection::Contents;
+    let options = ClientOptions { service, introspection, ..ClientOptions::default() };
+    let client: Client<AddTwoInts> = participant.client(options).unwrap();
+    let options = ServerOptions { service, introspection, ..ServerOptions::default() };
+    let server: Server<AddTwoInts> = participant.server(options).unwrap();
+    let qos = Qos::best_effort(8);
+    let options =
+        SubscriberOptions { node: "ear", topic: &topic, qos, doorbell: None, group: None };
+    let _listener = other.any_subscriber(options).unwrap();
+    let heard = || participant.topic_connections(&topic).outgoing == 2;
+    assert!(participant.wait_until(Duration::from_secs(60), heard));
+    assert_eq!(server.clients(), 1);
+    let found = allocations(|number| {
+        let mut request = client.loan(Extra::none()).unwrap();
+        request.message().set_a(number.into());
+        request.send(Duration::from_secs(60)).unwrap();
+        let request = server.take().unwrap().unwrap();
+        request.loan(Extra::none()).unwrap().send().unwrap();
+        drop(request);
+        assert!(client.take().unwrap().unwrap().result.is_ok());
+    });
+    assert_eq!(found, 0);
+}
+
+#[test]
 fn parts_of_shared_buffers_are_claimed_and_released_without_allocating() {
     let place = Place::new("allocations-buffer");
     let participant = place.open("both");

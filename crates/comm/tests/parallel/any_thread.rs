@@ -222,8 +222,8 @@ fn threads_share_a_doorbell_and_whatever_they_do_when_it_rings_hurts_nobody_else
 }
 
 fn free_server(participant: &Participant) -> Server<AddTwoInts, AnyThread> {
-    let (node, service, max_response_bytes) = ("adder", "/add", None);
-    let options = FreeServerOptions { node, service, max_response_bytes, doorbell: None };
+    let options =
+        FreeServerOptions { node: "adder", service: "/add", ..FreeServerOptions::default() };
     participant.free_server(options).unwrap()
 }
 
@@ -410,8 +410,8 @@ fn a_server_of_a_type_that_is_known_at_run_time_answers_typed_clients() {
     let place = Place::new("any-server");
     let (here, there) = (place.open("here"), place.open("there"));
     let schema = Arc::new(ServiceSchema::of::<AddTwoInts>().unwrap());
-    let (node, service, max_response_bytes) = ("adder", "/add", None);
-    let options = FreeServerOptions { node, service, max_response_bytes, doorbell: None };
+    let options =
+        FreeServerOptions { node: "adder", service: "/add", ..FreeServerOptions::default() };
     let server = there.free_any_server(schema, options).unwrap();
     let client = free_client(&here, 2);
     assert!(until(|| server.clients() == 1 && client.is_connected()));

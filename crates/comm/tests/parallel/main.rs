@@ -13,6 +13,7 @@ mod deep;
 mod forks;
 mod graph_view;
 mod hostile_services;
+mod introspection;
 mod mutating_process;
 mod observing;
 mod one_process;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crossdock_comm::{
     BackPressure, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions, Doorbell,
-    Durability, MemoryMaker, Participant, PortError, PortGroup, Publisher, PublisherHandle,
-    PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, StatusTable, Subscriber,
-    SubscriberOptions, WhenFull,
+    Durability, Introspection, MemoryMaker, Participant, PortError, PortGroup, Publisher,
+    PublisherHandle, PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions,
+    StatusTable, Subscriber, SubscriberOptions, WhenFull,
 };
 use crossdock_graph::{Chain, Copies, DevicePlan, InputReading, NodePlan, OutputPlan, Time};
 use crossdock_msg::{Message, Schema, Service};
@@ -421,6 +421,7 @@ impl<'a> Setup<'a> {
             max_request_bytes: bytes(plan.max_request_bytes),
             doorbell: Some(self.doorbell),
             group: Some(self.group),
+            introspection: introspection(plan.introspection),
             ..ClientOptions::default()
         };
         let client = self.participant.client::<S>(options);
@@ -460,6 +461,7 @@ impl<'a> Setup<'a> {
             max_response_bytes: bytes(plan.max_response_bytes),
             doorbell: Some(self.doorbell),
             group: Some(self.group),
+            introspection: introspection(plan.introspection),
             ..ServerOptions::default()
         };
         let server = self.participant.server::<S>(options);
@@ -573,6 +575,14 @@ fn qos(plan: &crossdock_graph::Qos) -> Qos {
             crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
         },
         ..Qos::best_effort(1)
+    }
+}
+
+fn introspection(told: crossdock_graph::Introspection) -> Introspection {
+    match told {
+        crossdock_graph::Introspection::Disabled => Introspection::Off,
+        crossdock_graph::Introspection::Metadata => Introspection::Metadata,
+        crossdock_graph::Introspection::Contents => Introspection::Contents,
     }
 }
 

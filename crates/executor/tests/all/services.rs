@@ -4,6 +4,7 @@
 use crate::support;
 use std::time::Duration;
 
+use crossdock_comm::{Qos, SubscriberOptions};
 use crossdock_executor::{
     CallError, Client, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote,
     Request, RunEnd, Server, Setup, Trigger,
@@ -179,6 +180,45 @@ fn client_and_server_of_one_executor_call_without_waiting_for_each_other() {
         ];
         assert_eq!(log, wanted, "{mode}");
     }
+}
+
+#[test]
+fn an_end_of_a_service_tells_what_the_graph_lets_it_tell() {
+    take_log();
+    let text = "crossdock: 1\nname: calling\nnodes:\n  asker: { package: callers, type: asker, \
+                clients: { adder: { service: /add, introspection: metadata } }, parameters: { \
+                calls: 2 } }\n  adder: { package: callers, type: adder, servers: { add: { \
+                service: /add, introspection: contents } } }\n";
+    let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+    let plan = checked_with(&package(), &graph, &in_one_executor("chain"), Time::Wall);
+    let process = Process::with_package("calls-told", plan, package());
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let topic = "/add/_service_event";
+    let options = SubscriberOptions {
+        node: "ear",
+        topic,
+        qos: Qos::best_effort(64),
+        doorbell: None,
+        group: None,
+    };
+    let listener = process.participant.any_subscriber(options).expect("a subscriber");
+    assert!(matches!(executor.run().expect("a run"), RunEnd::Finished { .. }));
+    let mut heard = Vec::new();
+    while let Some(event) = listener.take().expect("no error") {
+        let said = event.schema().to_json(event.block()).expect("a message");
+        let contents = ["request", "response"].map(|part| said[part].to_string());
+        heard.push((said["info"]["event_type"].as_u64().expect("a number"), contents));
+    }
+    heard.sort();
+    let kinds: Vec<u64> = heard.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [0, 0, 1, 1, 2, 2, 3, 3]);
+    let of_server = [("[{\"a\":0,\"b\":1}]", "[]"), ("[{\"a\":1,\"b\":1}]", "[]")];
+    assert_eq!(heard[0].1, ["[]", "[]"], "the client tells no contents");
+    for ((_, told), (request, response)) in heard[2..4].iter().zip(of_server) {
+        assert_eq!(told, &[request, response]);
+    }
+    assert_eq!(heard[4].1, ["[]", "[{\"sum\":1}]"]);
+    take_log();
 }
 
 #[test]

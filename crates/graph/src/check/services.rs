@@ -228,6 +228,7 @@ impl<'a> Check<'a> {
                 depth: client.depth.unwrap_or(CLIENT_DEPTH),
                 max_request_bytes: declared.and_then(|service| service.max_request_bytes),
                 expected: !declared.is_some_and(|service| service.external),
+                introspection: client.introspection,
             })
         });
         connected.collect()
@@ -249,6 +250,7 @@ impl<'a> Check<'a> {
                 service_type: described.service_type.clone(),
                 max_response_bytes: declared.and_then(|service| service.max_response_bytes),
                 clients: clients.filter(|it| it.service == server.service).count() as u32,
+                introspection: server.introspection,
             })
         });
         connected.collect()

@@ -4,9 +4,9 @@ use crate::support;
 use crossdock_graph::{
     ApproximateTime, Argument, CLIENT_DEPTH_MAX, Chain, Condition, Copies, Durability, Graph,
     GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
-    GraphTopic, InputReading, Limit, Lockstep, Mapping, OnFailure, OnMiss, PackageDescriptions,
-    ParameterValue, Period, Picture, Placement, QosRequest, Reliability, RunOptions, Same, Source,
-    WhenFull, check,
+    GraphTopic, InputReading, Introspection, Limit, Lockstep, Mapping, OnFailure, OnMiss,
+    PackageDescriptions, ParameterValue, Period, Picture, Placement, QosRequest, Reliability,
+    RunOptions, Same, Source, WhenFull, check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -167,8 +167,14 @@ fn node() -> impl Strategy<Value = GraphNode> {
     // Every period is longer than these offsets.
     let timing = (period, option::of(0_u64..1_000), 0_u32..100);
     let timers = btree_map(token(), timing, 0..3);
-    let clients = btree_map(token(), (topic_name(), option::of(1..=CLIENT_DEPTH_MAX)), 0..3);
-    let calls = (clients, btree_map(token(), topic_name(), 0..3));
+    let told = prop_oneof![
+        Just(Introspection::Disabled),
+        Just(Introspection::Metadata),
+        Just(Introspection::Contents),
+    ];
+    let depth = option::of(1..=CLIENT_DEPTH_MAX);
+    let clients = btree_map(token(), (topic_name(), depth, told.clone()), 0..3);
+    let calls = (clients, btree_map(token(), (topic_name(), told), 0..3));
     let failures = prop_oneof![
         Just(None),
         Just(Some(OnFailure::StopRun)),
@@ -181,8 +187,14 @@ fn node() -> impl Strategy<Value = GraphNode> {
     parts.prop_map(
         |((package, node_type), ports, timers, lockstep, (budget, on_failure), parameters)| {
             let (inputs, outputs, (clients, servers), condition) = ports;
-            let client = |(port, (service, depth))| GraphClient { port, service, depth };
-            let server = |(port, service)| GraphServer { port, service };
+            let client = |(port, (service, depth, introspection))| GraphClient {
+                port,
+                service,
+                depth,
+                introspection,
+            };
+            let server =
+                |(port, (service, introspection))| GraphServer { port, service, introspection };
             let input = |(port, (topic, trigger, reading, max_age, qos))| GraphInput {
                 port,
                 topic,

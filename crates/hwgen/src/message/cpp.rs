@@ -2,89 +2,14 @@
 //! moves along frames is in `crossdock_hls.hpp`, the same for every message.
 
 use super::{Content, Member, MessageShape, Structure, Unit};
-use crossdock_msg::definition::Primitive;
+use crossdock_msg::generate::c_names::{field_name, number};
 use std::fmt::Write as _;
 
 /// The header that all generated ones include.
 pub(crate) const HLS: &str = include_str!("../text/crossdock_hls.hpp");
 
-/// Names of fields that C++ keeps for itself; they get an underscore at their end.
-const KEYWORDS: &[&str] = &[
-    "alignas",
-    "alignof",
-    "and",
-    "asm",
-    "auto",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "compl",
-    "const",
-    "constexpr",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "nullptr",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "while",
-    "xor",
-    // Members of every struct.
-    "visit",
-    "type_name",
-    "payload_bytes_max",
-    "linux",
-];
+/// Members of every struct, and a name that compilers define.
+const RESERVED: &[&str] = &["visit", "type_name", "payload_bytes_max", "linux"];
 
 /// The file `message_<topic>.hpp`.
 pub(crate) fn header(
@@ -109,7 +34,7 @@ pub(crate) fn header(
 
 /// A field's name.
 fn identifier(name: &str) -> String {
-    if KEYWORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
+    if RESERVED.contains(&name) { format!("{name}_") } else { field_name(name) }
 }
 
 /// A struct with its fields, and the walk over them in the order of the payload.
@@ -238,27 +163,5 @@ fn sequence(unit: Unit, bound: u32) -> String {
         Unit::Text => format!("xd::text<{bound}>"),
         Unit::WideText => format!("xd::wide_text<{bound}>"),
         Unit::Number(primitive) => format!("xd::sequence<{}, {bound}>", number(primitive)),
-    }
-}
-
-/// A number's type. A bool is a byte: any value but 0 is true, and a frame may hold any.
-fn number(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Bool
-        | Primitive::Byte
-        | Primitive::Char
-        | Primitive::Char8
-        | Primitive::Uint8 => "uint8_t",
-        Primitive::Int8 => "int8_t",
-        Primitive::Int16 => "int16_t",
-        Primitive::Uint16 | Primitive::Wchar => "uint16_t",
-        Primitive::Int32 => "int32_t",
-        Primitive::Uint32 => "uint32_t",
-        Primitive::Int64 => "int64_t",
-        Primitive::Uint64 => "uint64_t",
-        Primitive::Float32 => "float",
-        Primitive::Float64 => "double",
-        // Frame plans refuse it.
-        Primitive::Float128 => "long double",
     }
 }

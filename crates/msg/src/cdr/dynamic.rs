@@ -9,9 +9,15 @@ use crate::block::{BLOCK_ALIGNMENT, Block, FlatError, REFERENCE_BYTES, array_ali
 /// Size of the flat layout that this input decodes to.
 pub(crate) fn flat_bytes(plan: &Plan, bytes: &[u8]) -> Result<usize, CdrError> {
     let mut input = CdrReader::new(bytes)?;
-    let mut size = FlatSize::of_root(plan.root().stride);
-    scan(plan, 0, &mut input, &mut size)?;
+    let size = flat_bytes_at(plan, &mut input)?;
     input.finish()?;
+    Ok(size)
+}
+
+/// The same of a message that is a part of another one: from where `input` stands.
+pub(crate) fn flat_bytes_at(plan: &Plan, input: &mut CdrReader<'_>) -> Result<usize, CdrError> {
+    let mut size = FlatSize::of_root(plan.root().stride);
+    scan(plan, 0, input, &mut size)?;
     Ok(size.total())
 }
 
@@ -22,11 +28,20 @@ pub(crate) fn decode(plan: &Plan, bytes: &[u8], memory: &mut [u8]) -> Result<usi
     let Some(memory) = memory.get_mut(..wanted) else {
         return Err(CdrError::Room { wanted, room });
     };
+    decode_at(plan, &mut CdrReader::new(bytes)?, memory)
+}
+
+/// Decodes a message from where `input` stands, and gives the bytes used. `memory` has room for it
+/// ([`flat_bytes_at`]).
+pub(crate) fn decode_at(
+    plan: &Plan,
+    input: &mut CdrReader<'_>,
+    memory: &mut [u8],
+) -> Result<usize, CdrError> {
     let root = plan.root().stride;
     memory[..root].fill(0);
-    let mut input = CdrReader::new(bytes)?;
     let mut decoder = Decoder { plan, memory, top: root };
-    decoder.run(0, 0, &mut input)?;
+    decoder.run(0, 0, input)?;
     Ok(decoder.top)
 }
 

@@ -14,7 +14,7 @@ mod plan;
 mod reader;
 mod writer;
 
-pub(crate) use dynamic::{check_length, decode, encode, flat_bytes};
+pub(crate) use dynamic::{check_length, decode, decode_at, encode, flat_bytes, flat_bytes_at};
 pub(crate) use foreign::rewritten_or;
 pub(crate) use plan::{Op, Plan, Target};
 pub use reader::{CdrReader, FlatSize, WideText};

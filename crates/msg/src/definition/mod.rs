@@ -84,7 +84,7 @@ impl TypeName {
     }
 
     /// The type whose name goes on with `suffix`.
-    fn derived(&self, suffix: &str) -> Self {
+    pub(crate) fn derived(&self, suffix: &str) -> Self {
         Self { name: format!("{}{suffix}", self.name), ..self.clone() }
     }
 }

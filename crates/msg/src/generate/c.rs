@@ -1,6 +1,7 @@
 //! Headers for C and C++: one struct per type with a static assertion on every offset, and
 //! accessors that check every reference once, as docs/formats/flat-layout.md says.
 
+use super::c_names::{field_name, number};
 use super::model::{Package, Subject};
 use super::text::Text;
 use super::{GENERATED, GeneratedFile};
@@ -12,87 +13,6 @@ const RUNTIME: &str = include_str!("c_runtime.h");
 
 /// Its name.
 const RUNTIME_FILE: &str = "crossdock_flat.h";
-
-/// Words that C or C++ keeps for itself, as far as they may be names of fields.
-const KEYWORDS: &[&str] = &[
-    "alignas",
-    "alignof",
-    "and",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "compl",
-    "concept",
-    "const",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "nullptr",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "requires",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "typeof",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "while",
-    "xor",
-];
 
 /// The header of a package, and what all headers include.
 pub(super) fn files<'a>(
@@ -135,30 +55,6 @@ fn header(name: &str, package: &Package) -> String {
 /// `std_msgs/msg/Header` becomes `std_msgs__msg__Header`, as in rosidl's C.
 fn identifier(type_name: &str) -> String {
     type_name.replace('/', "__")
-}
-
-fn field_name(name: &str) -> String {
-    if KEYWORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
-}
-
-fn number(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Bool
-        | Primitive::Byte
-        | Primitive::Char
-        | Primitive::Char8
-        | Primitive::Uint8 => "uint8_t",
-        Primitive::Int8 => "int8_t",
-        Primitive::Int16 => "int16_t",
-        Primitive::Uint16 | Primitive::Wchar => "uint16_t",
-        Primitive::Int32 => "int32_t",
-        Primitive::Uint32 => "uint32_t",
-        Primitive::Int64 => "int64_t",
-        Primitive::Uint64 => "uint64_t",
-        Primitive::Float32 => "float",
-        Primitive::Float64 => "double",
-        Primitive::Float128 => "xd_float128",
-    }
 }
 
 struct Writer<'a> {

@@ -40,16 +40,21 @@ impl Subject<'_> {
     pub(super) fn path(&self, struct_index: usize) -> String {
         let used = &self.resolved.definitions[struct_index].type_name;
         let (package, name) = (used.package(), used.name());
+        if used.is_of_action() {
+            // Only types of the same action use it, and they lie in one module.
+            return name.replace('_', "");
+        }
         if self.is_sibling(used) {
             return format!("{}::{name}", self.package());
         }
         format!("{}::{name}", package_module(package))
     }
 
-    /// The module of the own package, as seen from the message's module: modules of services lie
-    /// one deeper.
+    /// The module of the own package, as seen from the message's module: modules of services and
+    /// actions lie one deeper.
     fn package(&self) -> &'static str {
-        if self.resolved.root().type_name.is_of_service() { "super::super" } else { "super" }
+        let own = &self.resolved.root().type_name;
+        if own.is_of_service() || own.is_of_action() { "super::super" } else { "super" }
     }
 
     /// Whether a used type is generated into the same module.
@@ -66,7 +71,8 @@ impl Subject<'_> {
         for definition in &self.resolved.definitions[1..] {
             let used = &definition.type_name;
             let module = package_module(used.package());
-            if self.is_sibling(used) || !body.contains(&format!("{module}::")) {
+            let is_here = used.is_of_action() || self.is_sibling(used);
+            if is_here || !body.contains(&format!("{module}::")) {
                 continue;
             }
             let parent = match self.generator.writes(used) {

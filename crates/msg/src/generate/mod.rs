@@ -1,5 +1,5 @@
-//! Readable Rust for message and service types: from `.msg` and `.srv` files to marker, view,
-//! builder and codec.
+//! Readable Rust for message, service and action types: from `.msg`, `.srv` and `.action` files to
+//! marker, view, builder and codec.
 //!
 //! The shipped types in `types` were written by this module and are compared with its output by a
 //! test. In a user's build script:
@@ -15,13 +15,15 @@
 //! ```
 //!
 //! and in the crate: `pub mod my_msgs { include!(concat!(env!("OUT_DIR"), "/my_msgs.rs")); }`.
-//! Services lie in the module `srv` of their package, as `my_msgs::srv::{Find, FindRequest, ..}`.
+//! Services lie in the module `srv` of their package, as `my_msgs::srv::{Find, FindRequest, ..}`,
+//! actions in the module `action`, as `my_msgs::action::{Climb, ClimbGoal, ClimbSendGoal, ..}`.
 //! Packages that use each other are sibling modules. Types of the shipped packages are referred to,
 //! not written again.
 
 #![forbid(unsafe_code)]
 
 mod c;
+pub mod c_names;
 mod codec;
 mod message;
 mod model;
@@ -145,7 +147,9 @@ pub struct Generator {
     packages: BTreeMap<String, BTreeSet<String>>,
     /// Names of the services to generate, by package; each package is in `packages`, too.
     services: BTreeMap<String, BTreeSet<String>>,
-    /// All types to generate, actions and types of other namespaces included.
+    /// The same of actions.
+    actions: BTreeMap<String, BTreeSet<String>>,
+    /// All types to generate, types of other namespaces included.
     types: BTreeSet<TypeName>,
 }
 
@@ -167,6 +171,14 @@ struct Part {
     module: String,
     text: String,
     reexport: String,
+}
+
+/// A module of a package beside those of its messages.
+struct Room {
+    module: &'static str,
+    /// What its types are called in a sentence.
+    plural: &'static str,
+    parts: Vec<Part>,
 }
 
 impl Default for Generator {
@@ -196,14 +208,14 @@ impl Generator {
             library,
             packages: BTreeMap::new(),
             services: BTreeMap::new(),
+            actions: BTreeMap::new(),
             types: BTreeSet::new(),
         }
     }
 
     /// Reads the interface files of the packages below a folder, such as
     /// `<folder>/<package>/msg/*.msg`, and `srv`, `action` and `.idl` alike. A package that is
-    /// shipped, too, is replaced as far as its files say. Actions can be resolved, but no Rust is
-    /// generated for them.
+    /// shipped, too, is replaced as far as its files say.
     ///
     /// # Errors
     ///
@@ -219,21 +231,30 @@ impl Generator {
                 self.types.insert(type_name.clone());
                 let set = match type_name.namespace() {
                     "msg" => &mut self.packages,
-                    "srv" => {
-                        self.packages.entry(package.to_owned()).or_default();
-                        &mut self.services
-                    }
+                    "srv" => &mut self.services,
+                    "action" => &mut self.actions,
                     _ => continue,
                 };
                 set.entry(package.to_owned()).or_default().insert(name.to_owned());
+                self.packages.entry(package.to_owned()).or_default();
             }
         }
         Ok(())
     }
 
-    /// Names of the services of a package to generate.
-    fn services_of(&self, package: &str) -> impl Iterator<Item = &String> {
-        self.services.get(package).into_iter().flatten()
+    /// The generated services and actions of a package.
+    fn rooms(&self, package: &str) -> Result<Vec<Room>, GenerateError> {
+        let names = |of: &'_ BTreeMap<String, BTreeSet<String>>| -> Vec<String> {
+            of.get(package).into_iter().flatten().cloned().collect()
+        };
+        let (services, actions) = (names(&self.services), names(&self.actions));
+        let services = services.iter().map(|name| self.service_part(package, name));
+        let actions = actions.iter().map(|name| self.action_part(package, name));
+        let rooms = [
+            Room { module: "srv", plural: "Services", parts: services.collect::<Result<_, _>>()? },
+            Room { module: "action", plural: "Actions", parts: actions.collect::<Result<_, _>>()? },
+        ];
+        Ok(rooms.into_iter().filter(|room| !room.parts.is_empty()).collect())
     }
 
     /// The definitions read so far and those shipped, for reading alone.
@@ -281,13 +302,16 @@ impl Generator {
         let mut whole = self.clone();
         let shipped: BTreeSet<&str> = crate::types::ALL.iter().map(|(name, _)| *name).collect();
         for name in &self.types {
-            let parts = match self.library.service(name) {
-                Some(_) => vec![name.request(), name.response()],
-                None => vec![name.clone()],
-            };
-            for part in parts.iter().filter(|part| !part.is_of_action()) {
+            let mut parts = self.library.derived_from(name);
+            // No Rust is written for events and for services as types of their own.
+            parts.retain(|it| !it.name().ends_with("_Event") && !model::is_service_of_action(it));
+            if parts.is_empty() {
+                parts.push(name.clone());
+            }
+            for part in &parts {
                 let resolved = self.library.resolve(part)?;
                 let used = resolved.definitions[1..].iter().map(|it| &it.type_name);
+                let used = used.filter(|it| !it.is_of_action());
                 for used in used.filter(|it| !shipped.contains(it.to_string().as_str())) {
                     let names = whole.packages.entry(used.package().to_owned()).or_default();
                     names.insert(used.name().to_owned());
@@ -318,19 +342,21 @@ impl Generator {
                 }
                 text.push_str("}\n");
             }
-            if self.services.contains_key(package) {
-                text.push_str(&self.services_module(package)?);
+            for room in self.rooms(package)? {
+                text.push_str(&Self::room_module(package, &room));
             }
             files.push(GeneratedFile { path: format!("{package}.rs").into(), text });
         }
         Ok(files)
     }
 
-    /// The module `srv` of a package, for `include!`.
-    fn services_module(&self, package: &str) -> Result<String, GenerateError> {
-        let mut text = format!("\n/// Services of `{package}`.\npub mod srv {{\n");
-        for name in self.services_of(package) {
-            let part = self.service_part(package, name)?;
+    /// The module of a package's services or actions, for `include!`.
+    fn room_module(package: &str, room: &Room) -> String {
+        let mut text = format!(
+            "\n/// {} of `{package}`.\n{ALLOW_MODULE}pub mod {} {{\n",
+            room.plural, room.module
+        );
+        for part in &room.parts {
             let reexport = part.reexport.replace('\n', "\n    ");
             text.push_str(&format!(
                 "\n    {}    pub use {}::{reexport};\n\n    {}    mod {} {{\n",
@@ -343,7 +369,7 @@ impl Generator {
             text.push_str("    }\n");
         }
         text.push_str("}\n");
-        Ok(text)
+        text
     }
 
     /// A file per message in a folder per package, and a module over all: for a source tree.
@@ -372,9 +398,9 @@ impl Generator {
                 files.push(GeneratedFile { path, text });
                 table.push_str(&format!("    entry::<{package}::{name}>(),\n"));
             }
-            if self.services.contains_key(package) {
-                declared.push_str("\npub mod srv;\n");
-                self.push_service_tree(package, &mut files)?;
+            for room in self.rooms(package)? {
+                declared.push_str(&format!("\npub mod {};\n", room.module));
+                Self::push_room_tree(package, &room, &mut files);
             }
             let path = PathBuf::from(package).join("mod.rs");
             files.push(GeneratedFile { path, text: declared });
@@ -396,16 +422,11 @@ impl Generator {
         Ok(files)
     }
 
-    /// A file per service in the folder `srv` of a package, and its module.
-    fn push_service_tree(
-        &self,
-        package: &str,
-        files: &mut Vec<GeneratedFile>,
-    ) -> Result<(), GenerateError> {
-        let mut declared = format!("//! {GENERATED}\n//! Services of `{package}`.\n");
-        let folder = PathBuf::from(package).join("srv");
-        for name in self.services_of(package) {
-            let part = self.service_part(package, name)?;
+    /// A file per service or action in its folder of a package, and its module.
+    fn push_room_tree(package: &str, room: &Room, files: &mut Vec<GeneratedFile>) {
+        let mut declared = format!("//! {GENERATED}\n//! {} of `{package}`.\n", room.plural);
+        let folder = PathBuf::from(package).join(room.module);
+        for part in &room.parts {
             declared.push_str(&format!(
                 "\n{ALLOW}mod {};\npub use {}::{};\n",
                 part.module, part.module, part.reexport
@@ -415,7 +436,6 @@ impl Generator {
             files.push(GeneratedFile { path, text });
         }
         files.push(GeneratedFile { path: folder.join("mod.rs"), text: declared });
-        Ok(())
     }
 
     /// Writes [`Generator::package_files`] into a folder and gives their paths.
@@ -467,6 +487,9 @@ const GENERATED: &str = "Generated by crossdock_msg::generate from message defin
 
 /// Names of methods and values come from the definitions, whatever lints think of them.
 const ALLOW: &str = "#[allow(clippy::all, dead_code, unreachable_pub, reason = \"generated\")]\n";
+
+/// A crate may keep its types for itself.
+const ALLOW_MODULE: &str = "#[allow(unreachable_pub, reason = \"generated\")]\n";
 
 /// A crate may use some of its types only.
 const ALLOW_REEXPORT: &str = "#[allow(unreachable_pub, unused_imports, reason = \"generated\")]\n";

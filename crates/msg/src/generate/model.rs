@@ -84,7 +84,8 @@ pub(super) fn packages(generator: &Generator) -> Result<BTreeMap<String, Package
     Ok(found)
 }
 
-fn is_service_of_action(name: &TypeName) -> bool {
+/// Whether it is a service that ROS 2 derives from an action.
+pub(super) fn is_service_of_action(name: &TypeName) -> bool {
     name.is_of_action() && TypeName::parse_service(&name.to_string()).is_some()
 }
 

@@ -19,7 +19,7 @@ const TYPES: &[&str] = &[
 ];
 
 /// Modules of a package beside its messages'.
-const MODULES: &[&str] = &["srv"];
+const MODULES: &[&str] = &["action", "srv"];
 
 /// A field's name as a method's name.
 pub(super) fn method(name: &str) -> String {
@@ -71,6 +71,7 @@ mod tests {
             ("Type", "type_message"),
             ("Bool", "bool_message"),
             ("Srv", "srv_message"),
+            ("Action", "action_message"),
         ];
         for (name, wanted) in cases {
             assert_eq!(module(name), wanted);

@@ -64,6 +64,9 @@ macro_rules! codecs {
 #[rustfmt::skip]
 fn codecs() -> Vec<Codec> {
     codecs![
+        action_msgs::GoalInfo,
+        action_msgs::GoalStatus,
+        action_msgs::GoalStatusArray,
         builtin_interfaces::Duration,
         builtin_interfaces::Time,
         crossdock_interfaces::BufferPart,
@@ -165,6 +168,7 @@ fn codecs() -> Vec<Codec> {
         std_msgs::UInt64MultiArray,
         std_msgs::UInt8,
         std_msgs::UInt8MultiArray,
+        unique_identifier_msgs::UUID,
     ]
 }
 

@@ -8,6 +8,7 @@ mod common;
 mod cdr;
 mod corpus;
 mod definition;
+mod events;
 mod flat_layout;
 mod flipped_texts;
 mod foreign_cdr;

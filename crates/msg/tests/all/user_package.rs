@@ -4,8 +4,12 @@
 use crate::common;
 use common::random::{Random, random_cdr};
 use crossdock_msg::generate::{GenerateError, Generator};
-use crossdock_msg::{Block, BlockMut, BuildError, CdrBuffer, FlatBuffer, Message, Schema};
+use crossdock_msg::{
+    Action, Block, BlockMut, BuildError, CdrBuffer, FlatBuffer, Message, Schema, Service,
+    ServiceSchema,
+};
 use odd_msgs::Everything;
+use odd_msgs::action::{Climb, ClimbGetResult, ClimbGoal, ClimbSendGoal};
 use std::path::{Path, PathBuf};
 
 /// A package whose name is one that generated text uses itself.
@@ -105,6 +109,78 @@ fn constants_are_part_of_the_marker_type() {
     assert_eq!((Everything::HALF, Everything::LOW), (0.5, i64::MIN));
     assert!(Everything::NONE.is_nan());
     assert_eq!(Everything::GREETING, "say \"hi\"");
+}
+
+/// A message in the flat layout, of a type that is known when compiled.
+fn built<M: Message>(build: impl FnOnce(&mut M::Builder<'_>)) -> FlatBuffer {
+    let mut memory = FlatBuffer::with_bytes(4096);
+    let mut top = 0;
+    build(&mut M::builder(BlockMut::new(memory.as_mut_slice(), &mut top)));
+    memory.resize(top);
+    memory
+}
+
+#[test]
+fn an_action_has_the_types_and_hashes_that_ros_2_derives_from_it() {
+    let mut generator = Generator::new();
+    generator.add_folder(&folder().join("interfaces")).unwrap();
+    let library = generator.into_library();
+    let schema = |name: &str| Schema::from_library(&library, name).unwrap();
+    fn same<M: Message>(known: &Schema) {
+        assert_eq!((M::TYPE_NAME, M::TYPE_HASH), (known.type_name(), known.type_hash()));
+        assert_eq!((M::LAYOUT_HASH, M::ROOT_BYTES), (known.layout_hash(), known.root_bytes()));
+        // What a recording carries of it is the same type.
+        assert_eq!(Schema::of::<M>().unwrap().type_hash(), M::TYPE_HASH);
+    }
+    assert_eq!(Climb::TYPE_NAME, "odd_msgs/action/Climb");
+    assert_eq!(Climb::TYPE_HASH, schema("odd_msgs/action/Climb").type_hash());
+    same::<<Climb as Action>::Goal>(&schema("odd_msgs/action/Climb_Goal"));
+    same::<<Climb as Action>::Result>(&schema("odd_msgs/action/Climb_Result"));
+    same::<<Climb as Action>::Feedback>(&schema("odd_msgs/action/Climb_Feedback"));
+    same::<<Climb as Action>::FeedbackMessage>(&schema("odd_msgs/action/Climb_FeedbackMessage"));
+    fn service<S: Service>(library: &crossdock_msg::resolve::Library) {
+        let known = ServiceSchema::from_library(library, S::TYPE_NAME).unwrap();
+        assert_eq!(S::TYPE_HASH, known.type_hash());
+        same::<S::Request>(known.request());
+        same::<S::Response>(known.response());
+    }
+    service::<ClimbSendGoal>(&library);
+    service::<ClimbGetResult>(&library);
+    assert_eq!(ClimbSendGoal::TYPE_NAME, "odd_msgs/action/Climb_SendGoal");
+    assert_eq!(ClimbGoal::TOOLS_MAX, 3);
+}
+
+#[test]
+fn goals_and_results_are_built_and_read_in_place() {
+    type SendGoal = <ClimbSendGoal as Service>::Request;
+    let goal = built::<SendGoal>(|message| {
+        message.goal_id().set_uuid(&[7; 16]);
+        let mut goal = message.goal();
+        goal.target().set_z(8848.0);
+        let mut tools = goal.tools(2).unwrap();
+        tools.set_text(0, "axe".into()).unwrap();
+        tools.set_text(1, "rope".into()).unwrap();
+    });
+    let block = Block::new(goal.as_slice());
+    Schema::of::<SendGoal>().unwrap().validate(block).unwrap();
+    let view = SendGoal::view(block).unwrap();
+    assert_eq!(view.goal_id().uuid(), [7; 16]);
+    assert_eq!(view.goal().target().z(), 8848.0);
+    assert_eq!(view.goal().tools().unwrap().get(1).unwrap().unwrap(), b"rope");
+    type Response = <ClimbGetResult as Service>::Response;
+    let result = built::<Response>(|message| {
+        message.set_status(4);
+        message.result().set_reached(true);
+        message.result().camps(2).unwrap().at(1).set_b(6.5);
+    });
+    let mut cdr = CdrBuffer::new();
+    let view = Response::view(Block::new(result.as_slice())).unwrap();
+    Response::encode_cdr(view, &mut cdr).unwrap();
+    let schema = Schema::of::<Response>().unwrap();
+    let mut dynamic = Vec::new();
+    schema.encode_cdr(Block::new(result.as_slice()), &mut dynamic).unwrap();
+    assert_eq!(cdr.as_bytes(), dynamic);
+    assert_eq!(view.result().camps().unwrap().get(1).unwrap().b(), 6.5);
 }
 
 #[test]

@@ -1369,3 +1369,1387 @@ mod result {
         }
     }
 }
+
+/// Actions of `odd_msgs`.
+#[allow(unreachable_pub, reason = "generated")]
+pub mod action {
+
+    #[allow(unreachable_pub, unused_imports, reason = "generated")]
+    pub use climb::{
+        Climb,
+        ClimbGoal,
+        ClimbGoalBuilder,
+        ClimbGoalView,
+        ClimbResult,
+        ClimbResultBuilder,
+        ClimbResultView,
+        ClimbFeedback,
+        ClimbFeedbackBuilder,
+        ClimbFeedbackView,
+        ClimbFeedbackMessage,
+        ClimbFeedbackMessageBuilder,
+        ClimbFeedbackMessageView,
+        ClimbSendGoal,
+        ClimbSendGoalRequest,
+        ClimbSendGoalRequestBuilder,
+        ClimbSendGoalRequestView,
+        ClimbSendGoalResponse,
+        ClimbSendGoalResponseBuilder,
+        ClimbSendGoalResponseView,
+        ClimbGetResult,
+        ClimbGetResultRequest,
+        ClimbGetResultRequestBuilder,
+        ClimbGetResultRequestView,
+        ClimbGetResultResponse,
+        ClimbGetResultResponseBuilder,
+        ClimbGetResultResponseView,
+    };
+
+    #[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
+    mod climb {
+        use ::crossdock_msg::block;
+        use ::crossdock_msg::cdr;
+        use ::crossdock_msg::types::builtin_interfaces;
+        use ::crossdock_msg::types::geometry_msgs;
+        use ::crossdock_msg::types::unique_identifier_msgs;
+
+        /// `odd_msgs/action/Climb`. Names the action type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Climb {}
+
+        impl ::crossdock_msg::Action for Climb {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb";
+            /// RIHS01_8bb3995c67a4cb7777088fe6c812d6bd1bf15a69f97b50271cc92a0cad1b9f5a
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x8b, 0xb3, 0x99, 0x5c, 0x67, 0xa4, 0xcb, 0x77,
+                0x77, 0x08, 0x8f, 0xe6, 0xc8, 0x12, 0xd6, 0xbd,
+                0x1b, 0xf1, 0x5a, 0x69, 0xf9, 0x7b, 0x50, 0x27,
+                0x1c, 0xc9, 0x2a, 0x0c, 0xad, 0x1b, 0x9f, 0x5a,
+            ]);
+            type Goal = ClimbGoal;
+            type Result = ClimbResult;
+            type Feedback = ClimbFeedback;
+            type SendGoal = ClimbSendGoal;
+            type GetResult = ClimbGetResult;
+            type FeedbackMessage = ClimbFeedbackMessage;
+        }
+
+        /// `odd_msgs/action/Climb_SendGoal`. Names the service type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbSendGoal {}
+
+        impl ::crossdock_msg::Service for ClimbSendGoal {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_SendGoal";
+            /// RIHS01_3fef3df15003555e50b4e8cf3b70cf7612647f67f2b708b24d8f641f55a09fe7
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x3f, 0xef, 0x3d, 0xf1, 0x50, 0x03, 0x55, 0x5e,
+                0x50, 0xb4, 0xe8, 0xcf, 0x3b, 0x70, 0xcf, 0x76,
+                0x12, 0x64, 0x7f, 0x67, 0xf2, 0xb7, 0x08, 0xb2,
+                0x4d, 0x8f, 0x64, 0x1f, 0x55, 0xa0, 0x9f, 0xe7,
+            ]);
+            type Request = ClimbSendGoalRequest;
+            type Response = ClimbSendGoalResponse;
+        }
+
+        /// `odd_msgs/action/Climb_GetResult`. Names the service type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbGetResult {}
+
+        impl ::crossdock_msg::Service for ClimbGetResult {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_GetResult";
+            /// RIHS01_36195fc58510356a3dd60a13535e6c4cf42adbbc8b1f7e09a618e3d7fe11861b
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x36, 0x19, 0x5f, 0xc5, 0x85, 0x10, 0x35, 0x6a,
+                0x3d, 0xd6, 0x0a, 0x13, 0x53, 0x5e, 0x6c, 0x4c,
+                0xf4, 0x2a, 0xdb, 0xbc, 0x8b, 0x1f, 0x7e, 0x09,
+                0xa6, 0x18, 0xe3, 0xd7, 0xfe, 0x11, 0x86, 0x1b,
+            ]);
+            type Request = ClimbGetResultRequest;
+            type Response = ClimbGetResultResponse;
+        }
+
+        /// `odd_msgs/action/Climb_Goal`. Names the type; has no values.
+        ///
+        /// ```text
+        /// A climb to a point.
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbGoal {}
+
+        impl ClimbGoal {
+            /// Constant of the definition: `TOOLS_MAX`.
+            pub const TOOLS_MAX: u8 = 3;
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("target", 0),
+                ("tools", 24),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbGoal {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_Goal";
+            const DEFINITION: &'static str = "\
+        uint8 TOOLS_MAX=3\n\
+        geometry_msgs/Point target\n\
+        string[<=3] tools\n\
+        ================================================================================\n\
+        MSG: geometry_msgs/Point\n\
+        float64 x\n\
+        float64 y\n\
+        float64 z\n\
+        ";
+            /// RIHS01_55e81a84eb3ef19325dc714fafa4ddcea8f15ae6ffe7a5e8f81c93e52a1bd0d2
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x55, 0xe8, 0x1a, 0x84, 0xeb, 0x3e, 0xf1, 0x93,
+                0x25, 0xdc, 0x71, 0x4f, 0xaf, 0xa4, 0xdd, 0xce,
+                0xa8, 0xf1, 0x5a, 0xe6, 0xff, 0xe7, 0xa5, 0xe8,
+                0xf8, 0x1c, 0x93, 0xe5, 0x2a, 0x1b, 0xd0, 0xd2,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0x8e, 0xd2, 0xe0, 0xfd, 0x63, 0x77, 0x05, 0xc0,
+                0x3e, 0x78, 0x20, 0xdf, 0x57, 0x24, 0x6d, 0xbe,
+                0x94, 0xcf, 0x13, 0xf0, 0x8f, 0x85, 0x62, 0x06,
+                0x87, 0x70, 0x45, 0xd6, 0xaf, 0x52, 0xdb, 0xef,
+            ]);
+            const ROOT_BYTES: usize = 40;
+            const ROOT_ALIGNMENT: usize = 8;
+            const CDR_BYTES_MIN: usize = 28;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbGoalView<'a>;
+            type Builder<'a> = ClimbGoalBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // target.x .. target.z
+                out.run(view.record.bytes::<0, 24>(), 8);
+                // tools
+                let elements = view.record.slices::<u8, 24>()?;
+                view.record.check_bound::<24>(elements.len(), 3)?;
+                out.sequence(elements.len(), 16)?;
+                for element in elements.iter() {
+                    let element = element?;
+                    out.text(element)?;
+                }
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // target.x .. target.z
+                let run = input.run(24, 8)?;
+                message.record.bytes_mut::<0, 24>().copy_from_slice(run);
+                // tools
+                let count = input.length(4)?;
+                input.check_bound(count, 3)?;
+                let mut elements = message.record.slices::<u8, 24>(count)?;
+                for index in 0..count {
+                    let element = input.text()?;
+                    elements.set_text(index, block::Text::new(element))?;
+                }
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // target.x .. target.z
+                input.run(24, 8)?;
+                // tools
+                let count = input.length(4)?;
+                input.check_bound(count, 3)?;
+                size.records(count, 16);
+                for _ in 0..count {
+                    let length = input.text()?.len();
+                    size.text(length);
+                }
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbGoal`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbGoalView<'a> {
+            record: block::Record<'a, ClimbGoal>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbGoal>> for ClimbGoalView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbGoal>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbGoalView<'a>> for block::Record<'a, ClimbGoal> {
+            #[inline]
+            fn from(from: ClimbGoalView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbGoalView<'a> {
+            /// `geometry_msgs/Point target`.
+            #[inline]
+            pub fn target(self) -> geometry_msgs::PointView<'a> {
+                self.record.nested::<geometry_msgs::Point, 0>().into()
+            }
+
+            /// `string[<=3] tools`.
+            #[inline]
+            pub fn tools(self) -> Result<block::Texts<'a>, block::FlatError> {
+                let found = self.record.texts::<24>()?;
+                self.record.check_bound::<24>(found.len(), 3)?;
+                Ok(found)
+            }
+        }
+
+        /// Builds a [`ClimbGoal`] in place.
+        #[derive(Debug)]
+        pub struct ClimbGoalBuilder<'a> {
+            record: block::RecordMut<'a, ClimbGoal>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbGoal>> for ClimbGoalBuilder<'a> {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbGoal>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbGoalBuilder<'_> {
+            /// `geometry_msgs/Point target`.
+            #[inline]
+            pub fn target(&mut self) -> geometry_msgs::PointBuilder<'_> {
+                self.record.nested::<geometry_msgs::Point, 0>().into()
+            }
+
+            /// `string[<=3] tools`: reserves `count` elements.
+            #[inline]
+            pub fn tools(
+                &mut self, count: usize,
+            ) -> Result<block::SlicesBuilder<'_, u8>, block::BuildError> {
+                self.record.check_bound::<24>(count, 3)?;
+                self.record.slices::<u8, 24>(count)
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_Result`. Names the type; has no values.
+        ///
+        /// ```text
+        /// Whether the top was reached.
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbResult {}
+
+        impl ClimbResult {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("reached", 0),
+                ("camps", 8),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbResult {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_Result";
+            const DEFINITION: &'static str = "\
+        bool reached\n\
+        odd_msgs/Record[] camps\n\
+        ================================================================================\n\
+        MSG: odd_msgs/Record\n\
+        float64 a\n\
+        float64 b\n\
+        ";
+            /// RIHS01_1d7675328aec9acf51259a7bc57b0b11d22b1ad82168b5a7e02aca0413b60261
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x1d, 0x76, 0x75, 0x32, 0x8a, 0xec, 0x9a, 0xcf,
+                0x51, 0x25, 0x9a, 0x7b, 0xc5, 0x7b, 0x0b, 0x11,
+                0xd2, 0x2b, 0x1a, 0xd8, 0x21, 0x68, 0xb5, 0xa7,
+                0xe0, 0x2a, 0xca, 0x04, 0x13, 0xb6, 0x02, 0x61,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0x0f, 0x1a, 0xd2, 0x58, 0xc9, 0x09, 0xae, 0x58,
+                0x74, 0xba, 0x69, 0xcd, 0x3b, 0x4c, 0x50, 0xb6,
+                0x36, 0x60, 0x4e, 0x43, 0xe8, 0xed, 0x1e, 0xeb,
+                0x84, 0x75, 0x0a, 0x4a, 0x95, 0x64, 0x1c, 0xb9,
+            ]);
+            const ROOT_BYTES: usize = 24;
+            const ROOT_ALIGNMENT: usize = 8;
+            const CDR_BYTES_MIN: usize = 5;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbResultView<'a>;
+            type Builder<'a> = ClimbResultBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // reached
+                out.run(view.record.bytes::<0, 1>(), 1);
+                // camps
+                let elements = view.record.sequence::<super::super::Record, 8>()?;
+                out.sequence(elements.len(), 16)?;
+                if !elements.is_empty() {
+                    out.run(elements.bytes(), 8);
+                }
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // reached
+                let run = input.run(1, 1)?;
+                message.record.bytes_mut::<0, 1>().copy_from_slice(run);
+                // camps
+                let count = input.length(16)?;
+                let mut elements = message.record.sequence::<super::super::Record, 8>(count)?;
+                if count > 0 {
+                    let run = input.run(count * 16, 8)?;
+                    elements.bytes_mut().copy_from_slice(run);
+                }
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // reached
+                input.run(1, 1)?;
+                // camps
+                let count = input.length(16)?;
+                size.records(count, 16);
+                if count > 0 {
+                    input.run(count * 16, 8)?;
+                }
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbResult`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbResultView<'a> {
+            record: block::Record<'a, ClimbResult>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbResult>> for ClimbResultView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbResult>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbResultView<'a>> for block::Record<'a, ClimbResult> {
+            #[inline]
+            fn from(from: ClimbResultView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbResultView<'a> {
+            /// `bool reached`.
+            #[inline]
+            pub fn reached(self) -> bool {
+                self.record.flag::<0>()
+            }
+
+            /// `odd_msgs/Record[] camps`.
+            #[inline]
+            pub fn camps(self) -> Result<block::Sequence<'a, super::super::Record>, block::FlatError> {
+                self.record.sequence::<super::super::Record, 8>()
+            }
+        }
+
+        /// Builds a [`ClimbResult`] in place.
+        #[derive(Debug)]
+        pub struct ClimbResultBuilder<'a> {
+            record: block::RecordMut<'a, ClimbResult>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbResult>> for ClimbResultBuilder<'a> {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbResult>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbResultBuilder<'_> {
+            /// `bool reached`.
+            #[inline]
+            pub fn set_reached(&mut self, value: bool) {
+                self.record.set_flag::<0>(value);
+            }
+
+            /// `odd_msgs/Record[] camps`: reserves `count` elements.
+            #[inline]
+            pub fn camps(
+                &mut self, count: usize,
+            ) -> Result<block::SequenceBuilder<'_, super::super::Record>, block::BuildError> {
+                self.record.sequence::<super::super::Record, 8>(count)
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_Feedback`. Names the type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbFeedback {}
+
+        impl ClimbFeedback {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("height", 0),
+                ("where", 8),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbFeedback {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_Feedback";
+            const DEFINITION: &'static str = "\
+        float32 height\n\
+        string where\n\
+        ";
+            /// RIHS01_adf8750b986822b03b1026ef01e078f8bc446f12af3b333b00b399bd32d58cc3
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0xad, 0xf8, 0x75, 0x0b, 0x98, 0x68, 0x22, 0xb0,
+                0x3b, 0x10, 0x26, 0xef, 0x01, 0xe0, 0x78, 0xf8,
+                0xbc, 0x44, 0x6f, 0x12, 0xaf, 0x3b, 0x33, 0x3b,
+                0x00, 0xb3, 0x99, 0xbd, 0x32, 0xd5, 0x8c, 0xc3,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0x6b, 0x1b, 0xeb, 0x5c, 0xe7, 0x2a, 0xae, 0x90,
+                0xe5, 0x27, 0xa8, 0xf2, 0xc1, 0x86, 0x22, 0xb9,
+                0x9c, 0x70, 0xf9, 0x08, 0x63, 0x44, 0x2c, 0x3d,
+                0x38, 0x52, 0xce, 0xe8, 0x94, 0x0a, 0x83, 0x5b,
+            ]);
+            const ROOT_BYTES: usize = 24;
+            const ROOT_ALIGNMENT: usize = 8;
+            const CDR_BYTES_MIN: usize = 8;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbFeedbackView<'a>;
+            type Builder<'a> = ClimbFeedbackBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // height
+                out.run(view.record.bytes::<0, 4>(), 4);
+                // where
+                out.text(view.record.slice::<u8, 8>()?)?;
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // height
+                let run = input.run(4, 4)?;
+                message.record.bytes_mut::<0, 4>().copy_from_slice(run);
+                // where
+                let text = input.text()?;
+                message.record.set_text::<8>(block::Text::new(text))?;
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // height
+                input.run(4, 4)?;
+                // where
+                let length = input.text()?.len();
+                size.text(length);
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbFeedback`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbFeedbackView<'a> {
+            record: block::Record<'a, ClimbFeedback>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbFeedback>> for ClimbFeedbackView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbFeedback>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbFeedbackView<'a>> for block::Record<'a, ClimbFeedback> {
+            #[inline]
+            fn from(from: ClimbFeedbackView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbFeedbackView<'a> {
+            /// `float32 height`.
+            #[inline]
+            pub fn height(self) -> f32 {
+                self.record.get::<f32, 0>()
+            }
+
+            /// `string where`.
+            #[inline]
+            pub fn r#where(self) -> Result<block::Text<'a>, block::FlatError> {
+                self.record.text::<8>()
+            }
+
+            /// `string where`, as a checked copy.
+            #[inline]
+            pub fn where_string(self) -> Result<::std::string::String, block::FlatError> {
+                self.r#where()?.string()
+            }
+        }
+
+        /// Builds a [`ClimbFeedback`] in place.
+        #[derive(Debug)]
+        pub struct ClimbFeedbackBuilder<'a> {
+            record: block::RecordMut<'a, ClimbFeedback>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbFeedback>> for ClimbFeedbackBuilder<'a> {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbFeedback>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbFeedbackBuilder<'_> {
+            /// `float32 height`.
+            #[inline]
+            pub fn set_height(&mut self, value: f32) {
+                self.record.set::<f32, 0>(value);
+            }
+
+            /// `string where`.
+            #[inline]
+            pub fn set_where(&mut self, text: &str) -> Result<(), block::BuildError> {
+                self.set_where_text(text.into())
+            }
+
+            /// `string where`, of another message.
+            #[inline]
+            pub fn set_where_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
+                self.record.set_text::<8>(text)
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_FeedbackMessage`. Names the type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbFeedbackMessage {}
+
+        impl ClimbFeedbackMessage {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("goal_id", 0),
+                ("feedback", 16),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbFeedbackMessage {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_FeedbackMessage";
+            const DEFINITION: &'static str = "\
+        unique_identifier_msgs/UUID goal_id\n\
+        odd_msgs/action/Climb_Feedback feedback\n\
+        ================================================================================\n\
+        MSG: odd_msgs/action/Climb_Feedback\n\
+        float32 height\n\
+        string where\n\
+        ================================================================================\n\
+        MSG: unique_identifier_msgs/UUID\n\
+        uint8[16] uuid\n\
+        ";
+            /// RIHS01_e273ec2a0de2b1e16564ef89d8d2d93d3904bfca0b87aeb99b08070bb7e151a7
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0xe2, 0x73, 0xec, 0x2a, 0x0d, 0xe2, 0xb1, 0xe1,
+                0x65, 0x64, 0xef, 0x89, 0xd8, 0xd2, 0xd9, 0x3d,
+                0x39, 0x04, 0xbf, 0xca, 0x0b, 0x87, 0xae, 0xb9,
+                0x9b, 0x08, 0x07, 0x0b, 0xb7, 0xe1, 0x51, 0xa7,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0x31, 0x89, 0x4b, 0xfa, 0xc5, 0x8a, 0xe9, 0x61,
+                0x35, 0x3a, 0x95, 0x08, 0x6d, 0x5a, 0x39, 0x4b,
+                0xa9, 0x69, 0xec, 0x42, 0x3c, 0xd4, 0x2b, 0xbf,
+                0xa9, 0x0d, 0xf8, 0xd4, 0x65, 0x53, 0x50, 0x5b,
+            ]);
+            const ROOT_BYTES: usize = 40;
+            const ROOT_ALIGNMENT: usize = 8;
+            const CDR_BYTES_MIN: usize = 24;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbFeedbackMessageView<'a>;
+            type Builder<'a> = ClimbFeedbackMessageBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // goal_id.uuid
+                out.run(view.record.bytes::<0, 16>(), 1);
+                // feedback.height
+                out.run(view.record.bytes::<16, 4>(), 4);
+                // feedback.where
+                out.text(view.record.slice::<u8, 24>()?)?;
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // goal_id.uuid
+                let run = input.run(16, 1)?;
+                message.record.bytes_mut::<0, 16>().copy_from_slice(run);
+                // feedback.height
+                let run = input.run(4, 4)?;
+                message.record.bytes_mut::<16, 4>().copy_from_slice(run);
+                // feedback.where
+                let text = input.text()?;
+                message.record.set_text::<24>(block::Text::new(text))?;
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // goal_id.uuid
+                input.run(16, 1)?;
+                // feedback.height
+                input.run(4, 4)?;
+                // feedback.where
+                let length = input.text()?.len();
+                size.text(length);
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbFeedbackMessage`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbFeedbackMessageView<'a> {
+            record: block::Record<'a, ClimbFeedbackMessage>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbFeedbackMessage>> for ClimbFeedbackMessageView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbFeedbackMessage>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbFeedbackMessageView<'a>> for block::Record<'a, ClimbFeedbackMessage> {
+            #[inline]
+            fn from(from: ClimbFeedbackMessageView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbFeedbackMessageView<'a> {
+            /// `unique_identifier_msgs/UUID goal_id`.
+            #[inline]
+            pub fn goal_id(self) -> unique_identifier_msgs::UUIDView<'a> {
+                self.record.nested::<unique_identifier_msgs::UUID, 0>().into()
+            }
+
+            /// `odd_msgs/action/Climb_Feedback feedback`.
+            #[inline]
+            pub fn feedback(self) -> ClimbFeedbackView<'a> {
+                self.record.nested::<ClimbFeedback, 16>().into()
+            }
+        }
+
+        /// Builds a [`ClimbFeedbackMessage`] in place.
+        #[derive(Debug)]
+        pub struct ClimbFeedbackMessageBuilder<'a> {
+            record: block::RecordMut<'a, ClimbFeedbackMessage>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbFeedbackMessage>>
+            for ClimbFeedbackMessageBuilder<'a>
+        {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbFeedbackMessage>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbFeedbackMessageBuilder<'_> {
+            /// `unique_identifier_msgs/UUID goal_id`.
+            #[inline]
+            pub fn goal_id(&mut self) -> unique_identifier_msgs::UUIDBuilder<'_> {
+                self.record.nested::<unique_identifier_msgs::UUID, 0>().into()
+            }
+
+            /// `odd_msgs/action/Climb_Feedback feedback`.
+            #[inline]
+            pub fn feedback(&mut self) -> ClimbFeedbackBuilder<'_> {
+                self.record.nested::<ClimbFeedback, 16>().into()
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_SendGoal_Request`. Names the type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbSendGoalRequest {}
+
+        impl ClimbSendGoalRequest {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("goal_id", 0),
+                ("goal", 16),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbSendGoalRequest {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_SendGoal_Request";
+            const DEFINITION: &'static str = "\
+        unique_identifier_msgs/UUID goal_id\n\
+        odd_msgs/action/Climb_Goal goal\n\
+        ================================================================================\n\
+        MSG: geometry_msgs/Point\n\
+        float64 x\n\
+        float64 y\n\
+        float64 z\n\
+        ================================================================================\n\
+        MSG: odd_msgs/action/Climb_Goal\n\
+        uint8 TOOLS_MAX=3\n\
+        geometry_msgs/Point target\n\
+        string[<=3] tools\n\
+        ================================================================================\n\
+        MSG: unique_identifier_msgs/UUID\n\
+        uint8[16] uuid\n\
+        ";
+            /// RIHS01_b593366121bf160ed69848fd99b0cc7cae7705fa6d7cc38cae879982158a8621
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0xb5, 0x93, 0x36, 0x61, 0x21, 0xbf, 0x16, 0x0e,
+                0xd6, 0x98, 0x48, 0xfd, 0x99, 0xb0, 0xcc, 0x7c,
+                0xae, 0x77, 0x05, 0xfa, 0x6d, 0x7c, 0xc3, 0x8c,
+                0xae, 0x87, 0x99, 0x82, 0x15, 0x8a, 0x86, 0x21,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0x3a, 0x68, 0x27, 0x55, 0xe4, 0x2f, 0xe5, 0x5d,
+                0xd1, 0x63, 0xc3, 0x19, 0x65, 0xf2, 0xcd, 0xfd,
+                0xfe, 0x56, 0xb4, 0x1d, 0x18, 0x18, 0x95, 0xfa,
+                0x1c, 0x20, 0x00, 0xd7, 0xce, 0x11, 0x5d, 0x01,
+            ]);
+            const ROOT_BYTES: usize = 56;
+            const ROOT_ALIGNMENT: usize = 8;
+            const CDR_BYTES_MIN: usize = 44;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbSendGoalRequestView<'a>;
+            type Builder<'a> = ClimbSendGoalRequestBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // goal_id.uuid
+                out.run(view.record.bytes::<0, 16>(), 1);
+                // goal.target.x .. goal.target.z
+                out.run(view.record.bytes::<16, 24>(), 8);
+                // goal.tools
+                let elements = view.record.slices::<u8, 40>()?;
+                view.record.check_bound::<40>(elements.len(), 3)?;
+                out.sequence(elements.len(), 16)?;
+                for element in elements.iter() {
+                    let element = element?;
+                    out.text(element)?;
+                }
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // goal_id.uuid
+                let run = input.run(16, 1)?;
+                message.record.bytes_mut::<0, 16>().copy_from_slice(run);
+                // goal.target.x .. goal.target.z
+                let run = input.run(24, 8)?;
+                message.record.bytes_mut::<16, 24>().copy_from_slice(run);
+                // goal.tools
+                let count = input.length(4)?;
+                input.check_bound(count, 3)?;
+                let mut elements = message.record.slices::<u8, 40>(count)?;
+                for index in 0..count {
+                    let element = input.text()?;
+                    elements.set_text(index, block::Text::new(element))?;
+                }
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // goal_id.uuid
+                input.run(16, 1)?;
+                // goal.target.x .. goal.target.z
+                input.run(24, 8)?;
+                // goal.tools
+                let count = input.length(4)?;
+                input.check_bound(count, 3)?;
+                size.records(count, 16);
+                for _ in 0..count {
+                    let length = input.text()?.len();
+                    size.text(length);
+                }
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbSendGoalRequest`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbSendGoalRequestView<'a> {
+            record: block::Record<'a, ClimbSendGoalRequest>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbSendGoalRequest>> for ClimbSendGoalRequestView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbSendGoalRequest>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbSendGoalRequestView<'a>> for block::Record<'a, ClimbSendGoalRequest> {
+            #[inline]
+            fn from(from: ClimbSendGoalRequestView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbSendGoalRequestView<'a> {
+            /// `unique_identifier_msgs/UUID goal_id`.
+            #[inline]
+            pub fn goal_id(self) -> unique_identifier_msgs::UUIDView<'a> {
+                self.record.nested::<unique_identifier_msgs::UUID, 0>().into()
+            }
+
+            /// `odd_msgs/action/Climb_Goal goal`.
+            #[inline]
+            pub fn goal(self) -> ClimbGoalView<'a> {
+                self.record.nested::<ClimbGoal, 16>().into()
+            }
+        }
+
+        /// Builds a [`ClimbSendGoalRequest`] in place.
+        #[derive(Debug)]
+        pub struct ClimbSendGoalRequestBuilder<'a> {
+            record: block::RecordMut<'a, ClimbSendGoalRequest>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbSendGoalRequest>>
+            for ClimbSendGoalRequestBuilder<'a>
+        {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbSendGoalRequest>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbSendGoalRequestBuilder<'_> {
+            /// `unique_identifier_msgs/UUID goal_id`.
+            #[inline]
+            pub fn goal_id(&mut self) -> unique_identifier_msgs::UUIDBuilder<'_> {
+                self.record.nested::<unique_identifier_msgs::UUID, 0>().into()
+            }
+
+            /// `odd_msgs/action/Climb_Goal goal`.
+            #[inline]
+            pub fn goal(&mut self) -> ClimbGoalBuilder<'_> {
+                self.record.nested::<ClimbGoal, 16>().into()
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_SendGoal_Response`. Names the type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbSendGoalResponse {}
+
+        impl ClimbSendGoalResponse {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("accepted", 0),
+                ("stamp", 4),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbSendGoalResponse {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_SendGoal_Response";
+            const DEFINITION: &'static str = "\
+        bool accepted\n\
+        builtin_interfaces/Time stamp\n\
+        ================================================================================\n\
+        MSG: builtin_interfaces/Time\n\
+        int32 sec\n\
+        uint32 nanosec\n\
+        ";
+            /// RIHS01_23aa88112e82954888ec5f4be27ffae190fe8b9f0c9725e803d0b799bc317019
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x23, 0xaa, 0x88, 0x11, 0x2e, 0x82, 0x95, 0x48,
+                0x88, 0xec, 0x5f, 0x4b, 0xe2, 0x7f, 0xfa, 0xe1,
+                0x90, 0xfe, 0x8b, 0x9f, 0x0c, 0x97, 0x25, 0xe8,
+                0x03, 0xd0, 0xb7, 0x99, 0xbc, 0x31, 0x70, 0x19,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0xd8, 0x14, 0x35, 0x19, 0x33, 0x88, 0xbd, 0xf5,
+                0x84, 0x75, 0xe3, 0x79, 0xb8, 0x5a, 0x86, 0x86,
+                0x8e, 0xe0, 0xbe, 0xe0, 0xf2, 0x87, 0xc6, 0x2c,
+                0x8f, 0xbb, 0xa2, 0x9e, 0x86, 0xe8, 0xc6, 0xe6,
+            ]);
+            const ROOT_BYTES: usize = 12;
+            const ROOT_ALIGNMENT: usize = 4;
+            const CDR_BYTES_MIN: usize = 9;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbSendGoalResponseView<'a>;
+            type Builder<'a> = ClimbSendGoalResponseBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // accepted
+                out.run(view.record.bytes::<0, 1>(), 1);
+                // stamp.sec .. stamp.nanosec
+                out.run(view.record.bytes::<4, 8>(), 4);
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // accepted
+                let run = input.run(1, 1)?;
+                message.record.bytes_mut::<0, 1>().copy_from_slice(run);
+                // stamp.sec .. stamp.nanosec
+                let run = input.run(8, 4)?;
+                message.record.bytes_mut::<4, 8>().copy_from_slice(run);
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                _size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // accepted
+                input.run(1, 1)?;
+                // stamp.sec .. stamp.nanosec
+                input.run(8, 4)?;
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbSendGoalResponse`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbSendGoalResponseView<'a> {
+            record: block::Record<'a, ClimbSendGoalResponse>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbSendGoalResponse>> for ClimbSendGoalResponseView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbSendGoalResponse>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbSendGoalResponseView<'a>> for block::Record<'a, ClimbSendGoalResponse> {
+            #[inline]
+            fn from(from: ClimbSendGoalResponseView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbSendGoalResponseView<'a> {
+            /// `bool accepted`.
+            #[inline]
+            pub fn accepted(self) -> bool {
+                self.record.flag::<0>()
+            }
+
+            /// `builtin_interfaces/Time stamp`.
+            #[inline]
+            pub fn stamp(self) -> builtin_interfaces::TimeView<'a> {
+                self.record.nested::<builtin_interfaces::Time, 4>().into()
+            }
+        }
+
+        /// Builds a [`ClimbSendGoalResponse`] in place.
+        #[derive(Debug)]
+        pub struct ClimbSendGoalResponseBuilder<'a> {
+            record: block::RecordMut<'a, ClimbSendGoalResponse>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbSendGoalResponse>>
+            for ClimbSendGoalResponseBuilder<'a>
+        {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbSendGoalResponse>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbSendGoalResponseBuilder<'_> {
+            /// `bool accepted`.
+            #[inline]
+            pub fn set_accepted(&mut self, value: bool) {
+                self.record.set_flag::<0>(value);
+            }
+
+            /// `builtin_interfaces/Time stamp`.
+            #[inline]
+            pub fn stamp(&mut self) -> builtin_interfaces::TimeBuilder<'_> {
+                self.record.nested::<builtin_interfaces::Time, 4>().into()
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_GetResult_Request`. Names the type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbGetResultRequest {}
+
+        impl ClimbGetResultRequest {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("goal_id", 0),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbGetResultRequest {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_GetResult_Request";
+            const DEFINITION: &'static str = "\
+        unique_identifier_msgs/UUID goal_id\n\
+        ================================================================================\n\
+        MSG: unique_identifier_msgs/UUID\n\
+        uint8[16] uuid\n\
+        ";
+            /// RIHS01_cc68ecba3fa0db8a23e55179c58c63a3ff2c14b13ed4d2da22e14f41d8ab9d0e
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0xcc, 0x68, 0xec, 0xba, 0x3f, 0xa0, 0xdb, 0x8a,
+                0x23, 0xe5, 0x51, 0x79, 0xc5, 0x8c, 0x63, 0xa3,
+                0xff, 0x2c, 0x14, 0xb1, 0x3e, 0xd4, 0xd2, 0xda,
+                0x22, 0xe1, 0x4f, 0x41, 0xd8, 0xab, 0x9d, 0x0e,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0xaf, 0x6e, 0x2b, 0xa9, 0x90, 0x50, 0xf2, 0xd9,
+                0xf4, 0xc7, 0x53, 0x5a, 0x07, 0x50, 0xd0, 0x83,
+                0x93, 0x09, 0x23, 0xcd, 0x1e, 0x33, 0xe4, 0x77,
+                0xcd, 0x2e, 0xaa, 0x51, 0x01, 0xd8, 0x84, 0xea,
+            ]);
+            const ROOT_BYTES: usize = 16;
+            const ROOT_ALIGNMENT: usize = 1;
+            const CDR_BYTES_MIN: usize = 16;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbGetResultRequestView<'a>;
+            type Builder<'a> = ClimbGetResultRequestBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // goal_id.uuid
+                out.run(view.record.bytes::<0, 16>(), 1);
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // goal_id.uuid
+                let run = input.run(16, 1)?;
+                message.record.bytes_mut::<0, 16>().copy_from_slice(run);
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                _size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // goal_id.uuid
+                input.run(16, 1)?;
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbGetResultRequest`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbGetResultRequestView<'a> {
+            record: block::Record<'a, ClimbGetResultRequest>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbGetResultRequest>> for ClimbGetResultRequestView<'a> {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbGetResultRequest>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbGetResultRequestView<'a>> for block::Record<'a, ClimbGetResultRequest> {
+            #[inline]
+            fn from(from: ClimbGetResultRequestView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbGetResultRequestView<'a> {
+            /// `unique_identifier_msgs/UUID goal_id`.
+            #[inline]
+            pub fn goal_id(self) -> unique_identifier_msgs::UUIDView<'a> {
+                self.record.nested::<unique_identifier_msgs::UUID, 0>().into()
+            }
+        }
+
+        /// Builds a [`ClimbGetResultRequest`] in place.
+        #[derive(Debug)]
+        pub struct ClimbGetResultRequestBuilder<'a> {
+            record: block::RecordMut<'a, ClimbGetResultRequest>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbGetResultRequest>>
+            for ClimbGetResultRequestBuilder<'a>
+        {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbGetResultRequest>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbGetResultRequestBuilder<'_> {
+            /// `unique_identifier_msgs/UUID goal_id`.
+            #[inline]
+            pub fn goal_id(&mut self) -> unique_identifier_msgs::UUIDBuilder<'_> {
+                self.record.nested::<unique_identifier_msgs::UUID, 0>().into()
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+
+        /// `odd_msgs/action/Climb_GetResult_Response`. Names the type; has no values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ClimbGetResultResponse {}
+
+        impl ClimbGetResultResponse {
+            /// Name and byte offset of each field in the root struct.
+            pub const FIELD_OFFSETS: &'static [(&'static str, usize)] = &[
+                ("status", 0),
+                ("result", 8),
+            ];
+        }
+
+        impl ::crossdock_msg::Message for ClimbGetResultResponse {
+            const TYPE_NAME: &'static str = "odd_msgs/action/Climb_GetResult_Response";
+            const DEFINITION: &'static str = "\
+        int8 status\n\
+        odd_msgs/action/Climb_Result result\n\
+        ================================================================================\n\
+        MSG: odd_msgs/action/Climb_Result\n\
+        bool reached\n\
+        odd_msgs/Record[] camps\n\
+        ================================================================================\n\
+        MSG: odd_msgs/Record\n\
+        float64 a\n\
+        float64 b\n\
+        ";
+            /// RIHS01_19469bb4b1fa36746a8a92856a2aff8eaa249bc1b31219f38a021a1b054908d5
+            const TYPE_HASH: ::crossdock_msg::TypeHash = ::crossdock_msg::TypeHash([
+                0x19, 0x46, 0x9b, 0xb4, 0xb1, 0xfa, 0x36, 0x74,
+                0x6a, 0x8a, 0x92, 0x85, 0x6a, 0x2a, 0xff, 0x8e,
+                0xaa, 0x24, 0x9b, 0xc1, 0xb3, 0x12, 0x19, 0xf3,
+                0x8a, 0x02, 0x1a, 0x1b, 0x05, 0x49, 0x08, 0xd5,
+            ]);
+            const LAYOUT_HASH: ::crossdock_msg::LayoutHash = ::crossdock_msg::LayoutHash([
+                0xc1, 0x98, 0x4f, 0x51, 0x20, 0xf0, 0x77, 0x80,
+                0x43, 0xf6, 0xee, 0x34, 0xf0, 0xfd, 0x29, 0xbb,
+                0xbc, 0xd0, 0x94, 0x00, 0xfc, 0x7d, 0x90, 0x58,
+                0xa5, 0x20, 0xee, 0xf6, 0x74, 0x71, 0xc0, 0x69,
+            ]);
+            const ROOT_BYTES: usize = 32;
+            const ROOT_ALIGNMENT: usize = 8;
+            const CDR_BYTES_MIN: usize = 6;
+            const STAMP_OFFSET: Option<usize> = None;
+
+            type View<'a> = ClimbGetResultResponseView<'a>;
+            type Builder<'a> = ClimbGetResultResponseBuilder<'a>;
+
+            fn write_cdr<'a, S: cdr::CdrSink<'a>>(
+                view: Self::View<'a>,
+                out: &mut S,
+            ) -> Result<(), block::FlatError> {
+                // status
+                out.run(view.record.bytes::<0, 1>(), 1);
+                // result.reached
+                out.run(view.record.bytes::<8, 1>(), 1);
+                // result.camps
+                let elements = view.record.sequence::<super::super::Record, 16>()?;
+                out.sequence(elements.len(), 16)?;
+                if !elements.is_empty() {
+                    out.run(elements.bytes(), 8);
+                }
+                Ok(())
+            }
+
+            fn read_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                message: &mut Self::Builder<'_>,
+            ) -> Result<(), cdr::CdrError> {
+                // status
+                let run = input.run(1, 1)?;
+                message.record.bytes_mut::<0, 1>().copy_from_slice(run);
+                // result.reached
+                let run = input.run(1, 1)?;
+                message.record.bytes_mut::<8, 1>().copy_from_slice(run);
+                // result.camps
+                let count = input.length(16)?;
+                let mut elements = message.record.sequence::<super::super::Record, 16>(count)?;
+                if count > 0 {
+                    let run = input.run(count * 16, 8)?;
+                    elements.bytes_mut().copy_from_slice(run);
+                }
+                Ok(())
+            }
+
+            fn scan_cdr(
+                input: &mut cdr::CdrReader<'_>,
+                size: &mut cdr::FlatSize,
+            ) -> Result<(), cdr::CdrError> {
+                // status
+                input.run(1, 1)?;
+                // result.reached
+                input.run(1, 1)?;
+                // result.camps
+                let count = input.length(16)?;
+                size.records(count, 16);
+                if count > 0 {
+                    input.run(count * 16, 8)?;
+                }
+                Ok(())
+            }
+        }
+
+        /// Reads a [`ClimbGetResultResponse`] in place.
+        #[derive(Clone, Copy, Debug)]
+        pub struct ClimbGetResultResponseView<'a> {
+            record: block::Record<'a, ClimbGetResultResponse>,
+        }
+
+        impl<'a> From<block::Record<'a, ClimbGetResultResponse>>
+            for ClimbGetResultResponseView<'a>
+        {
+            #[inline]
+            fn from(from: block::Record<'a, ClimbGetResultResponse>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl<'a> From<ClimbGetResultResponseView<'a>>
+            for block::Record<'a, ClimbGetResultResponse>
+        {
+            #[inline]
+            fn from(from: ClimbGetResultResponseView<'a>) -> Self {
+                from.record
+            }
+        }
+
+        impl<'a> ClimbGetResultResponseView<'a> {
+            /// `int8 status`.
+            #[inline]
+            pub fn status(self) -> i8 {
+                self.record.get::<i8, 0>()
+            }
+
+            /// `odd_msgs/action/Climb_Result result`.
+            #[inline]
+            pub fn result(self) -> ClimbResultView<'a> {
+                self.record.nested::<ClimbResult, 8>().into()
+            }
+        }
+
+        /// Builds a [`ClimbGetResultResponse`] in place.
+        #[derive(Debug)]
+        pub struct ClimbGetResultResponseBuilder<'a> {
+            record: block::RecordMut<'a, ClimbGetResultResponse>,
+        }
+
+        impl<'a> From<block::RecordMut<'a, ClimbGetResultResponse>>
+            for ClimbGetResultResponseBuilder<'a>
+        {
+            #[inline]
+            fn from(from: block::RecordMut<'a, ClimbGetResultResponse>) -> Self {
+                Self { record: from }
+            }
+        }
+
+        impl ClimbGetResultResponseBuilder<'_> {
+            /// `int8 status`.
+            #[inline]
+            pub fn set_status(&mut self, value: i8) {
+                self.record.set::<i8, 0>(value);
+            }
+
+            /// `odd_msgs/action/Climb_Result result`.
+            #[inline]
+            pub fn result(&mut self) -> ClimbResultBuilder<'_> {
+                self.record.nested::<ClimbResult, 8>().into()
+            }
+
+            /// Bytes of the whole message in use so far: what will be published.
+            #[inline]
+            pub fn used_bytes(&self) -> usize {
+                self.record.used()
+            }
+        }
+    }
+}

@@ -178,6 +178,7 @@ impl RowIndex {
         let mut growing = Growing { first: 0, bytes: 0, span_ns: None };
         let (columns, mut scratch) = (self.columns, (Vec::new(), Vec::new()));
         let visit = |number: u32, page: &[u8]| {
+            options.tell(pages.total_bytes() - bytes_left, pages.total_bytes());
             let (count, bytes) = (index.message_count, growing.bytes);
             let Ok(TablePage::Leaf(leaf)) = TablePage::parse(page, number, pages) else { return };
             let mut error = None;

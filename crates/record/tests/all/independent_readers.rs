@@ -3,6 +3,7 @@
 
 use crate::common;
 use common::{Scratch, options, string_cdr, text, write_strings};
+use crossdock_msg::{Block, EventHead, EventKind, EventSchema, FlatBuffer, ServiceSchema};
 use crossdock_record::{BagReader, BagWriter, Compression, TopicDescription, WriterOptions};
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,66 @@ fn independent_readers_see_split_bags_and_long_messages_that_were_not_copied() {
     }
     // The first file by itself.
     assert!(lines.iter().filter(|line| line[0] == "mcap").count() > 5);
+}
+
+/// The event of a request whose only field is true, encoded.
+fn event_of(service: &ServiceSchema, events: &EventSchema) -> Vec<u8> {
+    let mut request = FlatBuffer::with_bytes(service.request().root_bytes());
+    service.request().decode_cdr(&[0, 1, 0, 0, 1], request.as_mut_slice()).unwrap();
+    let contents = Some(Block::new(request.as_slice()));
+    let head = EventHead {
+        kind: EventKind::RequestReceived,
+        stamp_ns: 5_000_000_007,
+        client_gid: [3; 16],
+        sequence_number: 9,
+    };
+    let mut flat = FlatBuffer::with_bytes(events.bytes(contents.map(Block::len)));
+    events.write(&head, contents, flat.as_mut_slice()).unwrap();
+    let mut event = Vec::new();
+    events.schema().encode_cdr(Block::new(flat.as_slice()), &mut event).unwrap();
+    event
+}
+
+#[test]
+fn independent_readers_read_the_events_of_services_and_all_topics_beside_them() {
+    let Some(python) = python() else { return };
+    let scratch = Scratch::new("independent-events");
+    let path = scratch.path("bag");
+    let mut writer = BagWriter::create(&path, options(Compression::Zstd, 5000)).unwrap();
+    let service = ServiceSchema::shipped("std_srvs/srv/SetBool").unwrap();
+    let events = EventSchema::of(&service).unwrap();
+    let schema = events.schema();
+    let of_events = writer
+        .add_topic(TopicDescription {
+            name: "/lamp/_service_event".to_owned(),
+            type_name: schema.type_name().to_owned(),
+            definition: schema.definition().to_owned(),
+            type_hash: schema.type_hash().to_string(),
+            ..common::string_topic("/a")
+        })
+        .unwrap();
+    let texts = writer.add_topic(common::string_topic("/a")).unwrap();
+    let event = event_of(&service, &events);
+    for number in 0..20 {
+        writer.write(of_events, number, number, &[IoSlice::new(&event)]).unwrap();
+        writer.write(texts, number, number, &[IoSlice::new(&string_cdr(&text(number)))]).unwrap();
+    }
+    writer.finish().unwrap();
+    let lines = read(&python, &path);
+    for (reader, decoded) in [("rosbags", "SetBool_Event"), ("mcap", "NoneType")] {
+        let of = |topic: &str, shown: &str| {
+            let is_it = |line: &&Vec<String>| line[..2] == [reader, topic] && line[5] == shown;
+            lines.iter().filter(is_it).count()
+        };
+        let found: Vec<_> = lines.iter().filter(|line| line[0] == reader).collect();
+        assert_eq!(found.len(), 40, "{reader}");
+        assert_eq!((0..20).map(|number| of("/a", &text(number))).sum::<usize>(), 20, "{reader}");
+        let sums = found.iter().filter(|line| line[1] == "/lamp/_service_event");
+        let same = crc32fast::hash(&event).to_string();
+        assert_eq!(sums.filter(|line| line[4] == same).count(), 20, "{reader}");
+        let typed = |line: &&&Vec<String>| line[5].ends_with(decoded);
+        assert_eq!(found.iter().filter(typed).count(), 20, "{reader}: {found:?}");
+    }
 }
 
 #[test]

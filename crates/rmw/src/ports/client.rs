@@ -43,6 +43,8 @@ impl Client {
             depth: DEPTH,
             max_request_bytes: None,
             doorbell: Some(&context.doorbell),
+            // The client library publishes events of its own.
+            ..FreeClientOptions::default()
         };
         let schema = Arc::clone(&plans.schema);
         let client = context.participant.free_any_client(schema, options)?;

@@ -73,6 +73,8 @@ impl Service {
             service,
             max_response_bytes: None,
             doorbell: Some(&context.doorbell),
+            // The client library publishes events of its own.
+            ..FreeServerOptions::default()
         };
         let schema = Arc::clone(&plans.schema);
         let server = context.participant.free_any_server(schema, options)?;

@@ -7,11 +7,103 @@
 #include "block.h"
 #include "builtin_interfaces.h"
 #include "geometry_msgs.h"
+#include "service_msgs.h"
 #include "std_msgs.h"
+#include "unique_identifier_msgs.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* odd_msgs/action/Climb_Feedback
+ */
+#define odd_msgs__action__Climb_Feedback__TYPE_HASH "RIHS01_adf8750b986822b03b1026ef01e078f8bc446f12af3b333b00b399bd32d58cc3"
+#define odd_msgs__action__Climb_Feedback__LAYOUT_HASH "6b1beb5ce72aae90e527a8f2c18622b99c70f90863442c3d3852cee8940a835b"
+typedef struct odd_msgs__action__Climb_Feedback {
+    float height;
+    xd_reference where;
+} odd_msgs__action__Climb_Feedback;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_Feedback, height) == 0, "height");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_Feedback, where) == 8, "where");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_Feedback) == 24, "odd_msgs__action__Climb_Feedback");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_Feedback__view { xd_block block; size_t at; } odd_msgs__action__Climb_Feedback__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_Feedback__of(xd_block block, odd_msgs__action__Climb_Feedback__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 24);
+}
+
+static inline float odd_msgs__action__Climb_Feedback__height(odd_msgs__action__Climb_Feedback__view view) {
+    return XD_LOAD(float, view.block, view.at + 0);
+}
+
+static inline xd_status odd_msgs__action__Climb_Feedback__where(odd_msgs__action__Climb_Feedback__view view, const char **text, size_t *length) {
+    return xd_text(view.block, view.at + 8, 4294967295u, text, length);
+}
+
+
+/* odd_msgs/action/Climb_FeedbackMessage
+ */
+#define odd_msgs__action__Climb_FeedbackMessage__TYPE_HASH "RIHS01_e273ec2a0de2b1e16564ef89d8d2d93d3904bfca0b87aeb99b08070bb7e151a7"
+#define odd_msgs__action__Climb_FeedbackMessage__LAYOUT_HASH "31894bfac58ae961353a95086d5a394ba969ec423cd42bbfa90df8d46553505b"
+typedef struct odd_msgs__action__Climb_FeedbackMessage {
+    unique_identifier_msgs__msg__UUID goal_id;
+    odd_msgs__action__Climb_Feedback feedback;
+} odd_msgs__action__Climb_FeedbackMessage;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_FeedbackMessage, goal_id) == 0, "goal_id");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_FeedbackMessage, feedback) == 16, "feedback");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_FeedbackMessage) == 40, "odd_msgs__action__Climb_FeedbackMessage");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_FeedbackMessage__view { xd_block block; size_t at; } odd_msgs__action__Climb_FeedbackMessage__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_FeedbackMessage__of(xd_block block, odd_msgs__action__Climb_FeedbackMessage__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 40);
+}
+
+static inline unique_identifier_msgs__msg__UUID__view odd_msgs__action__Climb_FeedbackMessage__goal_id(odd_msgs__action__Climb_FeedbackMessage__view view) {
+    unique_identifier_msgs__msg__UUID__view nested = { view.block, view.at + 0 };
+    return nested;
+}
+
+static inline odd_msgs__action__Climb_Feedback__view odd_msgs__action__Climb_FeedbackMessage__feedback(odd_msgs__action__Climb_FeedbackMessage__view view) {
+    odd_msgs__action__Climb_Feedback__view nested = { view.block, view.at + 16 };
+    return nested;
+}
+
+
+/* odd_msgs/action/Climb_GetResult_Request
+ */
+#define odd_msgs__action__Climb_GetResult_Request__TYPE_HASH "RIHS01_cc68ecba3fa0db8a23e55179c58c63a3ff2c14b13ed4d2da22e14f41d8ab9d0e"
+#define odd_msgs__action__Climb_GetResult_Request__LAYOUT_HASH "af6e2ba99050f2d9f4c7535a0750d083930923cd1e33e477cd2eaa5101d884ea"
+typedef struct odd_msgs__action__Climb_GetResult_Request {
+    unique_identifier_msgs__msg__UUID goal_id;
+} odd_msgs__action__Climb_GetResult_Request;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_GetResult_Request, goal_id) == 0, "goal_id");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_GetResult_Request) == 16, "odd_msgs__action__Climb_GetResult_Request");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_GetResult_Request__view { xd_block block; size_t at; } odd_msgs__action__Climb_GetResult_Request__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_GetResult_Request__of(xd_block block, odd_msgs__action__Climb_GetResult_Request__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 16);
+}
+
+static inline unique_identifier_msgs__msg__UUID__view odd_msgs__action__Climb_GetResult_Request__goal_id(odd_msgs__action__Climb_GetResult_Request__view view) {
+    unique_identifier_msgs__msg__UUID__view nested = { view.block, view.at + 0 };
+    return nested;
+}
+
 
 /* odd_msgs/msg/Record
  */
@@ -41,6 +133,279 @@ static inline double odd_msgs__msg__Record__a(odd_msgs__msg__Record__view view) 
 
 static inline double odd_msgs__msg__Record__b(odd_msgs__msg__Record__view view) {
     return XD_LOAD(double, view.block, view.at + 8);
+}
+
+
+/* odd_msgs/action/Climb_Result
+ * Whether the top was reached.
+ */
+#define odd_msgs__action__Climb_Result__TYPE_HASH "RIHS01_1d7675328aec9acf51259a7bc57b0b11d22b1ad82168b5a7e02aca0413b60261"
+#define odd_msgs__action__Climb_Result__LAYOUT_HASH "0f1ad258c909ae5874ba69cd3b4c50b636604e43e8ed1eeb84750a4a95641cb9"
+typedef struct odd_msgs__action__Climb_Result {
+    uint8_t reached;
+    xd_reference camps; /* of odd_msgs__msg__Record */
+} odd_msgs__action__Climb_Result;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_Result, reached) == 0, "reached");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_Result, camps) == 8, "camps");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_Result) == 24, "odd_msgs__action__Climb_Result");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_Result__view { xd_block block; size_t at; } odd_msgs__action__Climb_Result__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_Result__of(xd_block block, odd_msgs__action__Climb_Result__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 24);
+}
+
+static inline uint8_t odd_msgs__action__Climb_Result__reached(odd_msgs__action__Climb_Result__view view) {
+    return XD_LOAD(uint8_t, view.block, view.at + 0);
+}
+
+static inline xd_status odd_msgs__action__Climb_Result__camps(odd_msgs__action__Climb_Result__view view, xd_records *out) {
+    return xd_records_of(view.block, view.at + 8, 16, 4294967295u, out);
+}
+static inline xd_status odd_msgs__action__Climb_Result__camps__at(odd_msgs__action__Climb_Result__view view, xd_records records, size_t index, odd_msgs__msg__Record__view *out) {
+    if (index >= records.count) { return XD_NO_ELEMENT; }
+    out->block = view.block;
+    out->at = records.at + index * 16;
+    return XD_OK;
+}
+
+
+/* odd_msgs/action/Climb_GetResult_Response
+ */
+#define odd_msgs__action__Climb_GetResult_Response__TYPE_HASH "RIHS01_19469bb4b1fa36746a8a92856a2aff8eaa249bc1b31219f38a021a1b054908d5"
+#define odd_msgs__action__Climb_GetResult_Response__LAYOUT_HASH "c1984f5120f0778043f6ee34f0fd29bbbcd09400fc7d9058a520eef67471c069"
+typedef struct odd_msgs__action__Climb_GetResult_Response {
+    int8_t status;
+    odd_msgs__action__Climb_Result result;
+} odd_msgs__action__Climb_GetResult_Response;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_GetResult_Response, status) == 0, "status");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_GetResult_Response, result) == 8, "result");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_GetResult_Response) == 32, "odd_msgs__action__Climb_GetResult_Response");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_GetResult_Response__view { xd_block block; size_t at; } odd_msgs__action__Climb_GetResult_Response__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_GetResult_Response__of(xd_block block, odd_msgs__action__Climb_GetResult_Response__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 32);
+}
+
+static inline int8_t odd_msgs__action__Climb_GetResult_Response__status(odd_msgs__action__Climb_GetResult_Response__view view) {
+    return XD_LOAD(int8_t, view.block, view.at + 0);
+}
+
+static inline odd_msgs__action__Climb_Result__view odd_msgs__action__Climb_GetResult_Response__result(odd_msgs__action__Climb_GetResult_Response__view view) {
+    odd_msgs__action__Climb_Result__view nested = { view.block, view.at + 8 };
+    return nested;
+}
+
+
+/* odd_msgs/action/Climb_GetResult_Event
+ */
+#define odd_msgs__action__Climb_GetResult_Event__TYPE_HASH "RIHS01_43e4f8552ff0b4ced1e2345a48847ffbc7bc2a6610b7f85f9537fc9764a96865"
+#define odd_msgs__action__Climb_GetResult_Event__LAYOUT_HASH "8548797784d3a88c502425bf1d4e4b69bda27caeaae2c5f51bf712f961a97c67"
+typedef struct odd_msgs__action__Climb_GetResult_Event {
+    service_msgs__msg__ServiceEventInfo info;
+    xd_reference request; /* of odd_msgs__action__Climb_GetResult_Request */
+    xd_reference response; /* of odd_msgs__action__Climb_GetResult_Response */
+} odd_msgs__action__Climb_GetResult_Event;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_GetResult_Event, info) == 0, "info");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_GetResult_Event, request) == 40, "request");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_GetResult_Event, response) == 56, "response");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_GetResult_Event) == 72, "odd_msgs__action__Climb_GetResult_Event");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_GetResult_Event__view { xd_block block; size_t at; } odd_msgs__action__Climb_GetResult_Event__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_GetResult_Event__of(xd_block block, odd_msgs__action__Climb_GetResult_Event__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 72);
+}
+
+static inline service_msgs__msg__ServiceEventInfo__view odd_msgs__action__Climb_GetResult_Event__info(odd_msgs__action__Climb_GetResult_Event__view view) {
+    service_msgs__msg__ServiceEventInfo__view nested = { view.block, view.at + 0 };
+    return nested;
+}
+
+static inline xd_status odd_msgs__action__Climb_GetResult_Event__request(odd_msgs__action__Climb_GetResult_Event__view view, xd_records *out) {
+    return xd_records_of(view.block, view.at + 40, 16, 1u, out);
+}
+static inline xd_status odd_msgs__action__Climb_GetResult_Event__request__at(odd_msgs__action__Climb_GetResult_Event__view view, xd_records records, size_t index, odd_msgs__action__Climb_GetResult_Request__view *out) {
+    if (index >= records.count) { return XD_NO_ELEMENT; }
+    out->block = view.block;
+    out->at = records.at + index * 16;
+    return XD_OK;
+}
+
+static inline xd_status odd_msgs__action__Climb_GetResult_Event__response(odd_msgs__action__Climb_GetResult_Event__view view, xd_records *out) {
+    return xd_records_of(view.block, view.at + 56, 32, 1u, out);
+}
+static inline xd_status odd_msgs__action__Climb_GetResult_Event__response__at(odd_msgs__action__Climb_GetResult_Event__view view, xd_records records, size_t index, odd_msgs__action__Climb_GetResult_Response__view *out) {
+    if (index >= records.count) { return XD_NO_ELEMENT; }
+    out->block = view.block;
+    out->at = records.at + index * 32;
+    return XD_OK;
+}
+
+
+/* odd_msgs/action/Climb_Goal
+ * A climb to a point.
+ */
+#define odd_msgs__action__Climb_Goal__TYPE_HASH "RIHS01_55e81a84eb3ef19325dc714fafa4ddcea8f15ae6ffe7a5e8f81c93e52a1bd0d2"
+#define odd_msgs__action__Climb_Goal__LAYOUT_HASH "8ed2e0fd637705c03e7820df57246dbe94cf13f08f856206877045d6af52dbef"
+#define odd_msgs__action__Climb_Goal__TOOLS_MAX INT64_C(3)
+typedef struct odd_msgs__action__Climb_Goal {
+    geometry_msgs__msg__Point target;
+    xd_reference tools; /* of string */
+} odd_msgs__action__Climb_Goal;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_Goal, target) == 0, "target");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_Goal, tools) == 24, "tools");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_Goal) == 40, "odd_msgs__action__Climb_Goal");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_Goal__view { xd_block block; size_t at; } odd_msgs__action__Climb_Goal__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_Goal__of(xd_block block, odd_msgs__action__Climb_Goal__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 40);
+}
+
+static inline geometry_msgs__msg__Point__view odd_msgs__action__Climb_Goal__target(odd_msgs__action__Climb_Goal__view view) {
+    geometry_msgs__msg__Point__view nested = { view.block, view.at + 0 };
+    return nested;
+}
+
+static inline xd_status odd_msgs__action__Climb_Goal__tools(odd_msgs__action__Climb_Goal__view view, xd_records *out) {
+    return xd_records_of(view.block, view.at + 24, 16, 3u, out);
+}
+static inline xd_status odd_msgs__action__Climb_Goal__tools__at(odd_msgs__action__Climb_Goal__view view, xd_records records, size_t index, const char **text, size_t *length) {
+    if (index >= records.count) { return XD_NO_ELEMENT; }
+    return xd_text(view.block, records.at + index * 16, 4294967295u, text, length);
+}
+
+
+/* odd_msgs/action/Climb_SendGoal_Request
+ */
+#define odd_msgs__action__Climb_SendGoal_Request__TYPE_HASH "RIHS01_b593366121bf160ed69848fd99b0cc7cae7705fa6d7cc38cae879982158a8621"
+#define odd_msgs__action__Climb_SendGoal_Request__LAYOUT_HASH "3a682755e42fe55dd163c31965f2cdfdfe56b41d181895fa1c2000d7ce115d01"
+typedef struct odd_msgs__action__Climb_SendGoal_Request {
+    unique_identifier_msgs__msg__UUID goal_id;
+    odd_msgs__action__Climb_Goal goal;
+} odd_msgs__action__Climb_SendGoal_Request;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Request, goal_id) == 0, "goal_id");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Request, goal) == 16, "goal");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_SendGoal_Request) == 56, "odd_msgs__action__Climb_SendGoal_Request");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_SendGoal_Request__view { xd_block block; size_t at; } odd_msgs__action__Climb_SendGoal_Request__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_SendGoal_Request__of(xd_block block, odd_msgs__action__Climb_SendGoal_Request__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 56);
+}
+
+static inline unique_identifier_msgs__msg__UUID__view odd_msgs__action__Climb_SendGoal_Request__goal_id(odd_msgs__action__Climb_SendGoal_Request__view view) {
+    unique_identifier_msgs__msg__UUID__view nested = { view.block, view.at + 0 };
+    return nested;
+}
+
+static inline odd_msgs__action__Climb_Goal__view odd_msgs__action__Climb_SendGoal_Request__goal(odd_msgs__action__Climb_SendGoal_Request__view view) {
+    odd_msgs__action__Climb_Goal__view nested = { view.block, view.at + 16 };
+    return nested;
+}
+
+
+/* odd_msgs/action/Climb_SendGoal_Response
+ */
+#define odd_msgs__action__Climb_SendGoal_Response__TYPE_HASH "RIHS01_23aa88112e82954888ec5f4be27ffae190fe8b9f0c9725e803d0b799bc317019"
+#define odd_msgs__action__Climb_SendGoal_Response__LAYOUT_HASH "d81435193388bdf58475e379b85a86868ee0bee0f287c62c8fbba29e86e8c6e6"
+typedef struct odd_msgs__action__Climb_SendGoal_Response {
+    uint8_t accepted;
+    builtin_interfaces__msg__Time stamp;
+} odd_msgs__action__Climb_SendGoal_Response;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Response, accepted) == 0, "accepted");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Response, stamp) == 4, "stamp");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_SendGoal_Response) == 12, "odd_msgs__action__Climb_SendGoal_Response");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_SendGoal_Response__view { xd_block block; size_t at; } odd_msgs__action__Climb_SendGoal_Response__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_SendGoal_Response__of(xd_block block, odd_msgs__action__Climb_SendGoal_Response__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 12);
+}
+
+static inline uint8_t odd_msgs__action__Climb_SendGoal_Response__accepted(odd_msgs__action__Climb_SendGoal_Response__view view) {
+    return XD_LOAD(uint8_t, view.block, view.at + 0);
+}
+
+static inline builtin_interfaces__msg__Time__view odd_msgs__action__Climb_SendGoal_Response__stamp(odd_msgs__action__Climb_SendGoal_Response__view view) {
+    builtin_interfaces__msg__Time__view nested = { view.block, view.at + 4 };
+    return nested;
+}
+
+
+/* odd_msgs/action/Climb_SendGoal_Event
+ */
+#define odd_msgs__action__Climb_SendGoal_Event__TYPE_HASH "RIHS01_c9e96aeb771b79d86ac3d1177d6d0cca3ab76f60df5fac6719ad845bfc2ef220"
+#define odd_msgs__action__Climb_SendGoal_Event__LAYOUT_HASH "febae4d62f3c1170f22765af518cbb04005ea265dde4fbc82281a22123688726"
+typedef struct odd_msgs__action__Climb_SendGoal_Event {
+    service_msgs__msg__ServiceEventInfo info;
+    xd_reference request; /* of odd_msgs__action__Climb_SendGoal_Request */
+    xd_reference response; /* of odd_msgs__action__Climb_SendGoal_Response */
+} odd_msgs__action__Climb_SendGoal_Event;
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Event, info) == 0, "info");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Event, request) == 40, "request");
+XD_ASSERT(offsetof(odd_msgs__action__Climb_SendGoal_Event, response) == 56, "response");
+XD_ASSERT(sizeof(odd_msgs__action__Climb_SendGoal_Event) == 72, "odd_msgs__action__Climb_SendGoal_Event");
+
+/* A struct whose bytes are known to be inside the block. */
+typedef struct odd_msgs__action__Climb_SendGoal_Event__view { xd_block block; size_t at; } odd_msgs__action__Climb_SendGoal_Event__view;
+
+/* The message that a block holds. */
+static inline xd_status odd_msgs__action__Climb_SendGoal_Event__of(xd_block block, odd_msgs__action__Climb_SendGoal_Event__view *out) {
+    out->block = block;
+    out->at = 0;
+    return xd_root(block, 72);
+}
+
+static inline service_msgs__msg__ServiceEventInfo__view odd_msgs__action__Climb_SendGoal_Event__info(odd_msgs__action__Climb_SendGoal_Event__view view) {
+    service_msgs__msg__ServiceEventInfo__view nested = { view.block, view.at + 0 };
+    return nested;
+}
+
+static inline xd_status odd_msgs__action__Climb_SendGoal_Event__request(odd_msgs__action__Climb_SendGoal_Event__view view, xd_records *out) {
+    return xd_records_of(view.block, view.at + 40, 56, 1u, out);
+}
+static inline xd_status odd_msgs__action__Climb_SendGoal_Event__request__at(odd_msgs__action__Climb_SendGoal_Event__view view, xd_records records, size_t index, odd_msgs__action__Climb_SendGoal_Request__view *out) {
+    if (index >= records.count) { return XD_NO_ELEMENT; }
+    out->block = view.block;
+    out->at = records.at + index * 56;
+    return XD_OK;
+}
+
+static inline xd_status odd_msgs__action__Climb_SendGoal_Event__response(odd_msgs__action__Climb_SendGoal_Event__view view, xd_records *out) {
+    return xd_records_of(view.block, view.at + 56, 12, 1u, out);
+}
+static inline xd_status odd_msgs__action__Climb_SendGoal_Event__response__at(odd_msgs__action__Climb_SendGoal_Event__view view, xd_records records, size_t index, odd_msgs__action__Climb_SendGoal_Response__view *out) {
+    if (index >= records.count) { return XD_NO_ELEMENT; }
+    out->block = view.block;
+    out->at = records.at + index * 12;
+    return XD_OK;
 }
 
 

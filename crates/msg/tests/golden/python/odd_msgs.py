@@ -8,8 +8,110 @@ import numpy as np
 from . import block
 from . import builtin_interfaces
 from . import geometry_msgs
+from . import service_msgs
 from . import std_msgs
+from . import unique_identifier_msgs
 from . import crossdock_flat as flat
+
+
+class Climb_Feedback(flat.View):
+    """`odd_msgs/action/Climb_Feedback`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_Feedback"
+    TYPE_HASH = "RIHS01_adf8750b986822b03b1026ef01e078f8bc446f12af3b333b00b399bd32d58cc3"
+    LAYOUT_HASH = "6b1beb5ce72aae90e527a8f2c18622b99c70f90863442c3d3852cee8940a835b"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "height",
+                "where",
+            ],
+            "formats": [
+                "<f4",
+                flat.REFERENCE,
+            ],
+            "offsets": [
+                0,
+                8,
+            ],
+            "itemsize": 24,
+        }
+    )
+    FIELDS = ("height", "where",)
+
+    @property
+    def height(self):
+        """`float32`."""
+        return self._number("<f4", 0)
+
+    @property
+    def where(self):
+        """`string`."""
+        return self._text(8, None)
+
+
+class Climb_FeedbackMessage(flat.View):
+    """`odd_msgs/action/Climb_FeedbackMessage`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_FeedbackMessage"
+    TYPE_HASH = "RIHS01_e273ec2a0de2b1e16564ef89d8d2d93d3904bfca0b87aeb99b08070bb7e151a7"
+    LAYOUT_HASH = "31894bfac58ae961353a95086d5a394ba969ec423cd42bbfa90df8d46553505b"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "goal_id",
+                "feedback",
+            ],
+            "formats": [
+                unique_identifier_msgs.UUID.DTYPE,
+                Climb_Feedback.DTYPE,
+            ],
+            "offsets": [
+                0,
+                16,
+            ],
+            "itemsize": 40,
+        }
+    )
+    FIELDS = ("goal_id", "feedback",)
+
+    @property
+    def goal_id(self):
+        """`unique_identifier_msgs/UUID`."""
+        return unique_identifier_msgs.UUID(self._block, self._at + 0)
+
+    @property
+    def feedback(self):
+        """`odd_msgs/action/Climb_Feedback`."""
+        return Climb_Feedback(self._block, self._at + 16)
+
+
+class Climb_GetResult_Request(flat.View):
+    """`odd_msgs/action/Climb_GetResult_Request`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_GetResult_Request"
+    TYPE_HASH = "RIHS01_cc68ecba3fa0db8a23e55179c58c63a3ff2c14b13ed4d2da22e14f41d8ab9d0e"
+    LAYOUT_HASH = "af6e2ba99050f2d9f4c7535a0750d083930923cd1e33e477cd2eaa5101d884ea"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "goal_id",
+            ],
+            "formats": [
+                unique_identifier_msgs.UUID.DTYPE,
+            ],
+            "offsets": [
+                0,
+            ],
+            "itemsize": 16,
+        }
+    )
+    FIELDS = ("goal_id",)
+
+    @property
+    def goal_id(self):
+        """`unique_identifier_msgs/UUID`."""
+        return unique_identifier_msgs.UUID(self._block, self._at + 0)
 
 
 class Record(flat.View):
@@ -46,6 +148,281 @@ class Record(flat.View):
     def b(self):
         """`float64`."""
         return self._number("<f8", 8)
+
+
+class Climb_Result(flat.View):
+    """`odd_msgs/action/Climb_Result`.
+
+    Whether the top was reached.
+    """
+
+    TYPE_NAME = "odd_msgs/action/Climb_Result"
+    TYPE_HASH = "RIHS01_1d7675328aec9acf51259a7bc57b0b11d22b1ad82168b5a7e02aca0413b60261"
+    LAYOUT_HASH = "0f1ad258c909ae5874ba69cd3b4c50b636604e43e8ed1eeb84750a4a95641cb9"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "reached",
+                "camps",
+            ],
+            "formats": [
+                "u1",
+                flat.REFERENCE,
+            ],
+            "offsets": [
+                0,
+                8,
+            ],
+            "itemsize": 24,
+        }
+    )
+    FIELDS = ("reached", "camps",)
+
+    @property
+    def reached(self):
+        """`bool`."""
+        return bool(self._number("u1", 0))
+
+    @property
+    def camps(self):
+        """`odd_msgs/Record[]`."""
+        return self._struct_sequence(Record, 8, None)
+
+
+class Climb_GetResult_Response(flat.View):
+    """`odd_msgs/action/Climb_GetResult_Response`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_GetResult_Response"
+    TYPE_HASH = "RIHS01_19469bb4b1fa36746a8a92856a2aff8eaa249bc1b31219f38a021a1b054908d5"
+    LAYOUT_HASH = "c1984f5120f0778043f6ee34f0fd29bbbcd09400fc7d9058a520eef67471c069"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "status",
+                "result",
+            ],
+            "formats": [
+                "i1",
+                Climb_Result.DTYPE,
+            ],
+            "offsets": [
+                0,
+                8,
+            ],
+            "itemsize": 32,
+        }
+    )
+    FIELDS = ("status", "result",)
+
+    @property
+    def status(self):
+        """`int8`."""
+        return self._number("i1", 0)
+
+    @property
+    def result(self):
+        """`odd_msgs/action/Climb_Result`."""
+        return Climb_Result(self._block, self._at + 8)
+
+
+class Climb_GetResult_Event(flat.View):
+    """`odd_msgs/action/Climb_GetResult_Event`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_GetResult_Event"
+    TYPE_HASH = "RIHS01_43e4f8552ff0b4ced1e2345a48847ffbc7bc2a6610b7f85f9537fc9764a96865"
+    LAYOUT_HASH = "8548797784d3a88c502425bf1d4e4b69bda27caeaae2c5f51bf712f961a97c67"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "info",
+                "request",
+                "response",
+            ],
+            "formats": [
+                service_msgs.ServiceEventInfo.DTYPE,
+                flat.REFERENCE,
+                flat.REFERENCE,
+            ],
+            "offsets": [
+                0,
+                40,
+                56,
+            ],
+            "itemsize": 72,
+        }
+    )
+    FIELDS = ("info", "request", "response",)
+
+    @property
+    def info(self):
+        """`service_msgs/ServiceEventInfo`."""
+        return service_msgs.ServiceEventInfo(self._block, self._at + 0)
+
+    @property
+    def request(self):
+        """`odd_msgs/action/Climb_GetResult_Request[<=1]`."""
+        return self._struct_sequence(Climb_GetResult_Request, 40, 1)
+
+    @property
+    def response(self):
+        """`odd_msgs/action/Climb_GetResult_Response[<=1]`."""
+        return self._struct_sequence(Climb_GetResult_Response, 56, 1)
+
+
+class Climb_Goal(flat.View):
+    """`odd_msgs/action/Climb_Goal`.
+
+    A climb to a point.
+    """
+
+    TYPE_NAME = "odd_msgs/action/Climb_Goal"
+    TYPE_HASH = "RIHS01_55e81a84eb3ef19325dc714fafa4ddcea8f15ae6ffe7a5e8f81c93e52a1bd0d2"
+    LAYOUT_HASH = "8ed2e0fd637705c03e7820df57246dbe94cf13f08f856206877045d6af52dbef"
+    TOOLS_MAX = 3
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "target",
+                "tools",
+            ],
+            "formats": [
+                geometry_msgs.Point.DTYPE,
+                flat.REFERENCE,
+            ],
+            "offsets": [
+                0,
+                24,
+            ],
+            "itemsize": 40,
+        }
+    )
+    FIELDS = ("target", "tools",)
+
+    @property
+    def target(self):
+        """`geometry_msgs/Point`."""
+        return geometry_msgs.Point(self._block, self._at + 0)
+
+    @property
+    def tools(self):
+        """`string[<=3]`."""
+        return self._text_sequence(24, 3, False, None)
+
+
+class Climb_SendGoal_Request(flat.View):
+    """`odd_msgs/action/Climb_SendGoal_Request`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_SendGoal_Request"
+    TYPE_HASH = "RIHS01_b593366121bf160ed69848fd99b0cc7cae7705fa6d7cc38cae879982158a8621"
+    LAYOUT_HASH = "3a682755e42fe55dd163c31965f2cdfdfe56b41d181895fa1c2000d7ce115d01"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "goal_id",
+                "goal",
+            ],
+            "formats": [
+                unique_identifier_msgs.UUID.DTYPE,
+                Climb_Goal.DTYPE,
+            ],
+            "offsets": [
+                0,
+                16,
+            ],
+            "itemsize": 56,
+        }
+    )
+    FIELDS = ("goal_id", "goal",)
+
+    @property
+    def goal_id(self):
+        """`unique_identifier_msgs/UUID`."""
+        return unique_identifier_msgs.UUID(self._block, self._at + 0)
+
+    @property
+    def goal(self):
+        """`odd_msgs/action/Climb_Goal`."""
+        return Climb_Goal(self._block, self._at + 16)
+
+
+class Climb_SendGoal_Response(flat.View):
+    """`odd_msgs/action/Climb_SendGoal_Response`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_SendGoal_Response"
+    TYPE_HASH = "RIHS01_23aa88112e82954888ec5f4be27ffae190fe8b9f0c9725e803d0b799bc317019"
+    LAYOUT_HASH = "d81435193388bdf58475e379b85a86868ee0bee0f287c62c8fbba29e86e8c6e6"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "accepted",
+                "stamp",
+            ],
+            "formats": [
+                "u1",
+                builtin_interfaces.Time.DTYPE,
+            ],
+            "offsets": [
+                0,
+                4,
+            ],
+            "itemsize": 12,
+        }
+    )
+    FIELDS = ("accepted", "stamp",)
+
+    @property
+    def accepted(self):
+        """`bool`."""
+        return bool(self._number("u1", 0))
+
+    @property
+    def stamp(self):
+        """`builtin_interfaces/Time`."""
+        return builtin_interfaces.Time(self._block, self._at + 4)
+
+
+class Climb_SendGoal_Event(flat.View):
+    """`odd_msgs/action/Climb_SendGoal_Event`."""
+
+    TYPE_NAME = "odd_msgs/action/Climb_SendGoal_Event"
+    TYPE_HASH = "RIHS01_c9e96aeb771b79d86ac3d1177d6d0cca3ab76f60df5fac6719ad845bfc2ef220"
+    LAYOUT_HASH = "febae4d62f3c1170f22765af518cbb04005ea265dde4fbc82281a22123688726"
+    DTYPE = np.dtype(
+        {
+            "names": [
+                "info",
+                "request",
+                "response",
+            ],
+            "formats": [
+                service_msgs.ServiceEventInfo.DTYPE,
+                flat.REFERENCE,
+                flat.REFERENCE,
+            ],
+            "offsets": [
+                0,
+                40,
+                56,
+            ],
+            "itemsize": 72,
+        }
+    )
+    FIELDS = ("info", "request", "response",)
+
+    @property
+    def info(self):
+        """`service_msgs/ServiceEventInfo`."""
+        return service_msgs.ServiceEventInfo(self._block, self._at + 0)
+
+    @property
+    def request(self):
+        """`odd_msgs/action/Climb_SendGoal_Request[<=1]`."""
+        return self._struct_sequence(Climb_SendGoal_Request, 40, 1)
+
+    @property
+    def response(self):
+        """`odd_msgs/action/Climb_SendGoal_Response[<=1]`."""
+        return self._struct_sequence(Climb_SendGoal_Response, 56, 1)
 
 
 class Result(flat.View):

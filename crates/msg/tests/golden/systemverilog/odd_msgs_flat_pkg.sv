@@ -2,6 +2,38 @@
 // Root structs of `odd_msgs` in flat layout v1; byte 0 is in the lowest bits.
 package odd_msgs_flat_pkg;
 
+// odd_msgs/action/Climb_Feedback
+localparam int unsigned Climb_Feedback_BYTES = 24;
+localparam Climb_Feedback_TYPE_HASH = "RIHS01_adf8750b986822b03b1026ef01e078f8bc446f12af3b333b00b399bd32d58cc3";
+localparam Climb_Feedback_LAYOUT_HASH = "6b1beb5ce72aae90e527a8f2c18622b99c70f90863442c3d3852cee8940a835b";
+localparam int unsigned Climb_Feedback_height_OFFSET = 0;
+localparam int unsigned Climb_Feedback_where_OFFSET = 8;
+typedef struct packed {
+    crossdock_flat_pkg::reference_t where;
+    logic [31:0] padding0_;
+    logic [31:0] height;
+} Climb_Feedback;
+
+// odd_msgs/action/Climb_FeedbackMessage
+localparam int unsigned Climb_FeedbackMessage_BYTES = 40;
+localparam Climb_FeedbackMessage_TYPE_HASH = "RIHS01_e273ec2a0de2b1e16564ef89d8d2d93d3904bfca0b87aeb99b08070bb7e151a7";
+localparam Climb_FeedbackMessage_LAYOUT_HASH = "31894bfac58ae961353a95086d5a394ba969ec423cd42bbfa90df8d46553505b";
+localparam int unsigned Climb_FeedbackMessage_goal_id_OFFSET = 0;
+localparam int unsigned Climb_FeedbackMessage_feedback_OFFSET = 16;
+typedef struct packed {
+    Climb_Feedback feedback;
+    unique_identifier_msgs_flat_pkg::UUID goal_id;
+} Climb_FeedbackMessage;
+
+// odd_msgs/action/Climb_GetResult_Request
+localparam int unsigned Climb_GetResult_Request_BYTES = 16;
+localparam Climb_GetResult_Request_TYPE_HASH = "RIHS01_cc68ecba3fa0db8a23e55179c58c63a3ff2c14b13ed4d2da22e14f41d8ab9d0e";
+localparam Climb_GetResult_Request_LAYOUT_HASH = "af6e2ba99050f2d9f4c7535a0750d083930923cd1e33e477cd2eaa5101d884ea";
+localparam int unsigned Climb_GetResult_Request_goal_id_OFFSET = 0;
+typedef struct packed {
+    unique_identifier_msgs_flat_pkg::UUID goal_id;
+} Climb_GetResult_Request;
+
 // odd_msgs/msg/Record
 localparam int unsigned Record_BYTES = 16;
 localparam Record_TYPE_HASH = "RIHS01_5fdf4db3c8a092a04e034c2712f8da79d6b058a98fdfe2bd344b04d7f4facbd0";
@@ -12,6 +44,93 @@ typedef struct packed {
     logic [63:0] b;
     logic [63:0] a;
 } Record;
+
+// odd_msgs/action/Climb_Result
+// Whether the top was reached.
+localparam int unsigned Climb_Result_BYTES = 24;
+localparam Climb_Result_TYPE_HASH = "RIHS01_1d7675328aec9acf51259a7bc57b0b11d22b1ad82168b5a7e02aca0413b60261";
+localparam Climb_Result_LAYOUT_HASH = "0f1ad258c909ae5874ba69cd3b4c50b636604e43e8ed1eeb84750a4a95641cb9";
+localparam int unsigned Climb_Result_reached_OFFSET = 0;
+localparam int unsigned Climb_Result_camps_OFFSET = 8;
+typedef struct packed {
+    crossdock_flat_pkg::reference_t camps;
+    logic [55:0] padding0_;
+    logic [7:0] reached;
+} Climb_Result;
+
+// odd_msgs/action/Climb_GetResult_Response
+localparam int unsigned Climb_GetResult_Response_BYTES = 32;
+localparam Climb_GetResult_Response_TYPE_HASH = "RIHS01_19469bb4b1fa36746a8a92856a2aff8eaa249bc1b31219f38a021a1b054908d5";
+localparam Climb_GetResult_Response_LAYOUT_HASH = "c1984f5120f0778043f6ee34f0fd29bbbcd09400fc7d9058a520eef67471c069";
+localparam int unsigned Climb_GetResult_Response_status_OFFSET = 0;
+localparam int unsigned Climb_GetResult_Response_result_OFFSET = 8;
+typedef struct packed {
+    Climb_Result result;
+    logic [55:0] padding0_;
+    logic signed [7:0] status;
+} Climb_GetResult_Response;
+
+// odd_msgs/action/Climb_GetResult_Event
+localparam int unsigned Climb_GetResult_Event_BYTES = 72;
+localparam Climb_GetResult_Event_TYPE_HASH = "RIHS01_43e4f8552ff0b4ced1e2345a48847ffbc7bc2a6610b7f85f9537fc9764a96865";
+localparam Climb_GetResult_Event_LAYOUT_HASH = "8548797784d3a88c502425bf1d4e4b69bda27caeaae2c5f51bf712f961a97c67";
+localparam int unsigned Climb_GetResult_Event_info_OFFSET = 0;
+localparam int unsigned Climb_GetResult_Event_request_OFFSET = 40;
+localparam int unsigned Climb_GetResult_Event_response_OFFSET = 56;
+typedef struct packed {
+    crossdock_flat_pkg::reference_t response;
+    crossdock_flat_pkg::reference_t request;
+    service_msgs_flat_pkg::ServiceEventInfo info;
+} Climb_GetResult_Event;
+
+// odd_msgs/action/Climb_Goal
+// A climb to a point.
+localparam int unsigned Climb_Goal_BYTES = 40;
+localparam Climb_Goal_TYPE_HASH = "RIHS01_55e81a84eb3ef19325dc714fafa4ddcea8f15ae6ffe7a5e8f81c93e52a1bd0d2";
+localparam Climb_Goal_LAYOUT_HASH = "8ed2e0fd637705c03e7820df57246dbe94cf13f08f856206877045d6af52dbef";
+localparam logic [7:0] Climb_Goal_TOOLS_MAX = 8'h3;
+localparam int unsigned Climb_Goal_target_OFFSET = 0;
+localparam int unsigned Climb_Goal_tools_OFFSET = 24;
+typedef struct packed {
+    crossdock_flat_pkg::reference_t tools;
+    geometry_msgs_flat_pkg::Point target;
+} Climb_Goal;
+
+// odd_msgs/action/Climb_SendGoal_Request
+localparam int unsigned Climb_SendGoal_Request_BYTES = 56;
+localparam Climb_SendGoal_Request_TYPE_HASH = "RIHS01_b593366121bf160ed69848fd99b0cc7cae7705fa6d7cc38cae879982158a8621";
+localparam Climb_SendGoal_Request_LAYOUT_HASH = "3a682755e42fe55dd163c31965f2cdfdfe56b41d181895fa1c2000d7ce115d01";
+localparam int unsigned Climb_SendGoal_Request_goal_id_OFFSET = 0;
+localparam int unsigned Climb_SendGoal_Request_goal_OFFSET = 16;
+typedef struct packed {
+    Climb_Goal goal;
+    unique_identifier_msgs_flat_pkg::UUID goal_id;
+} Climb_SendGoal_Request;
+
+// odd_msgs/action/Climb_SendGoal_Response
+localparam int unsigned Climb_SendGoal_Response_BYTES = 12;
+localparam Climb_SendGoal_Response_TYPE_HASH = "RIHS01_23aa88112e82954888ec5f4be27ffae190fe8b9f0c9725e803d0b799bc317019";
+localparam Climb_SendGoal_Response_LAYOUT_HASH = "d81435193388bdf58475e379b85a86868ee0bee0f287c62c8fbba29e86e8c6e6";
+localparam int unsigned Climb_SendGoal_Response_accepted_OFFSET = 0;
+localparam int unsigned Climb_SendGoal_Response_stamp_OFFSET = 4;
+typedef struct packed {
+    builtin_interfaces_flat_pkg::Time stamp;
+    logic [23:0] padding0_;
+    logic [7:0] accepted;
+} Climb_SendGoal_Response;
+
+// odd_msgs/action/Climb_SendGoal_Event
+localparam int unsigned Climb_SendGoal_Event_BYTES = 72;
+localparam Climb_SendGoal_Event_TYPE_HASH = "RIHS01_c9e96aeb771b79d86ac3d1177d6d0cca3ab76f60df5fac6719ad845bfc2ef220";
+localparam Climb_SendGoal_Event_LAYOUT_HASH = "febae4d62f3c1170f22765af518cbb04005ea265dde4fbc82281a22123688726";
+localparam int unsigned Climb_SendGoal_Event_info_OFFSET = 0;
+localparam int unsigned Climb_SendGoal_Event_request_OFFSET = 40;
+localparam int unsigned Climb_SendGoal_Event_response_OFFSET = 56;
+typedef struct packed {
+    crossdock_flat_pkg::reference_t response;
+    crossdock_flat_pkg::reference_t request;
+    service_msgs_flat_pkg::ServiceEventInfo info;
+} Climb_SendGoal_Event;
 
 // odd_msgs/msg/Result
 localparam int unsigned Result_BYTES = 24;

@@ -2,5 +2,7 @@ crossdock_flat_pkg.sv
 block_flat_pkg.sv
 builtin_interfaces_flat_pkg.sv
 geometry_msgs_flat_pkg.sv
+service_msgs_flat_pkg.sv
 std_msgs_flat_pkg.sv
+unique_identifier_msgs_flat_pkg.sv
 odd_msgs_flat_pkg.sv
