@@ -9,7 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::time::Duration;
 
 /// Longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a graph, by its name and text: one list of nodes per executor, all in chain mode, and what
 /// the mapping says of devices. Ends when the first node finishes.

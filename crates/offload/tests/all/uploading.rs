@@ -7,6 +7,7 @@ use crossdock_comm::{Uploader, Uploading};
 use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory, Stream};
 use crossdock_executor::{Package, UploadSite, Uploaders};
 use crossdock_shm::Scratch;
+use std::time::Instant;
 
 /// camera -> (left, right, viewer), left and right on the device; what they publish is looked at.
 const GRAPH: &str = "
@@ -221,13 +222,16 @@ struct Busy;
 const UNTIL: KernelSource<'_> = KernelSource {
     label: "uploading.rs",
     text: "
-XD_KERNEL until(XD_OUT(over)) {
-    XD_WRITE(u32, over);
-    if (XD_LOCAL_X == 0) XD_ATOMIC_ADD(over + 1, 1);
-    while (*(volatile XD_GLOBAL u32 *)over == 0) { }
+XD_KERNEL until(XD_OUT(words)) {
+    XD_WRITE(u32, words);
+    XD_ATOMIC_ADD(&words[1], 1);
+    while (*(const volatile XD_GLOBAL u32 *)words == 0) { }
 }
 ",
 };
+/// In the kernel's memory, bytes: not 0 ends it, and how many of the device's units it keeps busy.
+const OVER: usize = 0;
+const BUSY: usize = 4;
 
 struct BusyUploader {
     uploader: Box<dyn Uploader>,
@@ -235,9 +239,7 @@ struct BusyUploader {
     stream: Stream,
     until: Kernel,
     memory: Memory,
-    /// Whether it is over, and how many groups have begun.
-    over: Scratch,
-    /// Groups that the device runs at once.
+    words: Scratch,
     units: u32,
     /// Messages that went without.
     without: u32,
@@ -248,40 +250,55 @@ impl Uploaders for Busy {
         let Some(uploader) = crossdock_offload::uploaders().open(site)? else { return Ok(None) };
         let text = |error: crossdock_device::DeviceError| error.to_string();
         let device = Device::open(&site.plan.device).map_err(text)?;
-        let mut over = Scratch::create("over", 4096).map_err(|error| error.to_string())?;
+        let mut words = Scratch::create("words", 4096).map_err(|error| error.to_string())?;
         let until = device.load(&UNTIL).and_then(|it| it.kernel("until")).map_err(text)?;
-        let (stream, memory) = (device.stream(), device.register(&over.region_to_write()));
+        let (stream, memory) = (device.stream(), device.register(&words.region_to_write()));
         let (stream, memory) = (stream.map_err(text)?, memory.map_err(text)?);
-        let (units, without) = (device.info().units, 0);
-        Ok(Some(Box::new(BusyUploader { uploader, stream, until, memory, over, units, without })))
+        let units = device.info().units;
+        Ok(Some(Box::new(BusyUploader {
+            uploader,
+            stream,
+            until,
+            memory,
+            words,
+            units,
+            without: 0,
+        })))
     }
 }
 
 impl BusyUploader {
-    fn begun(&self) -> u32 {
-        let mut word = [0; 4];
-        assert!(self.over.read(4, &mut word), "the second word");
-        u32::from_ne_bytes(word)
+    /// Returns when no unit of the device can do anything else: a driver may compile the kernel
+    /// first, and do the work of other streams meanwhile.
+    fn keep_busy(&mut self) {
+        // More groups than any processor has cores.
+        let grid = Grid::line(1 << 16, 64);
+        let words = [Argument::Out(self.memory.whole())];
+        // SAFETY: the kernel's argument; its memory lives as long as the stream.
+        unsafe { self.stream.launch(&mut self.until, grid, &words) }.expect("launched");
+        let end = Instant::now() + running::PATIENCE;
+        let mut busy = [0; 4];
+        while u32::from_ne_bytes(busy) < self.units {
+            assert!(Instant::now() < end, "the kernel does not run on all units");
+            std::thread::yield_now();
+            assert!(self.words.read(BUSY, &mut busy));
+        }
+    }
+
+    fn let_go(&mut self) {
+        self.words.write(OVER, &1u32.to_ne_bytes());
     }
 }
 
 impl Uploader for BusyUploader {
     fn upload(&mut self, message: &Uploading<'_>) -> bool {
         if message.seq() == 1 {
-            // More groups than any processor has cores.
-            let grid = Grid::line(1 << 16, 64);
-            let over = [Argument::Out(self.memory.whole())];
-            // SAFETY: the kernel's argument, two words of memory that lives as long as the stream.
-            unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
-            // What is uploaded now finds no part of the device free.
-            while self.begun() < self.units {
-                std::thread::yield_now();
-            }
+            self.keep_busy();
         }
         let is_uploaded = self.uploader.upload(message);
         self.without += u32::from(!is_uploaded);
         if self.without == 3 {
-            self.over.write(0, &1u32.to_ne_bytes());
+            self.let_go();
         }
         is_uploaded
     }
@@ -293,7 +310,7 @@ impl Uploader for BusyUploader {
 
 impl Drop for BusyUploader {
     fn drop(&mut self) {
-        self.over.write(0, &1u32.to_ne_bytes());
+        self.let_go();
     }
 }
 
