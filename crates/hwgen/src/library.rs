@@ -58,10 +58,22 @@ pub enum LibraryModule {
     MemifTlb,
     /// Stands round the kernel of a node.
     NodeShell,
+    /// Other lengths of beats.
+    ByteGear,
+    /// Rows above and below a row.
+    LineWindow,
+    /// Whether a message is a picture.
+    PictureCheck,
+    /// The pixels of a picture as its bytes pass.
+    PixelGear,
+    /// Hue, saturation and value of a pixel.
+    PixelHsv,
     /// Histogram of a picture, and its bytes through a table.
     PixelLevels,
     /// Stores a message and sends it again.
     Replay,
+    /// Pixels left and right of a beat.
+    RowWindow,
     /// Makes a reset of a clock out of any other.
     ResetSync,
     /// Host memory as in published systems, for reproductions.
@@ -111,7 +123,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 35] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -138,8 +150,14 @@ impl LibraryModule {
         Self::AxisReg,
         Self::MemifTlb,
         Self::NodeShell,
+        Self::ByteGear,
+        Self::LineWindow,
+        Self::PictureCheck,
+        Self::PixelGear,
+        Self::PixelHsv,
         Self::PixelLevels,
         Self::Replay,
+        Self::RowWindow,
         Self::ResetSync,
     ];
 
@@ -188,8 +206,14 @@ impl LibraryModule {
             Self::AxisReg => "axis_reg",
             Self::MemifTlb => "memif_tlb",
             Self::NodeShell => "node_shell",
+            Self::ByteGear => "byte_gear",
+            Self::LineWindow => "line_window",
+            Self::PictureCheck => "picture_check",
+            Self::PixelGear => "pixel_gear",
+            Self::PixelHsv => "pixel_hsv",
             Self::PixelLevels => "pixel_levels",
             Self::Replay => "replay",
+            Self::RowWindow => "row_window",
             Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
         }
@@ -210,7 +234,7 @@ impl LibraryModule {
                 Self::AxisPack,
             ],
             Self::MemifMmu | Self::MemifTlb => &[Self::MemifGate],
-            Self::PixelLevels => &[Self::Replay],
+            Self::PixelLevels => &[Self::PixelGear, Self::Replay],
             _ => &[],
         }
     }
@@ -245,8 +269,16 @@ impl LibraryModule {
             Self::AxisReg => include_str!("../../../hw/axis_reg/axis_reg.sv"),
             Self::MemifTlb => include_str!("../../../hw/memif_tlb/memif_tlb.sv"),
             Self::NodeShell => include_str!("../../../hw/node_shell/node_shell.sv"),
-            Self::PixelLevels => include_str!("../../../hw/pixel_levels/pixel_levels.sv"),
-            Self::Replay => include_str!("../../../hw/replay/replay.sv"),
+            Self::ByteGear => include_str!("../../../hw/kernels/byte_gear/byte_gear.sv"),
+            Self::LineWindow => include_str!("../../../hw/kernels/line_window/line_window.sv"),
+            Self::PictureCheck => {
+                include_str!("../../../hw/kernels/picture_check/picture_check.sv")
+            }
+            Self::PixelGear => include_str!("../../../hw/kernels/pixel_gear/pixel_gear.sv"),
+            Self::PixelHsv => include_str!("../../../hw/kernels/pixel_hsv/pixel_hsv.sv"),
+            Self::PixelLevels => include_str!("../../../hw/kernels/pixel_levels/pixel_levels.sv"),
+            Self::Replay => include_str!("../../../hw/kernels/replay/replay.sv"),
+            Self::RowWindow => include_str!("../../../hw/kernels/row_window/row_window.sv"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }

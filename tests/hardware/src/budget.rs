@@ -79,6 +79,7 @@ fn held_against(
             entry[name] = value;
         }
         budget["measured_with"] = json!(counted_with());
+        budget.sort_all_objects();
         let text = serde_json::to_string_pretty(&budget).expect("JSON");
         std::fs::write(&path, text + "\n").expect("hw/budget.json");
         return Ok(());

@@ -5,7 +5,7 @@ use crate::cache::Files;
 use crossdock_test_support::workspace;
 use std::fmt::{self, Write};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A top module, its sources and its parameters.
 #[derive(Debug, Clone)]
@@ -51,18 +51,18 @@ pub struct Mutation {
 }
 
 impl Design {
-    /// The module `top`, made from the files of these folders of `hw/` (`top`'s own among them).
+    /// The module `top`, made from the files of these modules of `hw/` (`top`'s own among them).
     ///
     /// # Panics
     /// When a folder or file cannot be read.
     #[must_use]
-    pub fn new(top: &str, folders: &[&str]) -> Self {
-        let hw = workspace().join("hw");
+    pub fn new(top: &str, modules: &[&str]) -> Self {
         let mut sources = Files::new();
-        let mut properties = read(&hw.join("formal"), "svh");
-        for folder in folders {
-            sources.extend(read(&hw.join(folder), "sv"));
-            properties.extend(read(&hw.join(folder), "svh"));
+        let mut properties = read(&workspace().join("hw/formal"), "svh");
+        for module in modules {
+            let folder = folder(module);
+            sources.extend(read(&folder, "sv"));
+            properties.extend(read(&folder, "svh"));
         }
         Self { top: top.to_owned(), sources, properties, parameters: vec![], fault: None }
     }
@@ -190,6 +190,13 @@ impl Design {
         names.sort_unstable();
         names.into_iter().map(|(_, name)| name).collect()
     }
+}
+
+/// The folder of a library module: kernels have a folder of their own.
+fn folder(module: &str) -> PathBuf {
+    let hw = workspace().join("hw");
+    let kernel = hw.join("kernels").join(module);
+    if kernel.is_dir() { kernel } else { hw.join(module) }
 }
 
 /// The files of a folder with this extension, by name.

@@ -8,6 +8,7 @@ use crate::cache::{Files, Job};
 use crate::design::Design;
 use crate::tools::{run, tool};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::Path;
 
@@ -86,7 +87,9 @@ fn registered(design: &Design, ports: &str) -> String {
     let netlist: Value = serde_json::from_str(ports).expect("JSON from Yosys");
     let modules = netlist["modules"].as_object().expect("modules").values();
     let mut tops = modules.filter(|module| !module["attributes"]["top"].is_null());
+    // In the order of their names, whatever the order in the file: place and route depends on it.
     let ports = tops.next().expect("a top module")["ports"].as_object().expect("ports").clone();
+    let ports: BTreeMap<String, Value> = ports.into_iter().collect();
     let clock_of = |port: &str| {
         // With several clocks a port belongs to the clock of its own prefix.
         let prefix = port.split('_').next().expect("a prefix");

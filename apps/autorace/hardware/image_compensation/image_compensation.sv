@@ -57,7 +57,6 @@ module image_compensation #(
 );
 
   localparam int unsigned Bits = $clog2(MAX_BYTES + 1);
-  localparam int unsigned Steps = $clog2(Bits + 1);
   localparam int unsigned FrameBytes = 64;
   localparam logic [31:0] Rgb8 = "8bgr";  // the first byte is the lowest
 
@@ -92,7 +91,7 @@ module image_compensation #(
   wire [31:0] data_index;
   wire        data_user;
   wire unused_of_take = &{1'b0, fault, publisher_id, payload_bytes, sequence_number, parsed,
-      is_bigendian, data_index, data_user, frame_length[31:7], encoding[127:32]};
+      is_bigendian, data_index, data_user, frame_length[31:7], encoding[127:40]};
 
   image_compensation_image_take #(
     .WIDTH(64)
@@ -138,52 +137,44 @@ module image_compensation #(
 
   // Data are the last field: with the first of them, or without any at the end, all others stand.
   // They wait for a cycle, in which it is settled whether they go into the kernel.
-  wire  [33:0] row_bytes = {2'd0, width} + {1'd0, width, 1'b0};
-  wire         fits = encoding_length == 32'd4 && encoding[31:0] == Rgb8
-                   && row_bytes == {2'd0, step} && length <= 32'(MAX_BYTES);
-  logic        looked;
-  logic        fitted;
-  logic        feeds;     // its data go into the kernel
+  wire  looks = data_valid || came;
+  wire  fits;
+  wire  looked;
+  wire  settled;
+  wire  good;
+  logic feeds;      // its data go into the kernel
+  wire  ends = (came && go_on) || failed;
 
-  // step * height, a bit of height per cycle from the top, while the data pass. What does not fit
-  // into the bits of a length never becomes smaller again.
-  logic [Bits-1:0]  area;
-  logic             over;
-  logic [Bits-1:0]  rows;
-  logic [Steps-1:0] todo;
-  wire  [Bits+1:0]  grown = {1'b0, area, 1'b0} + (rows[Bits-1] ? {2'd0, step[Bits-1:0]} : '0);
-  wire              settled = looked && todo == '0;
-  wire              good = fitted && !over && area == length[Bits-1:0];
+  picture_check #(
+    .CHANNELS(3),
+    .MAX_BYTES(MAX_BYTES)
+  ) u_check (
+    .clk,
+    .rst,
+    .look(looks),
+    .next(ends),
+    .encoding_length,
+    .encoding(encoding[39:0]),
+    .height,
+    .width,
+    .step,
+    .length,
+    .fits,
+    .looked,
+    .settled,
+    .good
+  );
 
   // What has been fed and must not be published. Nothing is fed until that has left the kernel.
   logic doomed;
   logic held;       // a message is being published
-  wire  ends = (came && go_on) || failed;
 
   assign go_on = settled && (!good || (!held && !doomed));
 
   always_ff @(posedge clk) begin
     dropped <= !rst && ends && (failed || !good);
-    if (!looked) begin
-      if (data_valid || came) begin
-        looked <= 1'b1;
-        fitted <= fits;
-        feeds <= fits && data_valid;
-        area <= '0;
-        over <= ((step >> Bits) != '0 && height != '0) || ((height >> Bits) != '0 && step != '0);
-        rows <= height[Bits-1:0];
-        todo <= Steps'(Bits);
-      end
-    end else if (todo != '0) begin
-      area <= grown[Bits-1:0];
-      over <= over || (grown[Bits+1:Bits] != '0);
-      rows <= rows << 1;
-      todo <= todo - 1'b1;
-    end
-    if (rst || ends) begin
-      looked <= 1'b0;
-      feeds <= 1'b0;
-    end
+    if (looks && !looked) feeds <= fits && data_valid;
+    if (rst || ends) feeds <= 1'b0;
   end
 
   // The kernel -----------------------------------------------------------------------------------

@@ -112,3 +112,60 @@ fn the_tests_of_the_hosts_port_find_its_mutants() {
     ];
     println!("{:#?}", mutants("host_port", vec![], proofs).survivors(&port(3, 16)));
 }
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_byte_gear_find_its_mutants() {
+    let gear = Design::module("byte_gear");
+    let small = gear.clone().set("LANE", 2);
+    let proofs = vec![Proof::inductive(small.clone(), 3), Proof::reachable(small, 14)];
+    let simulation = Simulation::new(gear.clone(), "kernels/byte_gear/byte_gear_tb.cpp");
+    let simulations = vec![(simulation, vec!["--seed", "1"])];
+    let found = Mutants { module: "byte_gear", simulations, proofs, harmless: &[] };
+    println!("{:#?}", found.survivors(&gear));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_the_line_window_find_its_mutants() {
+    let lines = |reach| {
+        let design = Design::module("line_window").set("REACH", reach).set("WIDTH", 2);
+        design.set("COLUMNS", 2).set("ROW_BITS", 2)
+    };
+    let proofs = vec![
+        Proof::inductive(lines(1), 4),
+        Proof::inductive(lines(2), 4),
+        Proof::reachable(lines(1), 16),
+    ];
+    println!("{:#?}", mutants("line_window", vec![], proofs).survivors(&lines(1)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_the_row_window_find_its_mutants() {
+    let row = |channels, reach| {
+        let design = Design::module("row_window").set("CHANNELS", channels).set("LANE", 2);
+        design.set("REACH", reach)
+    };
+    let proofs = vec![
+        Proof::bounded(row(3, 2), 8),
+        Proof::bounded(row(1, 3), 8),
+        Proof::reachable(row(3, 2), 10),
+    ];
+    println!("{:#?}", mutants("row_window", vec![], proofs).survivors(&row(3, 2)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_the_picture_check_find_its_mutants() {
+    let check = |channels, max_bytes| {
+        let design = Design::module("picture_check").set("CHANNELS", channels);
+        design.set("MAX_BYTES", max_bytes).set("MAX_ROW_BYTES", max_bytes / 2)
+    };
+    let proofs = vec![
+        Proof::bounded(check(3, 60), 10),
+        Proof::bounded(check(1, 31), 10),
+        Proof::reachable(check(3, 60), 10),
+    ];
+    println!("{:#?}", mutants("picture_check", vec![], proofs).survivors(&check(3, 60)));
+}

@@ -1,5 +1,5 @@
-//! Image compensation on the board of the closed course: pictures of software go down to it and
-//! come back through its gateways, over real rings, and are those of the software node.
+//! The board of the closed course: pictures of software go down to it and come back through its
+//! gateways, over real rings, and are those of the software nodes.
 
 use crate::frames::{self, Fields, Limits, Random};
 use crate::twin;
@@ -33,9 +33,10 @@ const TIMING: MemoryTiming = MemoryTiming {
     seed: 1,
 };
 /// As in the graph file: the bounds of both topics.
-const LIMITS: Limits = Limits { bound: 921_600, max_bytes: 921_600 };
+const LIMITS: Limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640 };
 const IN: &str = "/camera/image_raw";
-const OUT: &str = "/camera/image_compensated";
+/// What the nodes make of it: each of the one before.
+const OUT: [&str; 2] = ["/camera/image_compensated", "/camera/image_blurred"];
 
 fn shown(all: Vec<Violation>) -> String {
     all.iter().map(|it| it.to_string() + "\n").collect()
@@ -50,7 +51,8 @@ pub(crate) fn package(limits: Limits) -> HardwarePackage {
     let name = "hardware/autorace.hardware.yaml";
     let text = autorace(name)
         .replace("data: 921600", &format!("data: {}", limits.bound))
-        .replace("max_bytes: 921600", &format!("max_bytes: {}", limits.max_bytes));
+        .replace("max_bytes: 921600", &format!("max_bytes: {}", limits.max_bytes))
+        .replace("max_width: 640", &format!("max_width: {}", limits.max_width));
     must(HardwarePackage::from_yaml(name, text.as_bytes()).map_err(shown))
 }
 
@@ -74,7 +76,7 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
         descriptions: &interfaces,
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
-        implementations: &[implementation("image_compensation")],
+        implementations: &["image_compensation", "gaussian_blur"].map(implementation),
     };
     must(generate(&request).map_err(shown))
 }
@@ -82,9 +84,8 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
 /// The software on both sides of the board, and the host's ends of its gateways.
 struct Host {
     camera: Publisher<Image>,
-    show: Subscriber<Image>,
     down: Bridge,
-    up: Bridge,
+    up: [(Bridge, Subscriber<Image>); 2],
     plan: FramePlan,
     scratch: Scratch,
     _participant: Participant,
@@ -109,25 +110,28 @@ impl Host {
                 BridgeOptions { node, topic, offered, requested, directions, max_bytes, doorbell };
             must(participant.bridge(&schema, options))
         };
-        let (down, up) = (bridge(IN), bridge(OUT));
+        let down = bridge(IN);
         let options = PublisherOptions { node: "camera", topic: IN, qos, max_bytes, group: None };
         let camera = must(participant.publisher(options));
-        let (node, topic) = ("show", OUT);
-        let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
-        let show = must(participant.subscriber(options));
+        let up = OUT.map(|topic| {
+            let up = bridge(topic);
+            let options =
+                SubscriberOptions { node: "show", topic, qos, doorbell: None, group: None };
+            (up, must(participant.subscriber(options)))
+        });
         let scratch = must(Scratch::create("scratch", 4096));
-        Self { camera, show, down, up, plan, scratch, _participant: participant, folder }
+        Self { camera, down, up, plan, scratch, _participant: participant, folder }
     }
 
-    /// A picture goes down, and what comes up is published: the payload that a subscriber gets, and
+    /// A picture goes down, and what comes up is published: the payloads that subscribers get, and
     /// the cycles from the first word to the board to its last one.
     fn through(
         &mut self,
         board: &mut Board,
-        gateways: [u32; 2],
+        (down, up): (u32, [u32; 2]),
         picture: &FlatBuffer,
         number: u32,
-    ) -> (Vec<u8>, u64) {
+    ) -> ([Vec<u8>; 2], u64) {
         twin::publish(&self.camera, picture).unwrap_or_else(|error| panic!("{error}"));
         let sample = must(self.down.subscriber.as_ref().expect("a subscriber").take());
         let sample = sample.expect("the picture");
@@ -141,25 +145,29 @@ impl Host {
         let places: Vec<(usize, u32)> =
             segments.iter().map(|it| (place(it.source) + it.offset, it.bytes as u32)).collect();
 
-        let publisher = self.up.publisher.as_ref().expect("a publisher");
-        let mut loan = must(publisher.loan(self.plan.chunk_bytes_max()));
         let front = self.plan.front_bytes();
-        let address = loan.bytes_mut().as_ptr() as usize + front;
-        let capacity = loan.bytes_mut().len() - front - self.plan.behind_bytes_max();
+        let mut loans = [0, 1].map(|at| {
+            let publisher = self.up[at].0.publisher.as_ref().expect("a publisher");
+            must(publisher.loan(self.plan.chunk_bytes_max()))
+        });
         let sample_region = sample.region().expect("a region");
-        assert!(board.reach(&[sample_region, self.scratch.region(), loan.region()]));
+        let regions = [loans[0].region(), loans[1].region()];
+        assert!(board.reach(&[&[sample_region, self.scratch.region()], &regions[..]].concat()));
 
-        let [down, up] = gateways;
         let tag = number as u16;
         let begun_ps = board.now_ps();
-        board.lend(up, tag, address, capacity as u32);
+        for (loan, up) in loans.iter_mut().zip(up) {
+            let address = loan.bytes_mut().as_ptr() as usize + front;
+            let capacity = loan.bytes_mut().len() - front - self.plan.behind_bytes_max();
+            board.lend(up, tag, address, capacity as u32);
+        }
         let stamp_ns = 5_000_000_000 + u64::from(number);
-        // Not the node's own numbers.
+        // Not the nodes' own numbers.
         let sequence = 70 + number;
         let payload_bytes = payload as u32;
         board.send(down, &Outgoing { tag, sequence, stamp_ns, payload_bytes, segments: &places });
-        let (mut is_sent, mut arrived) = (false, None);
-        while !is_sent || arrived.is_none() {
+        let (mut is_sent, mut arrived, mut took_ps) = (false, [None; 2], 0);
+        while !is_sent || arrived.contains(&None) {
             // Idle: the message is lost.
             assert_eq!(board.run(&mut [], &mut [], 1 << 60), Ok(Stop::Done));
             while let Some(event) = board.event() {
@@ -169,22 +177,28 @@ impl Host {
                         is_sent = true;
                     }
                     HostEvent::Arrived { gateway, tag: came, bytes, sequence, status, .. } => {
-                        assert_eq!((gateway, came, status.is_good()), (up, tag, true));
+                        let at = up.iter().position(|it| *it == gateway).expect("a gateway");
+                        assert_eq!((came, status.is_good()), (tag, true));
                         assert_eq!(sequence, number, "the node counts its own messages");
-                        arrived = Some((bytes, board.now_ps() - begun_ps));
+                        arrived[at] = Some(bytes);
+                        took_ps = board.now_ps() - begun_ps;
                     }
                     other @ HostEvent::Unknown { .. } => panic!("{other:?}"),
                 }
             }
         }
-        let (bytes, took_ps) = arrived.expect("a message");
-        let header = must(FrameHeader::read(&loan.bytes_mut()[front..]));
-        assert_eq!((header.sequence, header.stamp_ns), (number, stamp_ns));
-        let adopted = must(self.plan.adopt(loan.bytes_mut(), front, bytes as usize));
-        loan.set_len(adopted.block_bytes);
-        loan.publish().unwrap_or_else(|refused| panic!("{}", refused.reason));
-        let shown = must(self.show.take()).expect("the picture");
-        (self.payload(shown.block()), took_ps / PERIOD_PS)
+        let mut shown = [const { Vec::new() }; 2];
+        for (at, mut loan) in loans.into_iter().enumerate() {
+            let bytes = arrived[at].expect("a message");
+            let header = must(FrameHeader::read(&loan.bytes_mut()[front..]));
+            assert_eq!((header.sequence, header.stamp_ns), (number, stamp_ns));
+            let adopted = must(self.plan.adopt(loan.bytes_mut(), front, bytes as usize));
+            loan.set_len(adopted.block_bytes);
+            loan.publish().unwrap_or_else(|refused| panic!("{}", refused.reason));
+            let sample = must(self.up[at].1.take()).expect("the picture");
+            shown[at] = self.payload(sample.block());
+        }
+        (shown, took_ps / PERIOD_PS)
     }
 
     fn payload(&self, block: Block<'_>) -> Vec<u8> {
@@ -206,25 +220,26 @@ fn pictures() -> Vec<Fields> {
     let mut all = vec![frames::noise(640, 480, &mut random), frames::noise(33, 7, &mut random)];
     if let Some(data) = crossdock_test_support::data() {
         let bag = data.join("autorace_sim/autorace_a_15hz/autorace_a_15hz.mcap");
-        all.extend(frames::recorded(&bag, 150, 2));
+        let stamps: Vec<i64> = frames::stamps(&bag).into_iter().step_by(150).take(2).collect();
+        all.extend(frames::recorded(&bag, &stamps));
         assert_eq!(all.len(), 4);
     }
     all
 }
 
 #[test]
-fn the_course_with_compensation_on_a_board_sees_the_pictures_of_the_software_node() {
+fn the_course_with_nodes_on_a_board_sees_the_pictures_of_the_software_nodes() {
     let generated = generated(
         &package(LIMITS),
         &autorace("course.graph.yaml"),
         &autorace("course.hardware.mapping.yaml"),
     );
-    let gateway = |topic| {
-        // Both topics have one.
+    let gateway = |topic: &str| {
+        // All topics have one.
         let mut topics = generated.network.topics.iter();
         topics.position(|it| it.name == topic).expect("a gateway") as u32
     };
-    let gateways = [gateway(IN), gateway(OUT)];
+    let gateways = (gateway(IN), OUT.map(gateway));
     let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
     let cache = Cache::at(workspace().join("target/hw/cache"));
     let library = must(Library::build_board(&generated, &search, &cache, &mut |_| {}));
@@ -239,16 +254,23 @@ fn the_course_with_compensation_on_a_board_sees_the_pictures_of_the_software_nod
     board.set_idle_cycles(IDLE_CYCLES);
 
     let blocks: Vec<FlatBuffer> = pictures().iter().map(Fields::block).collect();
-    let expected =
+    let compensated =
         twin::published(software(), "image_compensation", ["image", "compensated"], blocks.clone());
+    let blurred =
+        twin::published(software(), "gaussian_blur", ["image", "blurred"], compensated.clone());
+    let expected = compensated.iter().zip(&blurred);
     let mut host = Host::new();
-    for (number, (block, expected)) in (0..).zip(blocks.iter().zip(&expected)) {
+    for (number, (block, expected)) in (0..).zip(blocks.iter().zip(expected)) {
         let (found, cycles) = host.through(&mut board, gateways, block, number);
-        let expected = host.payload(Block::new(expected.as_slice()));
-        assert!(found == expected, "picture {number} of {} bytes differs", expected.len());
-        // In, a table, out; what the gateways add is their latency, whatever the picture's size.
-        let beats = expected.len() as u64 / 8 + 3;
-        assert!(cycles < 2 * beats + 1500, "{cycles} cycles for {beats} beats");
+        let expected = [expected.0, expected.1];
+        for ((topic, found), expected) in OUT.iter().zip(&found).zip(expected) {
+            let expected = host.payload(Block::new(expected.as_slice()));
+            assert!(*found == expected, "{topic}: picture {number} of {} bytes", found.len());
+        }
+        // In, a table, out through the blur at the same time; then both share the port to memory.
+        // What the gateways add is their latency, whatever the picture's size.
+        let beats = found[0].len() as u64 / 8 + 3;
+        assert!(cycles < 3 * beats + 2500, "{cycles} cycles for {beats} beats");
     }
     assert_eq!(board.run(&mut [], &mut [], 1 << 60), Ok(Stop::Idle));
     assert_eq!(board.traffic().refused, 0);

@@ -1,5 +1,5 @@
-//! Frames for the testbench of image compensation: recorded pictures, chance ones, and what is no
-//! picture or no message; with each what the software node makes of it.
+//! Frames for the testbench of nodes that make a picture of a picture: recorded pictures, chance
+//! ones, and what is no picture or no message; with each what the software node makes of it.
 
 use crate::twin;
 use crossdock_autorace::image::Rgb;
@@ -104,7 +104,12 @@ pub(crate) struct Limits {
     pub(crate) bound: u32,
     /// The node's MAX_BYTES.
     pub(crate) max_bytes: u32,
+    /// The node's MAX_WIDTH; a node without one takes pictures of any width.
+    pub(crate) max_width: u32,
 }
+
+/// A software node: its type and its output; its input is `image`.
+pub(crate) type Twin = (&'static str, &'static str);
 
 impl Limits {
     /// Bounds of the node's ports.
@@ -144,10 +149,10 @@ pub(crate) fn noise(width: usize, height: usize, random: &mut Random) -> Fields 
 }
 
 /// A picture of chance: noise, a narrow range, two levels, a ramp, blank; any size.
-fn picture(random: &mut Random, max_bytes: usize) -> Fields {
-    let pixels = max_bytes / 3;
+fn picture(random: &mut Random, limits: Limits) -> Fields {
+    let pixels = limits.max_bytes as usize / 3;
     let most = [1, 3, 40, pixels][random.below(4)];
-    let width = 1 + random.below(most);
+    let width = 1 + random.below(most.min(limits.max_width as usize));
     let height = 1 + random.below(most / width);
     let low = random.below(256);
     let high = low + random.below(256 - low);
@@ -172,7 +177,7 @@ fn odd(mut fields: Fields, number: usize, limits: Limits, random: &mut Random) -
     let encodings: [&[u8]; 8] =
         [b"bgr8", b"mono8", b"rgb16", b"RGB8", b"rgb8\0", b"rgb", b"", b"rgb8rgb8rgb8rgb8"];
     let length = fields.data.len();
-    match number % 22 {
+    match number % 23 {
         0 | 1 => fields.encoding = encodings[random.below(8)].to_vec(),
         2 => fields.step += 1 + random.below(8) as u32,
         3 => fields.step = fields.width,
@@ -206,6 +211,10 @@ fn odd(mut fields: Fields, number: usize, limits: Limits, random: &mut Random) -
         18 => fields.width |= 1 << 30,
         19 => (fields.data, fields.height, fields.step) = (vec![], 0, fields.step + 3),
         20 => fields.frame_id = vec![b'f'; 65],
+        21 if limits.max_width < limits.max_bytes / 3 => {
+            let width = limits.max_width as usize + 1 + random.below(3);
+            fields = Fields::picture(width, 1, vec![9; width * 3]);
+        }
         _ => fields.encoding = vec![b'r'; 17],
     }
     fields
@@ -239,9 +248,9 @@ pub(crate) fn chance(seed: u64, count: usize, limits: Limits) -> Vec<Sent> {
     let mut random = Random::new(seed);
     let mut all = Vec::new();
     for number in 0..count {
-        let good = picture(&mut random, limits.max_bytes as usize);
+        let good = picture(&mut random, limits);
         all.push(frame(&good, &mut random));
-        let other = picture(&mut random, limits.max_bytes as usize);
+        let other = picture(&mut random, limits);
         all.push(match number % 3 {
             0 => frame(&odd(other, number / 3, limits, &mut random), &mut random),
             1 => damage(frame(&other, &mut random), number / 3, &mut random),
@@ -251,13 +260,15 @@ pub(crate) fn chance(seed: u64, count: usize, limits: Limits) -> Vec<Sent> {
     all
 }
 
-/// Every so many-th picture of a recording, at most `count`.
-pub(crate) fn recorded(bag: &Path, every: usize, count: usize) -> Vec<Fields> {
-    let recorded = must(recording::read(bag));
-    let stamps: Vec<i64> =
-        recorded.image_stamps_ns.iter().copied().step_by(every).take(count).collect();
+/// Stamps of the pictures of a recording, ns.
+pub(crate) fn stamps(bag: &Path) -> Vec<i64> {
+    must(recording::read(bag)).image_stamps_ns
+}
+
+/// The pictures of a recording with these stamps.
+pub(crate) fn recorded(bag: &Path, stamps: &[i64]) -> Vec<Fields> {
     let mut found = Vec::new();
-    must(recording::pictures(bag, &stamps, |picture| {
+    must(recording::pictures(bag, stamps, |picture| {
         let mut fields = Fields::picture(picture.width, picture.height, picture.rgb);
         let (sec, nanosec) = (picture.stamp_ns / 1_000_000_000, picture.stamp_ns % 1_000_000_000);
         fields.stamp = (sec as i32, nanosec as u32);
@@ -268,7 +279,7 @@ pub(crate) fn recorded(bag: &Path, every: usize, count: usize) -> Vec<Fields> {
 
 /// What the software node publishes for each frame, of sequence and publisher 0; nothing where it
 /// refuses the message, or hardware does: damaged, above its bounds, too large.
-fn expected(sent: &[Sent], limits: Limits) -> Vec<Option<Vec<u8>>> {
+fn expected(sent: &[Sent], limits: Limits, (node, output): Twin) -> Vec<Option<Vec<u8>>> {
     let plan = limits.plan();
     let message = |sent: &Sent| {
         let header = FrameHeader::read(&sent.bytes).ok()?;
@@ -276,14 +287,16 @@ fn expected(sent: &[Sent], limits: Limits) -> Vec<Option<Vec<u8>>> {
         let is_whole = header.payload_bytes as usize == payload.len() && !sent.damaged;
         let block = is_whole.then(|| plan.decode(payload).ok())??;
         let view = Image::view(Block::new(block.as_slice())).ok()?;
-        let fits =
-            rgb_of(view).is_ok_and(|it: Rgb<'_>| it.data().len() <= limits.max_bytes as usize);
-        fits.then_some((header, block))
+        let fits = |it: Rgb<'_>| {
+            let bytes = it.data().len();
+            bytes == 0
+                || bytes <= limits.max_bytes as usize && it.width() <= limits.max_width as usize
+        };
+        rgb_of(view).is_ok_and(fits).then_some((header, block))
     };
     let taken: Vec<_> = sent.iter().map(message).collect();
     let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
-    let results =
-        twin::published(package(), "image_compensation", ["image", "compensated"], blocks);
+    let results = twin::published(package(), node, ["image", output], blocks);
     assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
     let mut results = results.into_iter();
     let frame = |header: &FrameHeader| {
@@ -304,8 +317,8 @@ fn expected(sent: &[Sent], limits: Limits) -> Vec<Option<Vec<u8>>> {
 }
 
 /// The file that the testbench reads, named by its content; and how many messages it has published.
-pub(crate) fn file(sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
-    let expected = expected(sent, limits);
+pub(crate) fn file(sent: &[Sent], limits: Limits, twin: Twin) -> (PathBuf, u64) {
+    let expected = expected(sent, limits, twin);
     let mut bytes = (sent.len() as u32).to_le_bytes().to_vec();
     for (sent, expected) in sent.iter().zip(&expected) {
         bytes.extend(u32::from(sent.damaged).to_le_bytes());

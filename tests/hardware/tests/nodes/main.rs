@@ -3,17 +3,23 @@
 
 mod board;
 mod frames;
+mod gaussian_blur;
 mod image_compensation;
+mod kernels;
+mod picture_node;
 mod twin;
 
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
 use crossdock_test_support::workspace;
 
+/// The levels of a picture, with their parts.
+const LEVELS: [&str; 3] = ["pixel_levels", "pixel_gear", "replay"];
+
 /// Image compensation of the driving graph, for pictures of so many bytes.
 fn compensation(max_bytes: u64) -> Design {
     let folder = workspace().join("apps/autorace/hardware/image_compensation");
-    let mut design = Design::new("pixel_levels", &["pixel_levels", "replay"]);
+    let mut design = Design::new("pixel_levels", &LEVELS);
     for name in ["stretch_levels.sv", "compensate_picture.sv"] {
         let source = std::fs::read_to_string(folder.join(name));
         design = design.with_source(name, &source.expect("a source file"));
@@ -47,9 +53,9 @@ fn compensation_takes_and_gives_a_beat_per_cycle() {
 const FAULTS: [Mutation; 3] = [
     Mutation {
         what: "the pixel over a beat's edge is counted wrongly",
-        file: "pixel_levels.sv",
-        from: "2'd1: pixel[i] = bytes[i*24 +: 24];",
-        to: "2'd1: pixel[i] = bytes[8 + i*24 +: 24];",
+        file: "pixel_gear.sv",
+        from: "2'd1: m_pixels = bytes[0 +: 72];",
+        to: "2'd1: m_pixels = bytes[8 +: 72];",
     },
     Mutation {
         what: "the range begins one level too early",
@@ -83,7 +89,7 @@ fn what_is_replayed_is_proved_to_leave_as_it_came() {
 
 #[test]
 fn nothing_that_kernels_are_made_of_takes_more_area_than_its_budget() {
-    let levels = Design::new("pixel_levels", &["pixel_levels", "replay"]);
+    let levels = Design::new("pixel_levels", &LEVELS);
     for design in [Design::module("replay"), levels] {
         // What grows with the picture is memory alone, and the tool takes minutes for much of it.
         must(area_within_budget(&design.set("MAX_BYTES", 24_000)));

@@ -388,18 +388,38 @@ fn the_first_hardware_node_runs_when_its_page_is_followed() {
     let folder = run.file("pilot");
     follow_page("first-hardware-node.md", &folder, &run);
     // A picture's bytes are the last field of its message.
-    let bright = |picture: &Vec<u8>| {
-        let pixels = &picture[picture.len() - 640 * 480 * 3..];
-        pixels.iter().filter(|level| **level >= 200).count() as u32
+    let yellow = |picture: &Vec<u8>| {
+        let pixels = picture[picture.len() - 640 * 480 * 3..].chunks(3);
+        pixels.filter(|pixel| is_yellow(pixel)).count() as u32
     };
     let expected: Vec<u32> =
-        messages(&folder.join("pictures.mcap"), "/camera/snapshot").iter().map(bright).collect();
+        messages(&folder.join("pictures.mcap"), "/camera/snapshot").iter().map(yellow).collect();
     assert!(expected.len() > 2 && expected.iter().any(|count| *count > 0), "{expected:?}");
     let number =
         |message: &Vec<u8>| message[4..].try_into().map(u32::from_le_bytes).expect("4 bytes");
     let counted: Vec<u32> =
-        messages(&folder.join("counts.mcap"), "/bright").iter().map(number).collect();
+        messages(&folder.join("counts.mcap"), "/yellow").iter().map(number).collect();
     assert_eq!(counted, expected);
+}
+
+/// What the page calls yellow: hue 15 to 36 in steps of two degrees, saturation 75 and value 100 at
+/// least, in the fixed point of the head of `apps/autorace/src/hsv.rs`.
+fn is_yellow(pixel: &[u8]) -> bool {
+    let [r, g, b] = [0, 1, 2].map(|at| i32::from(pixel[at]));
+    let value = r.max(g).max(b);
+    let spread = value - r.min(g).min(b);
+    // In twelve bits behind the point, rounded half to even.
+    let over =
+        |scale: f64, by: i32| (scale * 4096.0 / f64::from(by.max(1))).round_ties_even() as i32;
+    let rounded = |product: i32| (product + 2048) >> 12;
+    let turn = match value {
+        value if value == r => g - b,
+        value if value == g => b - r + 2 * spread,
+        _ => r - g + 4 * spread,
+    };
+    let hue = rounded(turn * over(30.0, spread)).rem_euclid(180);
+    let saturation = rounded(spread * over(255.0, value));
+    (15..=36).contains(&hue) && saturation >= 75 && value >= 100
 }
 
 /// Every page of the site: those beside the code, and all of `docs`.

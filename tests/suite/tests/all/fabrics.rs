@@ -90,7 +90,7 @@ fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> V
 }
 
 #[test]
-fn the_course_is_driven_the_same_with_image_compensation_in_hardware() {
+fn the_course_is_driven_the_same_with_compensation_and_blur_in_hardware() {
     let duration = if long() { "10" } else { "0.5" };
     let summary = the_mapping_does_not_matter(COURSE, "course", &["--duration", duration]);
     let topic = |name: &str| {
@@ -102,14 +102,15 @@ fn the_course_is_driven_the_same_with_image_compensation_in_hardware() {
     assert_eq!(topic(COMPENSATED)["copies"], images);
     let gateways = summary["gateways"].as_array().expect("gateways");
     let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
-    assert_eq!((of("down"), of("up")), (images, images), "{summary:#}");
+    // Down the raw picture; up what two nodes made of it, one of the other without host memory.
+    assert_eq!((of("down"), of("up")), (images, 2 * images), "{summary:#}");
     assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
     // Each message crossed host memory once each way: its payload, and not a beat per segment more.
     let fabric = &summary["fabrics"][0];
     let read = count(&fabric["bytes_read"]);
     assert!(read >= of("down_bytes") && read < of("down_bytes") + 64 * images, "{summary:#}");
     let header_bytes = 24;
-    assert_eq!(count(&fabric["bytes_written"]), of("up_bytes") + header_bytes * images);
+    assert_eq!(count(&fabric["bytes_written"]), of("up_bytes") + header_bytes * 2 * images);
     assert_eq!(fabric["refused"], 0, "{summary:#}");
     // Measured spans go on through hardware.
     for chain in summary["chains"].as_array().expect("chains") {
@@ -118,7 +119,7 @@ fn the_course_is_driven_the_same_with_image_compensation_in_hardware() {
 }
 
 #[test]
-fn a_recording_gives_the_same_lights_with_image_compensation_in_hardware() {
+fn a_recording_gives_the_same_lights_with_compensation_and_blur_in_hardware() {
     let Some(shared) = shared() else { return };
     let bag = shared.join("data/autorace_sim/autorace_a_15hz");
     let bag = bag.to_str().expect("UTF-8");
@@ -502,14 +503,15 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
             assert!(errors.contains(part), "{name}: `{part}` is missing in: {errors}");
         }
     };
-    let without = text.replace("blur, ", "").replace("[compensation]", "[compensation, blur]");
-    let software = ["node `blur`", "does not exist in hardware", "autorace.hardware.yaml"];
+    let without =
+        text.replace("planner, ", "").replace("[compensation, ", "[planner, compensation, ");
+    let software = ["node `planner`", "does not exist in hardware", "autorace.hardware.yaml"];
     refused("no_hardware", &without, &[], &software);
     let inside = text.replace(
         "/camera/image_compensated: { mapping: gateway }",
         "/camera/image_compensated: { mapping: hardware }",
     );
-    refused("not_inside", &inside, &[], &["node `blur`", "hardware-mapped", "`gateway`"]);
+    refused("not_inside", &inside, &[], &["node `red_light`", "hardware-mapped", "`gateway`"]);
     let twice = text.replace("board:", "drive:");
     refused("same_name", &twice, &[], &["a process and a fabric are both called `drive`"]);
     let params = run.file("params.yaml");

@@ -142,38 +142,23 @@ module pixel_levels #(
         luma_valid[i] <= take && kept && 4'(i) < s_bytes && !rst;
       end
   end else begin : g_rgb
-    // Pixels do not end with beats: 3 beats hold 8 pixels, and what is left of one waits.
-    logic [1:0]  phase;
-    logic [15:0] over;
-    wire  [79:0] bytes = {s_data, over};  // what is left of the beat before first, at the top of `over`
-    logic [23:0] pixel [3];
-    logic [2:0]  ends [3];                // byte of the beat with which each pixel ends
-    always_comb begin
+    wire [71:0] pixels_here;
+    wire [2:0]  whole;
+    pixel_gear u_gear (
+      .clk,
+      .rst,
+      .s_data,
+      .s_bytes,
+      .s_last,
+      .pass(take),
+      .m_pixels(pixels_here),
+      .m_valid(whole)
+    );
+    always_ff @(posedge clk)
       for (int unsigned i = 0; i < 3; i++) begin
-        case (phase)
-          2'd0: pixel[i] = (i < 2) ? bytes[16 + i*24 +: 24] : '0;
-          2'd1: pixel[i] = bytes[i*24 +: 24];
-          default: pixel[i] = bytes[8 + i*24 +: 24];
-        endcase
-        case (phase)
-          2'd0: ends[i] = 3'(i * 3 + 2);
-          2'd1: ends[i] = 3'(i * 3);
-          default: ends[i] = 3'(i * 3 + 1);
-        endcase
+        luma[i] <= brightness(pixels_here[i*24 +: 24]);
+        luma_valid[i] <= whole[i] && kept && !rst;
       end
-    end
-    always_ff @(posedge clk) begin
-      if (take) begin
-        over <= s_data[63:48];
-        phase <= (s_last || phase == 2'd2) ? '0 : phase + 1'b1;
-      end
-      if (rst) phase <= '0;
-      for (int unsigned i = 0; i < 3; i++) begin
-        luma[i] <= brightness(pixel[i]);
-        luma_valid[i] <= take && kept && {1'b0, ends[i]} < s_bytes && !(phase == '0 && i == 2)
-            && !rst;
-      end
-    end
   end
 
   // Bins: each lane reads, adds and writes within a cycle, so equal neighbours need no forwarding --

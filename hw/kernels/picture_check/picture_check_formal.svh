@@ -1,0 +1,32 @@
+// Properties of picture_check: what it says of a message is what the fields say.
+`include "axis_formal.svh"
+
+// Fields stand from the look at them on. The product is the whole one, not a bit of it missing.
+wire [191:0] formal_fields = {encoding_length, 24'd0, encoding, height, width, step};
+wire [63:0]  formal_area = {32'd0, step} * {32'd0, height};
+wire         formal_named = (CHANNELS == 3) ? encoding_length == 32'd4 && encoding[31:0] == "8bgr"
+    : encoding_length == 32'd5 && encoding == "8onom";
+wire         formal_good = formal_named && {2'd0, step} == 34'(CHANNELS) * {2'd0, width}
+    && length <= 32'(MAX_BYTES) && (length == '0 || step <= 32'(MAX_ROW_BYTES))
+    // A product of two that are not 0 is at least each of them.
+    && ((step == '0 || height == '0) ? length == '0
+        : step <= length && height <= length && formal_area[2*Bits-1:0] == (2*Bits)'(length));
+
+logic [Steps-1:0] formal_age = '0;
+always @(posedge clk) if (formal_running) begin
+  if (formal_past && $past(looked && !next)) begin
+    e_fields: assume (formal_fields == $past(formal_fields));
+    e_length: assume (length == $past(length));
+  end
+  if (formal_past && $past(look && !looked && !next)) begin
+    e_first: assume (formal_fields == $past(formal_fields) && length == $past(length));
+    a_looked: assert (looked);
+    i_begins: assert (todo == Steps'(Bits));
+  end
+  formal_age <= looked && !next ? formal_age + !settled : '0;
+  if (looked) a_in_time: assert (formal_age == Steps'(Bits) - todo);
+  if (settled) a_verdict: assert (good == formal_good);
+  if (formal_past && $past(next)) a_next: assert (!looked);
+  c_good: cover (settled && good && height > 32'd2 && length > 32'd20);
+  c_bad: cover (settled && !good && fitted && length != '0);
+end

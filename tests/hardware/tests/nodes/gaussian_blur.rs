@@ -1,0 +1,142 @@
+//! The hardware node of the Gaussian blur against the software one, frame by frame, and its kernel
+//! against its specification.
+
+use crate::frames::{self, Limits};
+use crate::picture_node::PictureNode;
+use crossdock_hardware_tests::budget::area_within_budget;
+use crossdock_hardware_tests::{Design, Mutation, Simulation, lint, must};
+use crossdock_test_support::{done, workspace};
+
+const NODE: PictureNode = PictureNode {
+    twin: ("gaussian_blur", "blurred"),
+    kernels: &["byte_gear", "line_window", "picture_check", "row_window"],
+    parameters: |limits| vec![("MAX_WIDTH", limits.max_width), ("MAX_BYTES", limits.max_bytes)],
+    streams: true,
+};
+/// A small node whose messages may be longer and wider than its pictures.
+const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45 };
+/// The node as it is shipped.
+const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640 };
+
+/// The kernel, for pictures of so many channels, bytes per row and bytes.
+fn kernel(channels: u64, row_bytes: u64, bytes: u64) -> Simulation {
+    let path = "apps/autorace/hardware/gaussian_blur/blur_picture.sv";
+    let text = must(std::fs::read_to_string(workspace().join(path)));
+    let design = Design::new("blur_picture", &["byte_gear", "line_window", "row_window"])
+        .with_source("blur_picture.sv", &text)
+        .set("CHANNELS", channels)
+        .set("MAX_ROW_BYTES", row_bytes)
+        .set("MAX_BYTES", bytes);
+    must(lint(&design));
+    Simulation::new(design, "../apps/autorace/hardware/gaussian_blur/blur_picture_tb.cpp")
+}
+
+#[test]
+fn pictures_of_all_sizes_are_blurred_as_specified_under_stalls_cuts_and_resets() {
+    for (channels, row_bytes, bytes) in [(3, 96, 1500), (1, 33, 900)] {
+        let simulation = kernel(channels, row_bytes, bytes);
+        for (seed, stalls) in [("1", "30"), ("2", "2")] {
+            must(simulation.run(&["--seed", seed, "--stalls", stalls]));
+        }
+    }
+}
+
+#[test]
+fn the_kernel_takes_and_gives_a_beat_per_cycle() {
+    let report = must(kernel(3, 96, 9600).run(&["--stalls", "0", "--pictures", "3"]));
+    let (row, beats) = (report.value("row_beats"), report.value("beats"));
+    let (latency, period) = (report.value("latency"), report.value("period"));
+    assert!((2 * row..=2 * row + 7).contains(&latency), "{report:?}");
+    assert!((beats..=beats + 2 * row + 10).contains(&period), "{report:?}");
+}
+
+#[test]
+fn the_node_is_clean_under_all_warnings() {
+    must(lint(&NODE.design(SHIPPED)));
+    must(lint(&NODE.design(SMALL)));
+}
+
+#[test]
+fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
+    NODE.equals_its_twin(SMALL);
+}
+
+#[test]
+fn after_a_reset_the_node_begins_anew() {
+    let (path, _) = NODE.file(&frames::chance(2, 300, SMALL), SMALL);
+    NODE.run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
+}
+
+#[test]
+fn recorded_pictures_become_what_the_software_node_makes_of_them() {
+    NODE.equals_its_twin_on_recordings(SHIPPED, true);
+}
+
+#[test]
+#[ignore = "long: all pictures of recordings"]
+fn all_recorded_pictures_become_what_the_software_node_makes_of_them() {
+    done(NODE.equals_its_twin_on_recordings(SHIPPED, false), "blurred-pictures");
+}
+
+#[test]
+fn a_picture_takes_its_beats_and_those_of_two_rows() {
+    let (beats, latency, period) = NODE.pace(SHIPPED);
+    let rows = 2 * 240;
+    assert!((beats + rows..beats + rows + 110).contains(&latency), "{latency} for {beats}");
+    assert!((beats + rows..beats + rows + 120).contains(&period), "{period} for {beats}");
+}
+
+const FAULTS: [Mutation; 7] = [
+    Mutation {
+        what: "a damaged message is published as if it were none",
+        file: "gaussian_blur.sv",
+        from: "doomed <= failed;",
+        to: "doomed <= 1'b0;",
+    },
+    Mutation {
+        what: "the end of a picture does not wait for that of its message",
+        file: "gaussian_blur.sv",
+        from: "wire         picture_given = picture_valid && !(picture_last && feeds);",
+        to: "wire         picture_given = picture_valid;",
+    },
+    Mutation {
+        what: "a damaged message takes a sequence number",
+        file: "gaussian_blur.sv",
+        from: "if (!doomed) sequence_next",
+        to: "sequence_next",
+    },
+    Mutation {
+        what: "a picture that is cut never ends",
+        file: "gaussian_blur.sv",
+        from: ".cut(feeds && (failed || ends_early)),",
+        to: ".cut(1'b0),",
+    },
+    Mutation {
+        what: "what is no message is dropped without a word",
+        file: "gaussian_blur.sv",
+        from: "dropped <= !rst && (failed || (",
+        to: "dropped <= !rst && ((",
+    },
+    Mutation {
+        what: "the clock stops while the last rows are still to leave",
+        file: "gaussian_blur.sv",
+        from: "wire        waits = held && (picture_given || !feeds);",
+        to: "wire        waits = 1'b0;",
+    },
+    Mutation {
+        what: "wider pictures than there is memory for are taken",
+        file: "gaussian_blur.sv",
+        from: ".MAX_ROW_BYTES(RowBytes)\n  ) u_check",
+        to: ".MAX_ROW_BYTES(MAX_BYTES)\n  ) u_check",
+    },
+];
+
+#[test]
+fn faults_of_the_node_are_caught() {
+    NODE.catches(SMALL, &FAULTS);
+}
+
+#[test]
+fn the_node_takes_no_more_area_than_its_budget() {
+    must(area_within_budget(&NODE.design(SHIPPED)));
+}

@@ -1,0 +1,214 @@
+//! The kernels of `hw/kernels` that pictures pass through, each alone.
+
+use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+fn gear() -> Design {
+    Design::module("byte_gear")
+}
+
+/// A window over rows that are short and few enough for a proof.
+fn lines(reach: u64) -> Design {
+    let design = Design::module("line_window").set("REACH", reach).set("WIDTH", 2);
+    design.set("COLUMNS", 2).set("ROW_BITS", 2)
+}
+
+fn row(channels: u64) -> Design {
+    let reach = if channels == 3 { 2 } else { 3 };
+    Design::module("row_window").set("CHANNELS", channels).set("LANE", 2).set("REACH", reach)
+}
+
+fn check(channels: u64, max_bytes: u64) -> Design {
+    let design = Design::module("picture_check").set("CHANNELS", channels);
+    design.set("MAX_BYTES", max_bytes).set("MAX_ROW_BYTES", max_bytes / 2)
+}
+
+#[test]
+fn bytes_are_proved_to_leave_a_gear_as_they_came() {
+    must(lint(&gear()));
+    let small = gear().set("LANE", 2);
+    must(Proof::inductive(small.clone(), 3).check());
+    must(Proof::reachable(small, 14).check());
+}
+
+#[test]
+fn a_gear_takes_and_gives_a_beat_per_cycle_and_beats_of_all_lengths() {
+    let simulation = Simulation::new(gear(), "kernels/byte_gear/byte_gear_tb.cpp");
+    must(simulation.run(&["--seed", "1"]));
+    let report = must(simulation.run(&["--stalls", "0", "--beats", "1000"]));
+    assert!(report.value("cycles") <= 1003, "{report:?}");
+}
+
+#[test]
+fn lines_are_proved_to_stand_above_each_other() {
+    must(lint(&Design::module("line_window")));
+    for reach in [1, 2] {
+        must(lint(&lines(reach)));
+        must(Proof::inductive(lines(reach), 4).check());
+    }
+    must(Proof::reachable(lines(1), 16).check());
+}
+
+#[test]
+fn pixels_are_proved_to_be_given_once_and_whole() {
+    let gear = Design::module("pixel_gear");
+    must(lint(&gear));
+    must(Proof::inductive(gear.clone(), 3).check());
+    must(Proof::reachable(gear, 8).check());
+}
+
+#[test]
+fn all_colours_have_the_hues_saturations_and_values_of_the_software() {
+    // As a number, hue in the highest byte; the second one goes round red.
+    for (low, high) in [(0x28_d2_83_u32, 0x71_ff_ff_u32), (0xaa_64_64, 0x08_ff_ff)] {
+        let design = Design::module("pixel_hsv").set("LOW", low.into()).set("HIGH", high.into());
+        must(lint(&design));
+        let simulation = Simulation::new(design, "kernels/pixel_hsv/pixel_hsv_tb.cpp");
+        let (low, high) = (low.to_string(), high.to_string());
+        let report = must(simulation.run(&["--low", &low, "--high", &high, "--stops", "10"]));
+        // The checksum of the unit tests of the software.
+        assert_eq!(report.value("sum"), 0xd22f_261e_ba9e_21a0);
+        assert!(report.value("inside") > 1000, "{report:?}");
+    }
+}
+
+#[test]
+fn pixels_are_proved_to_stand_beside_each_other() {
+    for channels in [1, 3] {
+        must(lint(&row(channels)));
+        must(Proof::bounded(row(channels), 8).check());
+    }
+    must(Proof::reachable(row(3), 10).check());
+}
+
+#[test]
+fn pictures_are_proved_to_be_told_from_what_is_none() {
+    for (channels, max_bytes) in [(3, 60), (1, 31)] {
+        must(lint(&check(channels, max_bytes)));
+        must(Proof::bounded(check(channels, max_bytes), 10).check());
+    }
+    must(Proof::reachable(check(3, 60), 10).check());
+}
+
+const FAULTS_OF_THE_GEAR: [Mutation; 2] = [
+    Mutation {
+        what: "what comes is put over what stays",
+        file: "byte_gear.sv",
+        from: "if (take && stay == 5'(n)) next",
+        to: "if (take && count == 5'(n)) next",
+    },
+    Mutation {
+        what: "a beat is taken without room for it",
+        file: "byte_gear.sv",
+        from: "stay <= 5'd8 && !clear",
+        to: "stay <= 5'd9 && !clear",
+    },
+];
+
+const FAULTS_OF_LINES: [Mutation; 3] = [
+    Mutation {
+        what: "a column is read before it is written",
+        file: "line_window.sv",
+        from: "wire same = held && held_column == column[Column-1:0];",
+        to: "wire same = 1'b0;",
+    },
+    Mutation {
+        what: "above the first row is nothing",
+        file: "line_window.sv",
+        from: "held_top ? {Lines{held_data}} :",
+        to: "1'b0 ? {Lines{held_data}} :",
+    },
+    Mutation {
+        what: "a row too few stands below",
+        file: "line_window.sv",
+        from: "if (copies == 2'd1) running <= 1'b0;",
+        to: "if (copies == 2'd1 || REACH == 1) running <= rows_left[0];",
+    },
+];
+
+const FAULTS_OF_ROWS: [Mutation; 2] = [
+    Mutation {
+        what: "the last pixel is taken from one beat alone",
+        file: "row_window.sv",
+        from: "wire  [10*LANE-1:0]   came = {s_data, new_data[6*LANE +: 2*LANE]};",
+        to: "wire  [10*LANE-1:0]   came = {s_data, s_data[6*LANE +: 2*LANE]};",
+    },
+    Mutation {
+        what: "the row before stands left of a row",
+        file: "row_window.sv",
+        from: "left_of[i*LANE +: LANE] = s_first ?",
+        to: "left_of[i*LANE +: LANE] = (s_first && s_last) ?",
+    },
+];
+
+const FAULTS_OF_PIXELS: [Mutation; 2] = [
+    Mutation {
+        what: "the byte that is over is taken from the wrong end",
+        file: "pixel_gear.sv",
+        from: "over <= s_data[63:48];",
+        to: "over <= s_data[55:40];",
+    },
+    Mutation {
+        what: "a picture begins where the one before stopped",
+        file: "pixel_gear.sv",
+        from: "phase <= (s_last || phase == 2'd2)",
+        to: "phase <= (phase == 2'd2)",
+    },
+];
+
+const FAULTS_OF_THE_CHECK: [Mutation; 2] = [
+    Mutation {
+        what: "a carry is lost",
+        file: "picture_check.sv",
+        from: "over <= over || (grown[Bits+1:Bits] != '0);",
+        to: "over <= over || grown[Bits];",
+    },
+    Mutation {
+        what: "rows may be as long as they like",
+        file: "picture_check.sv",
+        from: "&& (step <= 32'(MAX_ROW_BYTES) || length == '0);",
+        to: ";",
+    },
+];
+
+#[test]
+fn faults_of_kernels_are_caught_by_proof() {
+    for fault in &FAULTS_OF_THE_GEAR {
+        must(Proof::bounded(gear().set("LANE", 2), 8).catches(fault));
+    }
+    for fault in &FAULTS_OF_LINES {
+        must(Proof::bounded(lines(1), 12).catches(fault));
+    }
+    for fault in &FAULTS_OF_ROWS {
+        must(Proof::bounded(row(3), 8).catches(fault));
+    }
+    for fault in &FAULTS_OF_PIXELS {
+        must(Proof::bounded(Design::module("pixel_gear"), 6).catches(fault));
+    }
+    for fault in &FAULTS_OF_THE_CHECK {
+        must(Proof::bounded(check(3, 60), 10).catches(fault));
+    }
+}
+
+/// As the driving graph uses them. A budget does not count the multipliers of a part, of which
+/// `pixel_hsv` takes two.
+fn shipped() -> [Design; 5] {
+    let window = Design::module("row_window").set("CHANNELS", 3).set("LANE", 12).set("REACH", 2);
+    let [lines, check, pixels] = ["line_window", "picture_check", "pixel_gear"].map(Design::module);
+    [gear(), lines, window, check, pixels]
+}
+
+#[test]
+fn no_kernel_takes_more_area_than_its_budget() {
+    for design in shipped() {
+        must(area_within_budget(&design));
+    }
+}
+
+#[test]
+#[ignore = "long: place and route"]
+fn no_kernel_is_slower_than_its_budget() {
+    for design in shipped() {
+        must(rate_within_budget(&design));
+    }
+}

@@ -1,0 +1,156 @@
+//! A hardware node that makes a picture of a picture, in its testbench beside its software twin. It
+//! must not know any node.
+
+use crate::board;
+use crate::frames::{self, Limits, Random, Sent, Twin};
+use crossdock_graph::HardwareNode;
+use crossdock_hardware_tests::{Design, Report, Simulation, must};
+use std::path::{Path, PathBuf};
+
+const TESTBENCH: &str = "../apps/autorace/hardware/picture_node_tb.cpp";
+
+/// A board with this node alone, its topics' bounds such that any limits of the node fit.
+const GRAPH: &str = "
+crossdock: 1
+name: alone
+topics:
+  /image: { bounds: { data: 1, header.frame_id: 64, encoding: 16 } }
+  /made: { bounds: { data: 16777216, header.frame_id: 64, encoding: 16 } }
+nodes:
+  camera: { package: ends, type: camera, outputs: { image: /image } }
+  node:
+    package: autorace
+    type: NODE
+    inputs: { image: /image }
+    outputs: { OUTPUT: /made }
+  sink: { package: ends, type: sink, inputs: { image: /made } }
+";
+const MAPPING: &str = "
+crossdock: 1
+processes: { host: { executors: [ { mode: chain, nodes: [camera, sink] } ] } }
+fabrics: { board: { nodes: [node] } }
+topics: { /image: { mapping: gateway }, /made: { mapping: gateway } }
+";
+
+/// A node of autorace.
+pub(crate) struct PictureNode {
+    /// Its type and its output.
+    pub(crate) twin: Twin,
+    /// The library modules that it is made of, beside those of its adapters.
+    pub(crate) kernels: &'static [&'static str],
+    /// Its parameters, of these limits.
+    pub(crate) parameters: fn(Limits) -> Vec<(&'static str, u32)>,
+    /// Whether it publishes while a message comes.
+    pub(crate) streams: bool,
+}
+
+impl PictureNode {
+    /// The node with its adapters, as the generator makes them from the package file with these
+    /// limits.
+    pub(crate) fn design(&self, limits: Limits) -> Design {
+        let (node, output) = self.twin;
+        let package = board::package(limits);
+        let graph = GRAPH.replace("NODE", node).replace("OUTPUT", output);
+        let files = board::generated(&package, &graph, MAPPING).files;
+        let adapters = [format!("{node}_image_take.sv"), format!("{node}_{output}_publish.sv")];
+        let parts = ["frame_take", "frame_publish"].iter().chain(self.kernels);
+        let parts = parts.map(|module| format!("{module}.sv"));
+        let found = package.nodes.iter().find(|it| it.description.node_type == node);
+        let sources = found.expect("the node type").sources.iter();
+        let sources = sources.map(|it| HardwareNode::file_name(it).to_owned());
+        let names = adapters.into_iter().chain(parts).chain(sources);
+        let design = names.fold(Design::new(node, &[]), |design, name| {
+            design.with_source(&name, &files[name.as_str()])
+        });
+        let parameters = (self.parameters)(limits).into_iter();
+        parameters.fold(design, |design, (name, value)| design.set(name, u64::from(value)))
+    }
+
+    pub(crate) fn simulation(&self, limits: Limits) -> Simulation {
+        let (_, output) = self.twin;
+        let streams = u8::from(self.streams);
+        let ports = format!(
+            "#pragma once\n#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_{output}\n\
+             #define NODE_PUBLISHER_ID {output}_publisher_id\n#define NODE_STREAMS {streams}\n"
+        );
+        Simulation::new(self.design(limits), TESTBENCH).with_file("ports.hpp", &ports)
+    }
+
+    /// The file of these frames for the testbench, and how many messages are published.
+    pub(crate) fn file(&self, sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
+        frames::file(sent, limits, self.twin)
+    }
+
+    pub(crate) fn run(&self, limits: Limits, vectors: &Path, options: &[&str]) -> Report {
+        let vectors = vectors.to_str().expect("a path");
+        must(self.simulation(limits).run(&[&["--vectors", vectors], options].concat()))
+    }
+
+    /// Good, odd and damaged frames under many stalls, few, and none.
+    pub(crate) fn equals_its_twin(&self, limits: Limits) {
+        let (path, count) = self.file(&frames::chance(1, 300, limits), limits);
+        assert!(count > 350, "{count} pictures");
+        for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
+            let report = self.run(limits, &path, &["--seed", seed, "--stalls", stalls]);
+            assert_eq!(report.value("published"), count);
+            assert!(report.value("dropped") > 50, "{report:?}");
+            assert_eq!(report.value("damaged") > 0, self.streams, "{report:?}");
+        }
+    }
+
+    /// Pictures of recordings: four, or all. Gives how many.
+    pub(crate) fn equals_its_twin_on_recordings(&self, limits: Limits, sparse: bool) -> u64 {
+        let Some(data) = crossdock_test_support::data() else { return 0 };
+        let mut random = Random::new(1);
+        let mut total = 0;
+        let bags: [(&str, usize); 4] = [
+            ("driving/highway_a_25hz/highway_a_25hz.mcap", 60),
+            ("autorace_sim/autorace_a_15hz/autorace_a_15hz.mcap", 100),
+            ("driving/highway_drive_1hz/highway_drive_1hz.mcap", 1),
+            ("driving/white_lanes_25hz/white_lanes_25hz.mcap", 1),
+        ];
+        for (bag, every) in bags.into_iter().take(if sparse { 2 } else { 4 }) {
+            let bag = data.join(bag);
+            let all = frames::stamps(&bag);
+            let stamps: Vec<i64> = match sparse {
+                true => all.into_iter().step_by(every).take(2).collect(),
+                false => all,
+            };
+            assert!(stamps.len() >= 2, "{}", bag.display());
+            // The testbench holds the frames of a file in memory.
+            for some in stamps.chunks(40) {
+                let pictures = frames::recorded(&bag, some);
+                let sent = pictures.iter().map(|it| frames::frame(it, &mut random));
+                let (path, count) = self.file(&sent.collect::<Vec<_>>(), limits);
+                assert_eq!(count, some.len() as u64);
+                self.run(limits, &path, &["--seed", "1", "--stalls", "10"]);
+                // Hundreds of megabytes that nobody needs again.
+                if !sparse {
+                    must(std::fs::remove_file(path));
+                }
+                total += count;
+            }
+        }
+        total
+    }
+
+    /// Three pictures without stalls: beats of one, the latency of the first and the period.
+    pub(crate) fn pace(&self, limits: Limits) -> (u64, u64, u64) {
+        let mut random = Random::new(1);
+        let picture = frames::Fields::picture(640, 480, vec![100; 921_600]);
+        let sent: Vec<_> = (0..3).map(|_| frames::frame(&picture, &mut random)).collect();
+        let (path, _) = self.file(&sent, limits);
+        let report = self.run(limits, &path, &["--seed", "1", "--stalls", "0"]);
+        (sent[0].beats(), report.value("latency"), report.value("period"))
+    }
+
+    /// Each fault, on the frames of chance.
+    pub(crate) fn catches(&self, limits: Limits, faults: &[crossdock_hardware_tests::Mutation]) {
+        let (path, _) = self.file(&frames::chance(1, 300, limits), limits);
+        let vectors = path.to_str().expect("a path");
+        for fault in faults {
+            let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
+            must(self.simulation(limits).catches(fault, &options));
+        }
+    }
+}
