@@ -65,6 +65,7 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
         order_bytes_max: LIMIT_BYTES,
         expansion_max: 64,
         expansion_bytes_free: 4 * LIMIT_BYTES,
+        ..ReaderOptions::default()
     };
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     if let Ok(reader) = BagReader::open_with(path, options) {

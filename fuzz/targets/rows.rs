@@ -72,6 +72,7 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
         order_bytes_max: LIMIT_BYTES,
         expansion_max: 64,
         expansion_bytes_free: 4 * LIMIT_BYTES,
+        ..ReaderOptions::default()
     };
     let Ok(reader) = BagReader::open_with(files.folder.join("a.db3"), options) else { return };
     let mut messages = reader.messages();
