@@ -1,5 +1,5 @@
 //! Action types that are known when compiled: goal, result and feedback, and what ROS 2 derives
-//! from them. It must not know how goals travel.
+//! from them.
 
 #![forbid(unsafe_code)]
 

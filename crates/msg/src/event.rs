@@ -1,6 +1,6 @@
 //! Events of services: the messages by which ROS 2 lets others watch the calls of a service. An
 //! event is written around a request or a response as it lies in memory, and a request is read out
-//! of a recorded event. It must not know who publishes events, or when.
+//! of a recorded event.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Sends requests again that a bag holds as events of a service. It must not know when.
+//! Sends requests again that a bag holds as events of a service.
 
 use crossdock_comm::service::{AnyClient, SendFlatError};
 use crossdock_comm::{ClientOptions, Participant, PortError, TakeError};

@@ -1,5 +1,4 @@
-//! What fields and their numbers are called in C and C++: for all generators of these languages. It
-//! must not know messages.
+//! What fields and their numbers are called in C and C++: for all generators of these languages.
 
 use crate::definition::Primitive;
 

@@ -1,5 +1,4 @@
-//! A hardware node that makes a picture of a picture, in its testbench beside its software twin. It
-//! must not know any node.
+//! A hardware node that makes a picture of a picture, in its testbench beside its software twin.
 
 use crate::board;
 use crate::frames::{self, Limits, Random, Sent, Twin};
