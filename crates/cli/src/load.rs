@@ -285,6 +285,10 @@ fn load_read(
     })?;
     plan.warnings.extend(warnings);
     set_levels(&mut plan, &ros.log_levels)?;
+    let executors = plan.processes.iter_mut().flat_map(|process| &mut process.executors);
+    for node in executors.flat_map(|executor| &mut executor.nodes) {
+        node.enclave.clone_from(&ros.enclave);
+    }
     if let (Some(bag), Some(path), Some(steps)) = (&bag, wishes.input, &plan.steps)
         && options.played.is_empty()
         && steps.timers.is_empty()

@@ -60,7 +60,7 @@ impl Process {
         let open = |topic| {
             let (node, qos, doorbell) = ("context", qos(topic), Some(&bell));
             let options = SharedTopicOptions { node, topic, qos, max_bytes: None, doorbell };
-            participant.shared_topic(&schema, options).unwrap()
+            participant.shared_topic(&schema, options)
         };
         let shared = (!own).then(|| TOPICS.map(open));
         Process { participant, bell, shared }

@@ -64,17 +64,6 @@ pub enum PortError {
     /// The status table has no room for the port.
     #[error(transparent)]
     StatusTable(#[from] AddEntityError),
-    /// The service has a server in this process already.
-    #[error(
-        "service `{service}` has a server in this process already, node `{node}`; a service has one \
-         at a time"
-    )]
-    ServiceTaken {
-        /// The service.
-        service: String,
-        /// The node of the other server.
-        node: String,
-    },
     /// The events of the service have no type.
     #[error("the events of service `{service}` cannot be published: {source}")]
     Events {

@@ -66,7 +66,7 @@ pub use discovery::graph_view::GraphView;
 pub use discovery::node_entry::{NodeEntry, NodeOptions};
 pub use discovery::participant::{OpenError, Participant, ParticipantOptions};
 pub use discovery::port_events::{
-    CountStatus, IncompatibleQosStatus, MatchedStatus, PortEvent, PortEvents,
+    CountStatus, IncompatibleQosStatus, LivelinessStatus, MatchedStatus, PortEvent, PortEvents,
 };
 pub use discovery::subscribing_side::TopicConnections;
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};

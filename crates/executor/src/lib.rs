@@ -134,8 +134,8 @@ mod steady;
 struct ServicesGuide;
 
 pub use crossdock_comm::{
-    Bridge, CallError, CallId, Client, Loan, LoanError, PublishError, Publisher, Request, Sample,
-    Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
+    Bridge, CallError, CallId, Client, Loan, LoanError, PortEvent, PortEvents, PublishError,
+    Publisher, Request, Sample, Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
 };
 pub use crossdock_graph::{LogLevel, TimerClock};
 pub use crossdock_trace::{Tracepoint, TracepointError};
@@ -147,6 +147,7 @@ pub use node::miss::Miss;
 pub use node::node_type::{Node, NodeType};
 pub use node::package::Package;
 pub use node::parameter::Parameter;
+pub use node::qos::transport_qos;
 pub use node::setup::{Setup, SetupError};
 pub use node::time_jump::{JumpThreshold, TimeJump};
 pub use node::uploaders::{UploadSite, Uploaders};

@@ -1,6 +1,6 @@
 //! What an executor tells of its nodes and spans on the status table, where observers read it.
 
-use crossdock_comm::status_records::kind;
+use crossdock_comm::status_records::{NodeDetail, kind};
 use crossdock_comm::{Entity, EntityDescription, PortError, StatusTable, WithHistogram};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, NodePlan};
 use crossdock_trace::{ExecutorTrace, monotonic_ns};
@@ -179,10 +179,14 @@ impl NodeRecord {
         plan: &NodePlan,
         statistics: Statistics,
     ) -> Result<Self, PortError> {
+        let mut detail = NodeDetail::native(format!("{}/{}", plan.package, plan.node_type));
+        if let Some(enclave) = &plan.enclave {
+            detail.enclave.clone_from(enclave);
+        }
         let entity = status_table.add(EntityDescription {
             kind: kind::NODE,
             name: &plan.name,
-            detail: format!("{}/{}", plan.package, plan.node_type).as_bytes(),
+            detail: detail.encode().as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
         entity.set(node_counter::THREAD, own_thread());

@@ -3,7 +3,8 @@
 //! Pure data, which a package binary sends as JSON.
 
 use crate::hardware_package::{HardwareNode, HardwarePackage};
-use crate::model::{InputReading, QosRequest};
+use crate::model::InputReading;
+use crate::qos::QosRequest;
 use crate::service::ServicePortDescription;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};

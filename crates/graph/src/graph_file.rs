@@ -12,15 +12,16 @@ use crate::hardware_package::bounds;
 use crate::include::{Include, read_includes};
 use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX, TIMER_PRIORITY_MAX};
 use crate::model::{
-    Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
-    GraphTopic, InputReading, Lockstep, Period, QosRequest, Reliability, WhenFull,
+    Argument, Chain, Copies, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic,
+    InputReading, Lockstep, Period,
 };
 use crate::names::{
     message_type_fault, namespace_fault, node_fault, service_type_fault, token_fault,
 };
 use crate::parameters::read_parameters;
 use crate::policy_file::{read_limit, read_on_failure};
-use crate::read::{Keys, Reading};
+use crate::qos::{Durability, History, Liveliness, QosRequest, Reliability, WhenFull};
+use crate::read::{Fields, Keys, Reading};
 use crate::service::{CLIENT_DEPTH_MAX, GraphClient, GraphServer, GraphService, Introspection};
 use crate::violation::ViolationKind;
 use crate::yaml::{self, Data, Entry, Tree};
@@ -41,7 +42,18 @@ const TOPIC: Keys = Keys {
 const QOS: Keys = Keys {
     what: "`qos`",
     required: &[],
-    optional: &["reliability", "when_full", "timeout_ms", "depth", "durability"],
+    optional: &[
+        "reliability",
+        "when_full",
+        "timeout_ms",
+        "history",
+        "depth",
+        "durability",
+        "deadline_ms",
+        "lifespan_ms",
+        "liveliness",
+        "lease_duration_ms",
+    ],
 };
 const NODE: Keys = Keys {
     what: "a node",
@@ -278,6 +290,9 @@ fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
     let durabilities =
         [("volatile", Durability::Volatile), ("transient_local", Durability::TransientLocal)];
     let whens = [("wait", WhenFull::Wait), ("overwrite", WhenFull::Overwrite)];
+    let histories = [("keep_last", History::KeepLast), ("keep_all", History::KeepAll)];
+    let kinds =
+        [("automatic", Liveliness::Automatic), ("manual_by_topic", Liveliness::ManualByTopic)];
     let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     QosRequest {
         reliability: fields
@@ -290,6 +305,9 @@ fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
         when_full: fields
             .get("when_full")
             .and_then(|tree| reading.choice(tree, "`when_full`", &whens)),
+        history: fields
+            .get("history")
+            .and_then(|tree| reading.choice(tree, "`history`", &histories)),
         depth: fields
             .get("depth")
             .and_then(|tree| reading.integer(tree, "`depth`", 1..=QOS_DEPTH_MAX))
@@ -297,7 +315,28 @@ fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
         durability: fields
             .get("durability")
             .and_then(|tree| reading.choice(tree, "`durability`", &durabilities)),
+        deadline_ns: qos_time(reading, &fields, "deadline_ms"),
+        lifespan_ns: qos_time(reading, &fields, "lifespan_ms"),
+        liveliness: fields
+            .get("liveliness")
+            .and_then(|tree| reading.choice(tree, "`liveliness`", &kinds)),
+        lease_duration_ns: qos_time(reading, &fields, "lease_duration_ms"),
     }
+}
+
+/// A time in milliseconds, as ns; 0: no limit.
+fn qos_time(reading: &mut Reading, fields: &Fields<'_>, key: &str) -> Option<u64> {
+    let tree = fields.get(key)?;
+    let ms = reading.number(tree, &format!("`{key}`"))?;
+    if ms == 0.0 {
+        return Some(0);
+    }
+    let ns = Period::PeriodMs(ms).period_ns();
+    if ns.is_none() {
+        let message = format!("`{key}` must be 0 (no limit), or 0.001 to 86400000");
+        reading.note(ViolationKind::OutOfRange, tree.place, message, "choose a value in between");
+    }
+    ns
 }
 
 fn node(

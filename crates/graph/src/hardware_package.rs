@@ -8,8 +8,8 @@ use crate::description::{
     InputDescription, NodeTypeDescription, OutputDescription, ParameterDescription,
 };
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::model::QosRequest;
 use crate::names::{field_fault, listed, message_type_fault, token_fault};
+use crate::qos::QosRequest;
 use crate::read::{Keys, Reading};
 use crate::scalar::Scalar;
 use crate::source::Source;

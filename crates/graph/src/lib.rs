@@ -34,6 +34,7 @@ mod placement;
 mod plan;
 mod policy;
 mod policy_file;
+mod qos;
 mod read;
 mod remap;
 mod ros_arguments;
@@ -69,8 +70,8 @@ pub use mapping::{
     TrustedUsers,
 };
 pub use model::{
-    Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
-    GraphTopic, InputReading, Lockstep, Period, Qos, QosRequest, Reliability, WhenFull,
+    Argument, Chain, Copies, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic,
+    InputReading, Lockstep, Period,
 };
 pub use names::did_you_mean;
 pub use parameters::ParameterOverrides;
@@ -82,6 +83,10 @@ pub use plan::{
     StepTimer, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
+pub use qos::{
+    Durability, History, KEEP_ALL_DEPTH, Liveliness, Qos, QosPolicy, QosRequest, Reliability,
+    WhenFull,
+};
 pub use remap::NewNames;
 pub use ros_arguments::{ParameterArgument, RemapRule, RosArgumentError, RosArguments};
 pub use ros_parameters::RosParameters;

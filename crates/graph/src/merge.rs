@@ -3,7 +3,7 @@
 //! Names are whole here.
 
 use crate::include::for_each_name;
-use crate::model::{Copies, Graph, GraphTopic, QosRequest};
+use crate::model::{Copies, Graph, GraphTopic};
 use crate::service::GraphService;
 use crate::source::Source;
 use crate::violation::{Violation, ViolationKind};
@@ -131,13 +131,7 @@ pub(crate) fn add_topic(topics: &mut Vec<GraphTopic>, topic: GraphTopic) {
     for (field, bound) in topic.bounds {
         known.bounds.entry(field).or_insert(bound);
     }
-    known.qos = QosRequest {
-        reliability: known.qos.reliability.or(topic.qos.reliability),
-        timeout_ms: known.qos.timeout_ms.or(topic.qos.timeout_ms),
-        when_full: known.qos.when_full.or(topic.qos.when_full),
-        depth: known.qos.depth.or(topic.qos.depth),
-        durability: known.qos.durability.or(topic.qos.durability),
-    };
+    known.qos = known.qos.or(topic.qos);
 }
 
 /// As [`add_topic`], for services.

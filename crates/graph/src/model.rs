@@ -5,6 +5,7 @@
 
 use crate::condition::Condition;
 use crate::policy::{Limit, OnFailure};
+use crate::qos::QosRequest;
 use crate::service::{GraphClient, GraphServer, GraphService};
 use crate::source::Source;
 use crate::value::ParameterValue;
@@ -128,109 +129,6 @@ pub enum Copies {
     Allowed,
     /// The start fails, with the reason, if a copy would be needed.
     Forbidden,
-}
-
-/// Delivery guarantee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reliability {
-    /// The publisher waits for a slow subscriber, up to `timeout_ms`.
-    Reliable,
-    /// A slow subscriber loses messages, which are counted.
-    BestEffort,
-}
-
-/// What a reliable publisher does if a reliable subscriber is `depth` messages behind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenFull {
-    /// It waits, up to `timeout_ms`.
-    #[default]
-    Wait,
-    /// It never waits: the oldest message of that subscriber goes, counted as overwritten.
-    Overwrite,
-}
-
-/// What a subscriber that connects late receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// Only what is published after it connected.
-    Volatile,
-    /// Also the last `depth` messages.
-    TransientLocal,
-}
-
-/// Quality of service of one port with every value settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Qos {
-    /// Delivery guarantee.
-    pub reliability: Reliability,
-    /// How long a reliable publisher waits for room, milliseconds. No meaning for best effort.
-    pub timeout_ms: u32,
-    /// What a reliable publisher does when a subscriber is full. No meaning for subscribers and for
-    /// best effort.
-    #[serde(default)]
-    pub when_full: WhenFull,
-    /// Messages kept for a subscriber (keep last), at least 1.
-    pub depth: u32,
-    /// What late subscribers receive.
-    pub durability: Durability,
-}
-
-impl Qos {
-    /// What a port has when neither node type nor graph says anything: reliable with ten seconds of
-    /// patience, the last 4 messages, volatile. So a process may stand still for some seconds, in a
-    /// debugger or because the computer is busy, before that ends a run.
-    pub const UNSAID: Self = Self {
-        reliability: Reliability::Reliable,
-        timeout_ms: 10_000,
-        when_full: WhenFull::Wait,
-        depth: 4,
-        durability: Durability::Volatile,
-    };
-}
-
-/// Quality of service as far as somebody said something about it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QosRequest {
-    /// Delivery guarantee.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reliability: Option<Reliability>,
-    /// How long a reliable publisher waits for room, milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u32>,
-    /// What a reliable publisher does when a subscriber is full.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub when_full: Option<WhenFull>,
-    /// Messages kept for a subscriber.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub depth: Option<u32>,
-    /// What late subscribers receive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub durability: Option<Durability>,
-}
-
-impl QosRequest {
-    /// `base` with everything replaced that this request names.
-    #[must_use]
-    pub fn over(&self, base: Qos) -> Qos {
-        Qos {
-            reliability: self.reliability.unwrap_or(base.reliability),
-            timeout_ms: self.timeout_ms.unwrap_or(base.timeout_ms),
-            when_full: self.when_full.unwrap_or(base.when_full),
-            depth: self.depth.unwrap_or(base.depth),
-            durability: self.durability.unwrap_or(base.durability),
-        }
-    }
-
-    /// Whether nothing is requested.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// One node of a graph: an instance of a node type of a package.

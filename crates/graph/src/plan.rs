@@ -7,8 +7,9 @@ use crate::condition::Condition;
 use crate::description::TimerClock;
 use crate::device::{DevicePlan, DeviceUpload, ManagedTopic};
 use crate::mapping::{ExecutorMode, TopicMapping, TrustedUsers};
-use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
+use crate::model::{Chain, Copies, InputReading, Lockstep};
 use crate::policy::{Limit, OnFailure, Realtime, Restart};
+use crate::qos::Qos;
 use crate::service::{ClientPlan, ServerPlan};
 use crate::value::ParameterValue;
 use crate::violation::Violation;
@@ -290,6 +291,9 @@ pub struct NodePlan {
     /// The least severe lines that it logs.
     #[serde(default)]
     pub log_level: LogLevel,
+    /// Its security enclave, as others see it; `None`: `/`. It protects nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enclave: Option<String>,
     /// It takes its time from `/clock`, in a run by the computer's time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub use_sim_time: bool,

@@ -43,7 +43,7 @@ pub struct RosArguments {
     pub parameters: Vec<ParameterArgument>,
     /// Least severity of log lines; with the name of a node, of that node only.
     pub log_levels: Vec<(Option<String>, LogLevel)>,
-    /// The security enclave. Crossdock has none: the name is checked and otherwise ignored.
+    /// The security enclave of the nodes, which is shown and protects nothing.
     pub enclave: Option<String>,
     /// Words that ROS 2 knows and that have no effect here.
     pub without_effect: Vec<String>,

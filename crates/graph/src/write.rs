@@ -3,12 +3,10 @@
 //! `import` adds comments through [`Notes`].
 
 use crate::mapping::{ExecutorMode, Mapping, TrustedUsers};
-use crate::model::{
-    Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest,
-    Reliability, WhenFull,
-};
+use crate::model::{Copies, Graph, GraphNode, GraphTopic, InputReading, Period};
 use crate::policy::Realtime;
 use crate::policy_file::{limit_fields, restart_value};
+use crate::qos::{QosRequest, request_fields};
 use crate::scalar::Scalar;
 use crate::service::{GraphService, Introspection};
 use crate::stream::stream_fields;
@@ -357,21 +355,7 @@ fn service_end(service: &str, depth: Option<String>, told: Introspection) -> Str
 }
 
 fn qos_field(qos: &QosRequest) -> Option<String> {
-    let mut fields = Vec::new();
-    fields.extend(qos.reliability.map(|reliability| match reliability {
-        Reliability::Reliable => "reliability: reliable".to_owned(),
-        Reliability::BestEffort => "reliability: best_effort".to_owned(),
-    }));
-    fields.extend(qos.timeout_ms.map(|timeout_ms| format!("timeout_ms: {timeout_ms}")));
-    fields.extend(qos.when_full.map(|when_full| match when_full {
-        WhenFull::Wait => "when_full: wait".to_owned(),
-        WhenFull::Overwrite => "when_full: overwrite".to_owned(),
-    }));
-    fields.extend(qos.depth.map(|depth| format!("depth: {depth}")));
-    fields.extend(qos.durability.map(|durability| match durability {
-        Durability::Volatile => "durability: volatile".to_owned(),
-        Durability::TransientLocal => "durability: transient_local".to_owned(),
-    }));
+    let fields = request_fields(qos);
     if fields.is_empty() { None } else { Some(format!("qos: {}", flow(&fields))) }
 }
 

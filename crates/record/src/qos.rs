@@ -74,8 +74,7 @@ pub enum Liveliness {
     BestAvailable,
 }
 
-/// The limits of time in a QoS profile. No port of this system has them: they are read, and written
-/// again when a bag is converted. Nanoseconds; 0: not said.
+/// The limits of time in a QoS profile. Nanoseconds; 0: not said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QosLimits {
     /// Longest distance of two messages.
@@ -117,8 +116,15 @@ pub struct OfferedQos {
 
 impl From<Qos> for OfferedQos {
     fn from(qos: Qos) -> Self {
+        let ns = |time| {
+            let limit = crossdock_comm::qos::limit(time);
+            limit.map_or(QosLimits::UNLIMITED_NS, |time| time.as_nanos() as u64)
+        };
         OfferedQos {
-            history: History::KeepLast,
+            history: match qos.keeps_all() {
+                true => History::KeepAll,
+                false => History::KeepLast,
+            },
             depth: qos.depth as u64,
             reliability: match qos.is_reliable() {
                 true => Reliability::Reliable,
@@ -128,7 +134,15 @@ impl From<Qos> for OfferedQos {
                 true => Durability::TransientLocal,
                 false => Durability::Volatile,
             },
-            limits: QosLimits::NONE,
+            limits: QosLimits {
+                deadline_ns: ns(qos.deadline),
+                lifespan_ns: ns(qos.lifespan),
+                liveliness: match qos.liveliness {
+                    crossdock_comm::Liveliness::Automatic => Liveliness::Automatic,
+                    crossdock_comm::Liveliness::ManualByTopic => Liveliness::ManualByTopic,
+                },
+                lease_ns: ns(qos.lease),
+            },
         }
     }
 }

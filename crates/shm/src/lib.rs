@@ -112,6 +112,8 @@ pub mod protocol;
 #[cfg(not(loom))]
 mod publisher;
 #[cfg(not(loom))]
+mod pulse;
+#[cfg(not(loom))]
 mod queue;
 #[cfg(not(loom))]
 pub mod realtime;
@@ -177,6 +179,8 @@ pub use publisher::{
     PublishRefused, PublisherCounters, RawLoan, Reliability, RingConfig, RingControl,
     RingPublisher, SegmentFd, Sizing, WakeTarget,
 };
+#[cfg(not(loom))]
+pub use pulse::{Pulse, Signs};
 #[cfg(not(loom))]
 pub use received::ReceivedFd;
 #[cfg(not(loom))]

@@ -42,6 +42,9 @@ pub const LISTED_MAX: usize = 4096;
 /// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds,
 /// unless one was stopped meanwhile: then what the lock is for is left to the next one.
 const LOCK_TRIES_MAX: u32 = 100;
+/// How often a process without the lock makes its socket, should others tidy it away before it has
+/// its name: each time takes one that has the lock and starts just then.
+const LISTEN_TRIES_MAX: u32 = 100;
 
 /// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
 const SOCKET_TABLE_BYTES_MAX: u64 = 64 << 20;
@@ -416,25 +419,30 @@ impl Rendezvous {
     /// # Errors
     /// [`RendezvousError`] when the place cannot be trusted or the socket cannot be made.
     pub fn join(config: &RendezvousConfig, name: PeerName) -> Result<Rendezvous, RendezvousError> {
+        Rendezvous::join_tidied(config, name, || {})
+    }
+
+    /// `tidy` is run where another process may tidy: when the socket is made and has no name yet.
+    fn join_tidied(
+        config: &RendezvousConfig,
+        name: PeerName,
+        tidy: impl FnMut(),
+    ) -> Result<Rendezvous, RendezvousError> {
         let visit = Visit::open(config)?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let listener =
-            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
-                .map_err(SocketError::new("making the socket that peers connect to"))?;
-        let listener = PrivateFd::from(listener);
-        let inotify = match &visit.place {
+        let (listener, inotify) = match &visit.place {
             Place::Folder { path, folder } => {
                 let inotify = watch(path, folder)?;
-                listen_in_folder(&visit.place, path, folder.as_fd(), &listener, name, config)?;
-                inotify
+                let opened = (path.as_path(), folder.as_fd());
+                (listen_in_folder(&visit.place, opened, name, config, tidy)?, inotify)
             }
             Place::Abstract { .. } => {
+                let listener = listening_socket()?;
                 let place = visit.place_of(name);
                 let address = visit.place.address(&name.to_string());
                 let address = address.map_err(system("naming", &place))?;
                 rustix::net::bind(&listener, &address).map_err(system("binding to", &place))?;
                 rustix::net::listen(&listener, BACKLOG).map_err(system("listening on", &place))?;
-                None
+                (listener, None)
             }
         };
         Ok(Rendezvous { visit, name, listener, inotify })
@@ -630,30 +638,26 @@ impl Drop for FolderLock<'_> {
     }
 }
 
+/// The socket that peers connect to, without an address.
+fn listening_socket() -> Result<PrivateFd, RendezvousError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+    let failed = SocketError::new("making the socket that peers connect to");
+    Ok(PrivateFd::from(socket.map_err(failed)?))
+}
+
 /// Binds and listens under a temporary name, then renames: who sees the name can connect.
 fn listen_in_folder(
     place: &Place,
-    path: &Path,
-    folder: BorrowedFd<'_>,
-    listener: &PrivateFd,
+    (path, folder): (&Path, BorrowedFd<'_>),
     name: PeerName,
     config: &RendezvousConfig,
-) -> Result<(), RendezvousError> {
-    let lock = FolderLock::take(path, folder)?;
-    // Temporary names exist only under the lock: those that are here now are of dead processes.
-    // Without it (its holder stands still) nothing is tidied; should it go on just now, and
-    // somebody tidy what is made here, the rename below says so.
-    let tidies = if lock.is_some() { folder_entries(path, folder)? } else { Vec::new() };
-    for entry in tidies {
-        if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
-            unlink(path, folder, &entry)?;
-        }
-    }
+    mut tidy: impl FnMut(),
+) -> Result<PrivateFd, RendezvousError> {
     let temporary = format!(".{name}");
     let shown = path.join(&temporary);
     let address = place.address(&temporary).map_err(system("naming", &shown))?;
-    rustix::net::bind(listener, &address).map_err(system("binding to", &shown))?;
-    let finish = || {
+    let finish = |listener: &PrivateFd| {
         if let Access::Group(gid) = config.access {
             let gid = Some(Gid::from_raw(gid));
             let flags = AtFlags::SYMLINK_NOFOLLOW;
@@ -664,10 +668,31 @@ fn listen_in_folder(
         rustix::net::listen(listener, BACKLOG)?;
         rustix::fs::renameat(folder, &temporary, folder, name.to_string())
     };
-    finish().map_err(|errno| {
-        let _ = unlink(path, folder, &temporary);
-        system("listening on", &shown)(errno)
-    })
+    let mut tries = 0;
+    loop {
+        let lock = FolderLock::take(path, folder)?;
+        // Temporary names exist only under the lock: those that are here now are of dead processes.
+        // Without it (its holder stands still) nothing is tidied; should it go on just now, and
+        // somebody tidy what is made here, the rename below says so, and it is made again.
+        let tidies = if lock.is_some() { folder_entries(path, folder)? } else { Vec::new() };
+        for entry in tidies {
+            if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
+                unlink(path, folder, &entry)?;
+            }
+        }
+        let listener = listening_socket()?;
+        rustix::net::bind(&listener, &address).map_err(system("binding to", &shown))?;
+        tidy();
+        tries += 1;
+        match finish(&listener) {
+            Ok(()) => return Ok(listener),
+            Err(Errno::NOENT) if tries < LISTEN_TRIES_MAX => {}
+            Err(errno) => {
+                let _ = unlink(path, folder, &temporary);
+                return Err(system("listening on", &shown)(errno));
+            }
+        }
+    }
 }
 
 fn unlink(path: &Path, folder: BorrowedFd<'_>, name: &str) -> Result<(), RendezvousError> {

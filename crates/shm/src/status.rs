@@ -559,6 +559,16 @@ impl Entity {
         unsafe { counter.as_ref() }
     }
 
+    /// One of its counters, for other threads of this process.
+    ///
+    /// # Panics
+    /// There are fewer counters ([`COUNTERS`]).
+    pub fn reader(&self, counter: usize) -> CounterReader {
+        assert!(counter < COUNTERS, "a record has {COUNTERS} counters, not {counter}");
+        let word = entity_word(self.index) + record::COUNTERS + counter;
+        CounterReader { shared: Arc::clone(&self.shared), word }
+    }
+
     /// Counts a duration in the record's histogram; does nothing when it has none.
     #[inline]
     pub fn record_ns(&self, value_ns: u64) {
@@ -659,6 +669,21 @@ impl Drop for Entity {
         });
         free.entities.returned.push(self.index);
         free.histograms.returned.extend(self.histogram);
+    }
+}
+
+/// Reads one counter of a record. Cloning gives another reader. When the record is gone, its place
+/// may be another one's.
+#[derive(Clone, Debug)]
+pub struct CounterReader {
+    shared: Arc<StatusTableState>,
+    word: usize,
+}
+
+impl CounterReader {
+    /// The counter's value. One load.
+    pub fn value(&self) -> u64 {
+        self.shared.words.at(self.word).load(Ordering::Relaxed)
     }
 }
 

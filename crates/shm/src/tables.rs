@@ -32,7 +32,7 @@ pub(crate) const READY_LINES_MAX: usize = BELLS_MAX;
 pub(crate) const ARMED_LINES_MAX: usize = 4096;
 
 /// Changes with every change of any shared layout of this crate.
-pub const LAYOUT_VERSION: u64 = 3;
+pub const LAYOUT_VERSION: u64 = 4;
 
 const MAGIC: u64 = 0x0078_646f_636b_0000; // "xdock", low 16 bits: kind
 

@@ -26,9 +26,8 @@ use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
-use crossdock_comm::{
-    Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability, RunId,
-};
+use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId};
+use crossdock_executor::transport_qos;
 use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder,
@@ -619,27 +618,10 @@ fn offered(plan: &Plan, topic: &str) -> Qos {
 }
 
 fn weakest<'p>(outputs: impl Iterator<Item = &'p OutputPlan>, topic: &str) -> Qos {
-    let offers = outputs.filter(|output| output.topic == topic).map(comm_qos);
-    let weakest = offers.min_by_key(|qos| matches!(qos.reliability, Reliability::Reliable { .. }));
+    let offers =
+        outputs.filter(|output| output.topic == topic).map(|output| transport_qos(&output.qos));
+    let weakest = offers.min_by_key(Qos::is_reliable);
     weakest.unwrap_or(Qos::best_effort(16))
-}
-
-fn comm_qos(output: &OutputPlan) -> Qos {
-    let qos = &output.qos;
-    Qos {
-        reliability: match qos.reliability {
-            crossdock_graph::Reliability::Reliable => {
-                Reliability::Reliable { timeout: Duration::from_millis(qos.timeout_ms.into()) }
-            }
-            crossdock_graph::Reliability::BestEffort => Reliability::BestEffort,
-        },
-        depth: qos.depth as usize,
-        durability: match qos.durability {
-            crossdock_graph::Durability::Volatile => Durability::Volatile,
-            crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
-        },
-        ..Qos::best_effort(1)
-    }
 }
 
 fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {

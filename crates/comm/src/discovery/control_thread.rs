@@ -3,7 +3,8 @@
 //!
 //! It is never on the data path: publishing and taking go on while it sleeps. It sleeps without a
 //! time-out, so that an idle participant makes no context switch at all, except while something
-//! waits for free descriptors or memory, or a process is to be greeted again.
+//! waits for free descriptors or memory, a process is to be greeted again, or a port has a deadline
+//! or a lease of liveliness.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -60,6 +61,7 @@ pub(crate) fn run(core: &Arc<ParticipantCore>) {
         }
         try_scarce_again(core);
         greet_again(core);
+        watch(core);
         sweep(core);
     }
     farewell(&mut core.lock());
@@ -99,6 +101,13 @@ fn greet_again(core: &Arc<ParticipantCore>) {
         greet_everybody(core);
     }
     due.into_iter().for_each(|name| greet(core, name));
+}
+
+/// Looks at deadlines and leases, when it is time.
+fn watch(core: &ParticipantCore) {
+    let mut state = core.lock();
+    let has_news = state.watches.look();
+    state.changes += u64::from(has_news);
 }
 
 fn dispatch(core: &Arc<ParticipantCore>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {

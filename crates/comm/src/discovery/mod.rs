@@ -33,3 +33,4 @@ pub(crate) mod slab_exchange;
 pub(crate) mod subscribing_side;
 pub(crate) mod unwelcome;
 pub(crate) mod view_callbacks;
+pub(crate) mod watches;

@@ -64,6 +64,8 @@ impl Theirs {
 pub(crate) struct Incoming {
     pub(crate) peer: u64,
     pub(super) publisher: u64,
+    /// What names the publisher across processes.
+    pub(super) gid: [u8; 16],
     pub(crate) subscriber: u64,
     pub(super) conn: ConnLease,
     pub(super) armed: Option<ArmedLease>,

@@ -133,14 +133,16 @@ impl ParticipantCore {
     }
 
     /// Unlocks the state after a change, so that threads in [`ParticipantCore::wait_change`] look
-    /// again, and has the control thread remove links that broke meanwhile.
+    /// again, and has the control thread remove links that broke meanwhile and look at new
+    /// deadlines.
     pub(crate) fn publish(&self, mut state: MutexGuard<'_, ParticipantState>) {
         state.changes += 1;
         state.told = state.changes;
         let broken = state.peers.values().any(|peer| peer.link.broken.is_some());
+        let watches = state.watches.take_new();
         drop(state);
         self.changed.notify_all();
-        if broken {
+        if broken || watches {
             self.wake();
         }
     }

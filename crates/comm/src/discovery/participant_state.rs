@@ -22,6 +22,7 @@ use crate::discovery::scarce::{Scarcity, Unconnected};
 use crate::discovery::schemas::Schemas;
 use crate::discovery::service_standby::ServiceStandby;
 use crate::discovery::unwelcome::Unwelcome;
+use crate::discovery::watches::Watches;
 use crate::wire::frame::Frame;
 use crate::wire::mismatch::{Mismatch, Side};
 use crate::wire::peer_process::PeerProcess;
@@ -78,6 +79,8 @@ pub(crate) struct ParticipantState {
     pub(crate) unwelcome: Unwelcome,
     /// What strangers have used.
     pub(crate) budgets: Budgets,
+    /// Deadlines and leases.
+    pub(crate) watches: Watches,
     /// Topics whose messages must not be copied.
     pub(crate) uncopied: BTreeSet<String>,
     /// There is or was a view of the graph: peers are asked for their status tables.
@@ -112,6 +115,7 @@ impl ParticipantState {
             told: 0,
             unwelcome: Unwelcome::default(),
             budgets: Budgets::default(),
+            watches: Watches::default(),
             uncopied: BTreeSet::new(),
             watches_graph: false,
             graph_patience: None,
@@ -178,7 +182,8 @@ impl ParticipantState {
     /// How long the control thread may sleep; `None`: for ever.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let graph = self.graph_patience.map(|due| due.saturating_duration_since(Instant::now()));
-        let all = [self.scarcity.patience(), self.unwelcome.patience(), graph];
+        let watches = self.watches.patience();
+        let all = [self.scarcity.patience(), self.unwelcome.patience(), graph, watches];
         all.into_iter().flatten().min()
     }
 

@@ -1,8 +1,10 @@
-//! What happens to one port: with whom it is matched, with whom it is not and why, what it lost.
+//! What happens to one port: with whom it is matched, with whom it is not and why, what it lost,
+//! which deadlines were missed, and which publishers are alive.
 //!
 //! As in ROS 2, each kind of event has a status of counts since the port's creation and since the
 //! last look. It can be polled, and a callback tells that there is something to look at.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -21,10 +23,16 @@ pub enum PortEvent {
     IncompatibleType,
     /// Of subscribers: messages were lost. It is noticed when the subscriber looks for messages.
     MessageLost,
+    /// A message did not come before the deadline that a publisher offers or a subscriber requests.
+    DeadlineMissed,
+    /// Of publishers: nothing was said of being alive for the lease that they offer.
+    LivelinessLost,
+    /// Of subscribers: a publisher has come, gone, fallen silent or spoken again.
+    LivelinessChanged,
 }
 
 impl PortEvent {
-    const COUNT: usize = 4;
+    const COUNT: usize = 7;
 }
 
 /// With how many ports of the other side a port is connected.
@@ -38,6 +46,22 @@ pub struct MatchedStatus {
     pub current: u64,
     /// How much that has changed since the last look.
     pub current_change: i64,
+}
+
+/// Which publishers of a subscriber are alive.
+///
+/// A publisher is alive from the connection on. It is not alive if it has said nothing of it for
+/// its own lease. One that has gone, because it was dropped or its process died, is neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LivelinessStatus {
+    /// Publishers that are connected and alive.
+    pub alive: u64,
+    /// How much that has changed since the last look.
+    pub alive_change: i64,
+    /// Publishers that are connected and silent.
+    pub not_alive: u64,
+    /// How much that has changed since the last look.
+    pub not_alive_change: i64,
 }
 
 /// How often something happened.
@@ -79,6 +103,11 @@ struct State {
     incompatible_qos: IncompatibleQosStatus,
     incompatible_type: CountStatus,
     lost: CountStatus,
+    deadline_missed: CountStatus,
+    liveliness_lost: CountStatus,
+    liveliness: LivelinessStatus,
+    /// Publishers that are not alive, by GID.
+    silent: BTreeSet<[u8; 16]>,
     /// `None` also while it runs.
     callbacks: [Option<Callback>; PortEvent::COUNT],
     /// Counts what was set, so that a callback that has run does not replace a newer one.
@@ -96,6 +125,9 @@ const KINDS: [PortEvent; PortEvent::COUNT] = [
     PortEvent::IncompatibleQos,
     PortEvent::IncompatibleType,
     PortEvent::MessageLost,
+    PortEvent::DeadlineMissed,
+    PortEvent::LivelinessLost,
+    PortEvent::LivelinessChanged,
 ];
 
 impl State {
@@ -105,7 +137,34 @@ impl State {
             PortEvent::IncompatibleQos => self.incompatible_qos.count.change > 0,
             PortEvent::IncompatibleType => self.incompatible_type.change > 0,
             PortEvent::MessageLost => self.lost.change > 0,
+            PortEvent::DeadlineMissed => self.deadline_missed.change > 0,
+            PortEvent::LivelinessLost => self.liveliness_lost.change > 0,
+            PortEvent::LivelinessChanged => {
+                self.liveliness.alive_change != 0 || self.liveliness.not_alive_change != 0
+            }
         }
+    }
+
+    fn count_matched(&mut self) {
+        self.matched.total += 1;
+        self.matched.total_change += 1;
+        self.matched.current += 1;
+        self.matched.current_change += 1;
+    }
+
+    fn count_unmatched(&mut self) {
+        self.matched.current = self.matched.current.saturating_sub(1);
+        self.matched.current_change -= 1;
+    }
+
+    fn count_alive(&mut self, more: i64) {
+        self.liveliness.alive = self.liveliness.alive.saturating_add_signed(more);
+        self.liveliness.alive_change += more;
+    }
+
+    fn count_not_alive(&mut self, more: i64) {
+        self.liveliness.not_alive = self.liveliness.not_alive.saturating_add_signed(more);
+        self.liveliness.not_alive_change += more;
     }
 }
 
@@ -168,6 +227,25 @@ impl PortEvents {
         self.lock().lost.take()
     }
 
+    /// How often a message did not come before the deadline: each period without one counts. It
+    /// runs from the first message on.
+    pub fn take_deadline_missed(&self) -> CountStatus {
+        self.lock().deadline_missed.take()
+    }
+
+    /// How often a publisher whose liveliness is by topic has let its lease pass.
+    pub fn take_liveliness_lost(&self) -> CountStatus {
+        self.lock().liveliness_lost.take()
+    }
+
+    /// Which publishers of a subscriber are alive.
+    pub fn take_liveliness(&self) -> LivelinessStatus {
+        let liveliness = &mut self.lock().liveliness;
+        let now = *liveliness;
+        (liveliness.alive_change, liveliness.not_alive_change) = (0, 0);
+        now
+    }
+
     /// Has `callback` called when there is something new of this kind, at once if there is now;
     /// it takes the place of the one before. Several events may be told by one call.
     ///
@@ -217,19 +295,72 @@ impl PortEvents {
     /// A port of the other side was connected.
     pub(crate) fn matched(&self) {
         let mut state = self.lock();
-        state.matched.total += 1;
-        state.matched.total_change += 1;
-        state.matched.current += 1;
-        state.matched.current_change += 1;
+        state.count_matched();
         self.tell(&mut state, PortEvent::Matched);
     }
 
     /// One that was connected is so no more.
     pub(crate) fn unmatched(&self) {
         let mut state = self.lock();
-        state.matched.current = state.matched.current.saturating_sub(1);
-        state.matched.current_change -= 1;
+        state.count_unmatched();
         self.tell(&mut state, PortEvent::Matched);
+    }
+
+    /// Of a subscriber: a publisher was connected. It counts as alive.
+    pub(crate) fn connected(&self) {
+        let mut state = self.lock();
+        state.count_matched();
+        state.count_alive(1);
+        self.tell(&mut state, PortEvent::Matched);
+        self.tell(&mut state, PortEvent::LivelinessChanged);
+    }
+
+    /// Of a subscriber: a publisher that was connected is so no more.
+    pub(crate) fn parted(&self, publisher: [u8; 16]) {
+        let mut state = self.lock();
+        state.count_unmatched();
+        match state.silent.remove(&publisher) {
+            true => state.count_not_alive(-1),
+            false => state.count_alive(-1),
+        }
+        self.tell(&mut state, PortEvent::Matched);
+        self.tell(&mut state, PortEvent::LivelinessChanged);
+    }
+
+    /// A connected publisher has said nothing for its lease.
+    pub(crate) fn publisher_silent(&self, publisher: [u8; 16]) {
+        let mut state = self.lock();
+        if state.silent.insert(publisher) {
+            state.count_alive(-1);
+            state.count_not_alive(1);
+            self.tell(&mut state, PortEvent::LivelinessChanged);
+        }
+    }
+
+    /// A silent publisher has spoken.
+    pub(crate) fn publisher_back(&self, publisher: [u8; 16]) {
+        let mut state = self.lock();
+        if state.silent.remove(&publisher) {
+            state.count_alive(1);
+            state.count_not_alive(-1);
+            self.tell(&mut state, PortEvent::LivelinessChanged);
+        }
+    }
+
+    /// Of a publisher: it has let its lease pass.
+    pub(crate) fn liveliness_lost(&self) {
+        let mut state = self.lock();
+        state.liveliness_lost.add(1);
+        self.tell(&mut state, PortEvent::LivelinessLost);
+    }
+
+    /// No message came before the deadline, so many times.
+    pub(crate) fn deadline_missed(&self, times: u64) {
+        if times > 0 {
+            let mut state = self.lock();
+            state.deadline_missed.add(times);
+            self.tell(&mut state, PortEvent::DeadlineMissed);
+        }
     }
 
     /// A port of the other side does not fit.

@@ -266,6 +266,7 @@ pub(crate) fn attach(
     let pair = Outgoing { publisher, control, peer, segments, told, retired, label, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
+    state.watches.attached(publisher);
     events.matched();
     if let Some(Wake { bell, input }) = wake_publisher {
         bell.ring(input);

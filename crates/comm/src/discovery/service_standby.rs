@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::discovery::pairs::LOCAL;
 use crate::wire::mismatch::Mismatch;
 use crate::wire::names::{INNER_PREFIXES, NameKind, check_name};
 
@@ -50,6 +51,13 @@ impl ServiceStandby {
             && mismatch.topic.starts_with(requests);
         if is_request && self.mismatches.len() < MISMATCHES_MAX {
             self.mismatches.insert(mismatch.topic.clone(), mismatch.clone());
+        }
+    }
+
+    /// A server of this process stands by for a client of it, which is no mismatch.
+    pub(crate) fn forget_mismatch_of_standby(&mut self, publisher: u64, topic: &str) {
+        if self.standing_by.contains(&(publisher, LOCAL)) {
+            self.mismatches.remove(topic);
         }
     }
 

@@ -34,11 +34,12 @@ use crate::discovery::pairs::{Incoming, IncomingStage, LOCAL, Theirs};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::{ParticipantState, Peer};
 use crate::discovery::scarce::{Failure, Unconnected};
+use crate::discovery::watches::Pulse;
 use crate::discovery::{bells, copying, publishing_side, quotas, slab_exchange};
 use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
 use crate::wire::mismatch::{clash, conflict};
-use crate::wire::port_info::PortInfo;
+use crate::wire::port_info::{PortInfo, gid_of};
 use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 
 mod parting;
@@ -119,6 +120,7 @@ pub(crate) fn remove_publisher(state: &mut ParticipantState, port: u64) {
     if let Some(publisher) = state.publishers.remove(&port) {
         state.services.forget(port, &publisher.info.topic);
     }
+    state.watches.remove_publisher(port);
     state.broadcast(&Frame::Withdraw { port });
     publisher_gone(state, LOCAL, port);
 }
@@ -126,6 +128,7 @@ pub(crate) fn remove_publisher(state: &mut ParticipantState, port: u64) {
 /// A subscriber was dropped; its mailbox is closed already.
 pub(crate) fn remove_subscriber(state: &mut ParticipantState, port: u64) {
     state.subscribers.remove(&port);
+    state.watches.remove_subscriber(port);
     for pending in state.schemas.pending.values_mut() {
         pending.waiting.retain(|waiting| *waiting != port);
     }
@@ -227,6 +230,10 @@ fn connect(
         }
         Err(Failure { reason, .. }) => {
             state.mismatch((&info, &process), (&ours, &core.process), reason);
+            if token == LOCAL {
+                // One that stands by fits.
+                state.services.forget_mismatch_of_standby(publisher, &info.topic);
+            }
         }
     }
 }
@@ -444,7 +451,8 @@ fn ask(
         _grip,
     }));
     let (peer, counted, offers) = (token, false, Vec::new());
-    let entry = Incoming { peer, publisher, subscriber, conn, armed, stage, counted, offers };
+    let gid = gid_of(process_name(core, state, token), publisher);
+    let entry = Incoming { peer, publisher, gid, subscriber, conn, armed, stage, counted, offers };
     state.incoming.insert(pair, entry);
     if token == LOCAL {
         return connect_inside(core, state, pair, publisher, &info, &places);
@@ -551,6 +559,8 @@ fn open_connection(
         depth: info.qos.depth,
         label: format!("node `{}` in process `{process}`", info.node),
     };
+    let gid = gid_of(counterpart.process, publisher);
+    let (pulse, before) = (memory.pulse(), ring.next() - 1);
     let connection = Box::new(RingConnection {
         copies,
         schema: schema_for(state, subscriber, &info),
@@ -565,12 +575,16 @@ fn open_connection(
         pair.stage = IncomingStage::Live(control);
         pair.counted = true;
     }
-    if let Some(subscriber) = state.subscribers.get(&subscriber) {
+    if let Some(known) = state.subscribers.get(&subscriber) {
         // Refused only when the subscriber was dropped just now: dropping it lets the pair go.
-        if subscriber.mailbox.connected(connection).is_ok() {
-            subscriber.events.matched();
+        if known.mailbox.connected(connection).is_ok() {
+            known.events.connected();
+            if let Some(ring) = pulse {
+                let port = (subscriber, &known.info.qos, &known.events);
+                state.watches.connected(port, (gid, &info.qos), Pulse::Ring { ring, before });
+            }
         }
-        wake_up(subscriber);
+        wake_up(known);
     }
     state.changes += 1;
     Ok(())

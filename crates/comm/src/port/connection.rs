@@ -28,15 +28,18 @@ pub(crate) type LinkCount = Arc<AtomicUsize>;
 /// Counts a link at its publisher for as long as both live.
 struct CountedLink {
     links: Weak<AtomicUsize>,
-    /// Of both ports.
+    gid: [u8; 16],
+    /// Of the publisher and of the subscriber.
     events: [PortEvents; 2],
 }
 
 impl CountedLink {
-    fn new(links: &LinkCount, events: [PortEvents; 2]) -> CountedLink {
+    fn new(links: &LinkCount, gid: [u8; 16], events: [PortEvents; 2]) -> CountedLink {
         links.fetch_add(1, Ordering::Relaxed);
-        events.iter().for_each(PortEvents::matched);
-        CountedLink { links: Arc::downgrade(links), events }
+        let [publisher, subscriber] = &events;
+        publisher.matched();
+        subscriber.connected();
+        CountedLink { links: Arc::downgrade(links), gid, events }
     }
 
     fn has_publisher(&self) -> bool {
@@ -49,7 +52,9 @@ impl Drop for CountedLink {
         if let Some(links) = self.links.upgrade() {
             links.fetch_sub(1, Ordering::Relaxed);
         }
-        self.events.iter().for_each(PortEvents::unmatched);
+        let [publisher, subscriber] = &self.events;
+        publisher.unmatched();
+        subscriber.parted(self.gid);
     }
 }
 
@@ -165,7 +170,7 @@ impl Connection {
         record: Option<Entity>,
     ) -> Connection {
         let GroupPublisher { key, gid, links, published, qos, events } = publisher;
-        let source = MessageSource::Local { link, counted: CountedLink::new(links, events) };
+        let source = MessageSource::Local { link, counted: CountedLink::new(links, gid, events) };
         Connection::new(source, (key, gid), published, record, None, qos)
     }
 

@@ -193,6 +193,14 @@ impl<T: Message, O: Owner> Publisher<T, O> {
         self.core.topic()
     }
 
+    /// Says that the publisher is alive, if its liveliness is [`ManualByTopic`]; each message says
+    /// so, too. Of other publishers it changes nothing. Neither blocks nor allocates.
+    ///
+    /// [`ManualByTopic`]: crate::Liveliness::ManualByTopic
+    pub fn assert_liveliness(&self) {
+        self.core.assert_liveliness();
+    }
+
     /// What happens to it: with whom it is matched, what does not fit. Does not block.
     pub fn events(&self) -> PortEvents {
         self.core.events()

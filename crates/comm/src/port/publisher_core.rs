@@ -23,6 +23,7 @@ use crate::discovery::local_ports::{Audience, Level, LocalPublisher, Wake};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::port_events::PortEvents;
+use crate::discovery::watches::{OwnPulse, Pulse};
 use crate::discovery::{slab_exchange, subscribing_side};
 use crate::error::{LoanError, PortError};
 use crate::port::connection::{Connection, GroupPublisher, LinkCount};
@@ -295,6 +296,8 @@ impl PublisherCore {
                 return Err(registration::mismatch(core, &self.info, &subscriber.info, reason));
             }
         }
+        let identity = (self.info.port, self.gid());
+        state.watches.add_publisher(identity, &self.info.qos, self.pulse(), self.events.clone());
         subscribing_side::add_publisher(core, &mut state, publisher);
         core.publish(state);
         Ok(())
@@ -326,6 +329,17 @@ impl PublisherCore {
     /// What happens to it.
     pub(crate) fn events(&self) -> PortEvents {
         self.events.clone()
+    }
+
+    /// What tells of its life inside this process.
+    fn pulse(&self) -> OwnPulse {
+        let newest_ns = self.entity.reader(counter::NEWEST_NS);
+        OwnPulse { control: self.ring.control(), newest_ns }
+    }
+
+    /// Its node says that it is alive. One store.
+    pub(crate) fn assert_liveliness(&self) {
+        self.ring.control().say_alive(self.stamp_ns());
     }
 
     /// What a publisher of logs lets pass.
@@ -559,7 +573,12 @@ impl LinkingPublisher for PublisherCore {
             carrier: Carrier::Thread,
             triggering: if subscriber.is_triggering() { Triggering::Yes } else { Triggering::No },
         };
-        let record = core.connection_record(&mut core.lock(), &self.info.topic, &detail);
+        let mut state = core.lock();
+        let record = core.connection_record(&mut state, &self.info.topic, &detail);
+        let their_port = (theirs.port, &theirs.qos, &subscriber.events());
+        let our_port = (self.gid(), &self.info.qos);
+        state.watches.connected(their_port, our_port, Pulse::Own(self.pulse()));
+        drop(state);
         let ours = GroupPublisher {
             key: PublisherKey::of(&self.info),
             gid: self.gid(),

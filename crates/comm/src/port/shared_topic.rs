@@ -1,8 +1,10 @@
 //! One ring for all ports of a participant on a topic where everybody speaks to everybody.
 //!
 //! Each of many nodes in a process publishes and subscribes `/parameter_events`, and all publish
-//! `/rosout`: `n` nodes would be `n` rings and `n * n` connections. Here the participant has one
-//! free publisher and one free subscriber on the topic, and its *members* stand behind them:
+//! `/rosout`: `n` nodes would be `n` rings and `n * n` connections. Here the participant has at
+//! most one free publisher and one free subscriber on the topic, and its *members* stand behind
+//! them. Each of the two is there as long as it has members: a topic that nobody reads costs no
+//! connection.
 //! 1. A member's message goes out on the one ring. Its origin is the member's GID, and a flag says
 //!    so, since other publishers of the topic use the origin otherwise.
 //! 2. Who takes first takes all that is there, copies it once, and leaves it with all members that
@@ -30,7 +32,7 @@ use crate::wire::status_records::kind;
 /// How to open a [`SharedTopic`].
 #[derive(Clone, Copy, Debug)]
 pub struct SharedTopicOptions<'a> {
-    /// The node of its two ports, as long as there are no members, which others see in their place.
+    /// The node of its two ports, in whose place others see the members.
     pub node: &'a str,
     /// The topic, absolute.
     pub topic: &'a str,
@@ -53,15 +55,28 @@ pub struct SharedTopic {
 }
 
 struct Hub {
+    node: String,
     topic: String,
+    qos: Qos,
+    max_bytes: Option<usize>,
+    doorbell: Option<SharedDoorbell>,
+    schema: Arc<Schema>,
     participant: Participant,
-    publisher: Mutex<AnyPublisher<AnyThread>>,
+    speaking: Mutex<Speaking>,
     reading: Mutex<Reading>,
 }
 
+/// The one publisher, and for how many it publishes.
+#[derive(Default)]
+struct Speaking {
+    publisher: Option<AnyPublisher<AnyThread>>,
+    members: usize,
+}
+
 /// The one subscriber, and those that it takes for.
+#[derive(Default)]
 struct Reading {
-    subscriber: AnySubscriber<AnyThread>,
+    subscriber: Option<AnySubscriber<AnyThread>>,
     members: Vec<Weak<Waiting>>,
 }
 
@@ -88,56 +103,68 @@ impl std::fmt::Debug for SharedTopic {
 }
 
 impl Participant {
-    /// Opens the shared ports of a topic. One for each topic and participant is the point of it,
-    /// which its owner has to see to.
-    ///
-    /// Allocates, maps memory, takes the participant's lock.
-    ///
-    /// # Errors
-    /// As [`Participant::publisher`].
+    /// The shared ports of a topic, which are opened for their first members. One for each topic
+    /// and participant is the point of it, which its owner has to see to. Allocates.
     pub fn shared_topic(
         &self,
         schema: &Arc<Schema>,
         options: SharedTopicOptions<'_>,
-    ) -> Result<SharedTopic, PortError> {
+    ) -> SharedTopic {
         let SharedTopicOptions { node, topic, qos, max_bytes, doorbell } = options;
-        let offered = FreePublisherOptions { node, topic, qos, max_bytes };
-        let publisher = Mutex::new(self.free_any_publisher(Arc::clone(schema), offered)?);
-        let back_pressure = BackPressure::Never;
-        let requested = FreeSubscriberOptions { node, topic, qos, back_pressure, doorbell };
-        let subscriber = self.free_any_subscriber(Some(Arc::clone(schema)), requested)?;
-        let reading = Reading { subscriber, members: Vec::new() };
-        let participant = Participant { handle: Arc::clone(&self.handle) };
-        let reading = Mutex::new(reading);
-        let hub = Hub { topic: topic.to_string(), participant, publisher, reading };
-        Ok(SharedTopic { hub: Arc::new(hub) })
+        let hub = Hub {
+            node: node.to_string(),
+            topic: topic.to_string(),
+            qos,
+            max_bytes,
+            doorbell: doorbell.cloned(),
+            schema: Arc::clone(schema),
+            participant: Participant { handle: Arc::clone(&self.handle) },
+            speaking: Mutex::default(),
+            reading: Mutex::default(),
+        };
+        SharedTopic { hub: Arc::new(hub) }
     }
 }
 
 impl SharedTopic {
-    /// A member that publishes, which others see as a publisher of `node`.
+    /// A member that publishes, which others see as a publisher of `node`. The first one opens the
+    /// ring: allocates, maps memory, takes the participant's lock.
     ///
     /// # Errors
-    /// [`PortError`] when the node's name is not legal or the status table is full.
+    /// As [`Participant::publisher`], when the node's name is not legal or the status table is
+    /// full.
     pub fn publisher(&self, node: &str) -> Result<SharedPublisher, PortError> {
-        let carrier = lock(&self.hub.publisher).info().clone();
-        let (gid, entry) = self.hub.add_member(kind::MEMBER_PUBLISHER, node, carrier)?;
-        Ok(SharedPublisher { gid, _entry: entry, hub: Arc::clone(&self.hub) })
+        check_name(NameKind::Node, node)?;
+        let hub = &self.hub;
+        let speaking = &mut *lock(&hub.speaking);
+        let carrier = match &mut speaking.publisher {
+            Some(publisher) => publisher,
+            none => none.insert(hub.open_publisher()?),
+        };
+        let (gid, entry) = hub.add_member(kind::MEMBER_PUBLISHER, node, carrier.info().clone())?;
+        speaking.members += 1;
+        Ok(SharedPublisher { gid, _entry: entry, hub: Arc::clone(hub) })
     }
 
     /// A member that keeps the last `depth` messages, from now on; at least one. Others see it as a
-    /// subscriber of `node`.
+    /// subscriber of `node`. The first one connects with the topic's publishers.
     ///
     /// # Errors
     /// As [`SharedTopic::publisher`].
     pub fn subscriber(&self, node: &str, depth: usize) -> Result<SharedSubscriber, PortError> {
-        let depth = depth.max(1);
-        let mut carrier = lock(&self.hub.reading).subscriber.info().clone();
+        check_name(NameKind::Node, node)?;
+        let (hub, depth) = (&self.hub, depth.max(1));
+        let reading = &mut *lock(&hub.reading);
+        let carrier = match &mut reading.subscriber {
+            Some(subscriber) => subscriber,
+            none => none.insert(hub.open_subscriber()?),
+        };
+        let mut carrier = carrier.info().clone();
         carrier.qos.depth = depth.min(DEPTH_MAX);
-        let (gid, entry) = self.hub.add_member(kind::MEMBER_SUBSCRIBER, node, carrier)?;
+        let (gid, entry) = hub.add_member(kind::MEMBER_SUBSCRIBER, node, carrier)?;
         let waiting = Arc::new(Waiting { depth, queue: Mutex::default() });
-        lock(&self.hub.reading).members.push(Arc::downgrade(&waiting));
-        Ok(SharedSubscriber { gid, _entry: entry, waiting, hub: Arc::clone(&self.hub) })
+        reading.members.push(Arc::downgrade(&waiting));
+        Ok(SharedSubscriber { gid, _entry: entry, waiting, hub: Arc::clone(hub) })
     }
 
     /// The topic.
@@ -145,28 +172,45 @@ impl SharedTopic {
         &self.hub.topic
     }
 
-    /// Subscribers that the next message reaches, the participant's own one among them.
+    /// Subscribers that the next message reaches, the participant's own one among them; 0 without a
+    /// member that publishes.
     pub fn matched_subscribers(&self) -> usize {
-        lock(&self.hub.publisher).matched()
+        lock(&self.hub.speaking).publisher.as_ref().map_or(0, AnyPublisher::matched)
     }
 
-    /// Publishers that messages come from, the participant's own one among them.
+    /// Publishers that messages come from, the participant's own one among them; 0 without a member
+    /// that subscribes.
     pub fn matched_publishers(&self) -> usize {
-        lock(&self.hub.reading).subscriber.matched()
+        lock(&self.hub.reading).subscriber.as_ref().map_or(0, AnySubscriber::matched)
     }
 
     /// As [`crate::Subscriber::arm`], for all members.
     pub fn arm(&self) -> bool {
-        lock(&self.hub.reading).subscriber.arm()
+        lock(&self.hub.reading).subscriber.as_ref().is_some_and(AnySubscriber::arm)
     }
 
     /// As [`crate::Subscriber::doorbell_index`].
     pub fn doorbell_index(&self) -> Option<u16> {
-        lock(&self.hub.reading).subscriber.doorbell_index()
+        lock(&self.hub.reading).subscriber.as_ref()?.doorbell_index()
     }
 }
 
 impl Hub {
+    fn open_publisher(&self) -> Result<AnyPublisher<AnyThread>, PortError> {
+        let Hub { node, topic, qos, max_bytes, .. } = self;
+        let (qos, max_bytes) = (*qos, *max_bytes);
+        let options = FreePublisherOptions { node, topic, qos, max_bytes };
+        self.participant.free_any_publisher(Arc::clone(&self.schema), options)
+    }
+
+    fn open_subscriber(&self) -> Result<AnySubscriber<AnyThread>, PortError> {
+        let Hub { node, topic, qos, doorbell, .. } = self;
+        let (qos, doorbell) = (*qos, doorbell.as_ref());
+        let back_pressure = BackPressure::Never;
+        let options = FreeSubscriberOptions { node, topic, qos, back_pressure, doorbell };
+        self.participant.free_any_subscriber(Some(Arc::clone(&self.schema)), options)
+    }
+
     /// Shows a member to others: as a port of its node, in the place of the one that carries it.
     fn add_member(
         &self,
@@ -174,7 +218,6 @@ impl Hub {
         node: &str,
         carrier: PortInfo,
     ) -> Result<([u8; 16], Entry), PortError> {
-        check_name(NameKind::Node, node)?;
         let core = &self.participant.handle.core;
         let port = core.lock().port();
         let carried_by = carrier.port;
@@ -191,6 +234,7 @@ impl Hub {
     /// Rule 2: all that is there goes to all members. Bounded by the depths of the rings.
     fn distribute(&self) -> Result<(), TakeError> {
         let Reading { subscriber, members } = &mut *lock(&self.reading);
+        let Some(subscriber) = subscriber else { return Ok(()) };
         while let Some(sample) = subscriber.take()? {
             let message = Arc::new(SharedMessage::copy(&sample));
             members.retain(|member| {
@@ -236,7 +280,21 @@ impl SharedPublisher {
     /// # Errors
     /// [`PublishCdrError`]; nothing was published then.
     pub fn publish_cdr(&self, cdr: &[u8], stamp_ns: u64) -> Result<(), PublishCdrError> {
-        lock(&self.hub.publisher).publish_cdr_as(self.gid, cdr, stamp_ns)
+        let speaking = lock(&self.hub.speaking);
+        match &speaking.publisher {
+            Some(publisher) => publisher.publish_cdr_as(self.gid, cdr, stamp_ns),
+            None => unreachable!("it is there as long as a member is"),
+        }
+    }
+}
+
+impl Drop for SharedPublisher {
+    fn drop(&mut self) {
+        let speaking = &mut *lock(&self.hub.speaking);
+        speaking.members -= 1;
+        if speaking.members == 0 {
+            speaking.publisher = None;
+        }
     }
 }
 
@@ -273,6 +331,16 @@ impl SharedSubscriber {
     /// Messages that newer ones have pushed out before they were taken.
     pub fn lost(&self) -> u64 {
         lock(&self.waiting.queue).lost
+    }
+}
+
+impl Drop for SharedSubscriber {
+    fn drop(&mut self) {
+        let reading = &mut *lock(&self.hub.reading);
+        reading.members.retain(|member| !std::ptr::eq(member.as_ptr(), &*self.waiting));
+        if reading.members.is_empty() {
+            reading.subscriber = None;
+        }
     }
 }
 

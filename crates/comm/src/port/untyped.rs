@@ -329,6 +329,11 @@ impl<O: Owner> AnyPublisher<O> {
         self.core.topic()
     }
 
+    /// As [`crate::Publisher::assert_liveliness`].
+    pub fn assert_liveliness(&self) {
+        self.core.assert_liveliness();
+    }
+
     /// What happens to it, as for typed ports. Does not block.
     pub fn events(&self) -> PortEvents {
         self.core.events()

@@ -16,7 +16,7 @@ use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::introspection::Witness;
-use super::lanes::{Alone, ServiceLanes, ServiceLanesPlan};
+use super::lanes::{ServiceLanes, ServiceLanesPlan};
 use super::{
     CallError, CallId, SendError, ServiceType, check_service_name, mark, request_topic,
     response_topic,
@@ -158,12 +158,10 @@ impl ClientCore {
             participant,
             ServiceLanesPlan {
                 node,
-                service,
                 topic: &response_topic(service, process, port),
                 qos: Qos::reliable(1, Duration::ZERO),
                 message: response,
                 doorbell: input,
-                alone: Alone::No,
             },
         )?;
         let entity = service_entity(

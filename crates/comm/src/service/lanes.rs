@@ -34,22 +34,13 @@ pub(crate) struct ServiceLane<X> {
     pub(crate) extra: X,
 }
 
-/// Whether other subscribers of this process may be on the topic.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Alone {
-    Yes,
-    No,
-}
-
 /// What a port's lanes are made from.
 pub(crate) struct ServiceLanesPlan<'a> {
     pub(crate) node: &'a str,
-    pub(crate) service: &'a str,
     pub(crate) topic: &'a str,
     pub(crate) qos: Qos,
     pub(crate) message: MessageType<'a>,
     pub(crate) doorbell: Option<Input>,
-    pub(crate) alone: Alone,
 }
 
 /// See the head of this file.
@@ -81,20 +72,13 @@ impl<X> ServiceLanes<X> {
             bell: plan.doorbell,
             lanes: RefCell::default(),
         };
-        lanes.register(plan.service, plan.alone)?;
+        lanes.register()?;
         Ok(lanes)
     }
 
-    fn register(&self, service: &str, alone: Alone) -> Result<(), PortError> {
+    fn register(&self) -> Result<(), PortError> {
         let core = &self.handle.core;
         let mut state = core.lock();
-        let mut others = state.subscribers.values();
-        if alone == Alone::Yes
-            && let Some(other) = others.find(|other| other.info.topic == self.info.topic)
-        {
-            let (service, node) = (service.to_string(), other.info.node.clone());
-            return Err(PortError::ServiceTaken { service, node });
-        }
         if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
             return Err(registration::mismatch(core, &publisher, &self.info, reason));
         }

@@ -11,8 +11,9 @@
 //!   done with them: neither side ever waits for room.
 //! * A client that gives a call up (time-out, [`Client::cancel`]) says so on its ring. The server
 //!   does not take such a request any more, or sees it by [`Request::is_cancelled`].
-//! * A client belongs to the server that it met first, until that one goes; then to another one
-//!   that is there. Two servers never get the same request.
+//! * A service may have several servers, in one process and in several. A client belongs to the
+//!   server that it met first, until that one goes; then to another one that is there. Two servers
+//!   never get the same request.
 //! * An answer needs the request's [`Ticket`], not the request: [`Request::into_ticket`] gives the
 //!   request's memory back, and the answer may come much later.
 //! * A client or a server may tell others of its calls ([`Introspection`]).

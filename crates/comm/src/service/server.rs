@@ -14,7 +14,6 @@ use super::{Introspection, RequestId, ServerHandle, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
 use crate::port::doorbell::{Doorbell, Input, SharedDoorbell};
-use crate::port::group::PortGroup;
 use crate::port::owner::{AnyThread, OwnThread, Owner};
 use crate::port::subscriber::Sample;
 
@@ -31,7 +30,7 @@ pub struct ServerOptions<'a> {
     /// Where requests wake the executor; `None`: the server has a place to sleep of its own, and
     /// [`Server::wait`] sleeps there.
     pub doorbell: Option<&'a Doorbell>,
-    /// The ports of the same executor, for the origins of responses.
+    /// The ports of the same executor, for the stamps of the events.
     pub group: Option<&'a PortGroup>,
     /// What it tells those who watch the service.
     pub introspection: Introspection,
@@ -114,9 +113,9 @@ impl Participant {
     /// Allocates, maps memory, takes the participant's lock.
     ///
     /// # Errors
-    /// [`PortError`] says which name or limit is in the way, that this process serves the service
-    /// already, or that a client in this process has another type. A client elsewhere that another
-    /// server serves stays with that one until it goes.
+    /// [`PortError`] says which name or limit is in the way, or that a client in this process has
+    /// another type. Clients that another server serves, of this process or another one, stay with
+    /// that one until it goes.
     pub fn server<S: Service>(&self, options: ServerOptions<'_>) -> Result<Server<S>, PortError> {
         let input = options.doorbell.map(Doorbell::add_input);
         let core = ServerCore::create(self, &options, input, ServiceType::of::<S>())?;

@@ -17,7 +17,7 @@ use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 use super::client_core::service_entity;
 use super::error::AnswerError;
 use super::introspection::Witness;
-use super::lanes::{Alone, ServiceLane, ServiceLanes, ServiceLanesPlan};
+use super::lanes::{ServiceLane, ServiceLanes, ServiceLanesPlan};
 use super::server::ServerOptions;
 use super::{
     DEPTH_MAX, RequestId, ServiceType, check_service_name, mark, request_topic, response_topic,
@@ -174,13 +174,11 @@ impl<O: Owner> ServerCore<O> {
             participant,
             ServiceLanesPlan {
                 node,
-                service,
                 topic: &request_topic(service),
                 // Each client says how many of its requests may wait.
                 qos: Qos::reliable(1, Duration::ZERO),
                 message: service_type.request,
                 doorbell: input,
-                alone: Alone::Yes,
             },
         )?;
         let port = requests.port();

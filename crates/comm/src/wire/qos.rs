@@ -67,7 +67,8 @@ pub enum Liveliness {
     /// Its process, as long as its control thread runs.
     #[default]
     Automatic,
-    /// The publisher's own node: with each message.
+    /// The publisher's own node: with each message, and with
+    /// [`crate::Publisher::assert_liveliness`].
     ManualByTopic,
 }
 
@@ -102,15 +103,15 @@ pub struct Qos {
     /// What a subscriber that comes late gets.
     pub durability: Durability,
     /// The longest time from one message to the next: a publisher's promise, a subscriber's wish.
-    /// It is matched; nobody watches whether it is kept.
+    /// Both sides hear when it is missed ([`crate::PortEvent::DeadlineMissed`]).
     pub deadline: Duration,
     /// Of a publisher: how old a message may be when it is taken. An older one is not handed out,
     /// and counted as expired.
     pub lifespan: Duration,
     /// Who says that a publisher is alive.
     pub liveliness: Liveliness,
-    /// How long a publisher is believed alive after that was said the last time. It is matched, as
-    /// the kind of liveliness is; a publisher counts as gone if its process has gone.
+    /// How long a publisher is believed alive after that was said the last time. Of a subscriber it
+    /// is the longest that it accepts. When a process dies, its publishers are gone at once.
     pub lease: Duration,
 }
 

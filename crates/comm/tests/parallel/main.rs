@@ -9,6 +9,7 @@ mod allocations;
 mod any_thread;
 mod bridge;
 mod corrupt;
+mod deadlines;
 mod deep;
 mod forks;
 mod graph_view;

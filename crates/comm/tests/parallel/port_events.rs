@@ -3,12 +3,12 @@
 
 use crate::common;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
-    Maker, Participant, ParticipantOptions, PortEvent, PortGroup, PublisherOptions, Qos,
-    QosConflict, SubscriberOptions,
+    FreePublisherOptions, Maker, Participant, ParticipantOptions, PortEvent, PortGroup,
+    PublisherOptions, Qos, QosConflict, SubscriberOptions,
 };
 use crossdock_msg::types::{sensor_msgs, std_msgs};
 
@@ -230,4 +230,28 @@ fn a_port_and_its_participant_may_go_while_its_callback_runs() {
         std::thread::yield_now();
     }
     assert_eq!(place.files(), 0);
+}
+
+#[test]
+fn a_callback_that_drops_its_own_port_stops_nothing_and_is_not_called_again() {
+    let place = Place::new("dropping-its-own");
+    let participant = place.open("both");
+    let (topic, qos) = ("/image", reliable(2));
+    let options = FreePublisherOptions { node: "free", topic, qos, max_bytes: Some(8192) };
+    let output = participant.free_publisher::<sensor_msgs::Image>(options).unwrap();
+    let events = output.events();
+    let port = Arc::new(Mutex::new(Some(output)));
+    let (its_port, (sender, calls)) = (Arc::clone(&port), channel());
+    events.set_callback(PortEvent::Matched, move |kind| {
+        let dropped = its_port.lock().unwrap().take();
+        sender.send((kind, dropped.is_some())).unwrap();
+        drop(dropped);
+    });
+    let input = subscriber(&participant, "/image", reliable(2));
+    assert_eq!(calls.recv_timeout(LIMIT), Ok((PortEvent::Matched, true)));
+    assert!(participant.wait_until(LIMIT, || input.matched() == 0));
+    // The callback, and with it the sender, has gone with its port.
+    assert!(calls.recv_timeout(LIMIT).is_err());
+    assert!(port.lock().unwrap().is_none());
+    control_thread_lives(&place, &participant);
 }

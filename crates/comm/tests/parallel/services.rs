@@ -9,8 +9,7 @@ use common::{LIMIT, Place};
 use crossdock_comm::service::{AnyClient, Outcome, SendError};
 use crossdock_comm::status_records::{client_counter, counter, server_counter};
 use crossdock_comm::{
-    CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, PortError, Server,
-    ServerOptions,
+    CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, Server, ServerOptions,
 };
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -71,6 +70,7 @@ fn serve_until_told(participant: &Participant) {
 }
 
 /// Waits for what another process or thread does.
+#[track_caller]
 fn eventually(mut is_met: impl FnMut() -> bool) {
     let end = std::time::Instant::now() + LIMIT;
     while !is_met() {
@@ -493,9 +493,6 @@ fn a_second_server_stands_by_and_takes_over_when_the_first_goes() {
     let place = Place::new("stand-by");
     let (one, two, three) = (place.open("one"), place.open("two"), place.open("three"));
     let first = server::<AddTwoInts>(&one);
-    let taken = one.server::<AddTwoInts>(ServerOptions { service: SERVICE, ..Default::default() });
-    let error = taken.unwrap_err();
-    assert!(matches!(error, PortError::ServiceTaken { .. }), "{error}");
     let client = client::<AddTwoInts>(&three, 8);
     eventually(|| first.clients() == 1 && client.is_connected());
     let second = server::<AddTwoInts>(&two);
@@ -515,6 +512,62 @@ fn a_second_server_stands_by_and_takes_over_when_the_first_goes() {
     request(&client, 2, 3).send(NEVER).unwrap();
     answer(&next_request(&second));
     assert_eq!(next_outcome(&client).result.unwrap().message().sum(), 5);
+}
+
+/// Servers of one service: the first one that a client has met answers, and when it goes the next.
+fn take_turns(client: &Client<AddTwoInts>, mut servers: Vec<Server<AddTwoInts>>) {
+    let mut number = 0;
+    while !servers.is_empty() {
+        eventually(|| servers.iter().any(|it| it.clients() == 1) && client.is_connected());
+        let serving = servers.iter().position(|server| server.clients() == 1).unwrap();
+        for _ in 0..3 {
+            number += 1;
+            request(client, number, number).send(NEVER).unwrap();
+            answer(&next_request(&servers[serving]));
+            assert_eq!(next_outcome(client).result.unwrap().message().sum(), 2 * number);
+        }
+        for (place, other) in servers.iter().enumerate().filter(|(place, _)| *place != serving) {
+            assert_eq!(other.clients(), 0, "server {place} has a client that is served");
+            assert!(other.take().unwrap().is_none(), "server {place} got a request, too");
+        }
+        drop(servers.remove(serving));
+    }
+    eventually(|| !client.is_connected());
+    let error = request(client, 1, 1).send(NEVER).unwrap_err().reason.to_string();
+    assert!(!error.contains("one at a time"), "{error}");
+}
+
+#[test]
+fn several_servers_of_one_process_stand_by_for_each_other() {
+    let place = Place::new("several-servers");
+    let (here, there) = (place.open("here"), place.open("there"));
+    for (server_side, client_side) in [(&here, &here), (&here, &there)] {
+        // Before the client and after it.
+        let mut servers = vec![server(server_side), server(server_side)];
+        let client = client::<AddTwoInts>(client_side, 8);
+        eventually(|| servers.iter().any(|it| it.clients() == 1) && client.is_connected());
+        servers.push(server(server_side));
+        take_turns(&client, servers);
+    }
+    // Two of one process, one of another.
+    let servers = vec![server(&here), server(&there), server(&here)];
+    take_turns(&client(&there, 8), servers);
+}
+
+#[test]
+fn clients_find_a_server_that_takes_the_place_of_another_one_at_once() {
+    let place = Place::new("server-again");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let clients = [client::<AddTwoInts>(&here, 8), client(&there, 8)];
+    for number in 0..20 {
+        let server = server::<AddTwoInts>(&here);
+        for client in &clients {
+            eventually(|| server.clients() == clients.len() && client.is_connected());
+            request(client, number, 1).send(NEVER).unwrap();
+            answer(&next_request(&server));
+            assert_eq!(next_outcome(client).result.unwrap().message().sum(), number + 1);
+        }
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn open(participant: &Participant, qos: Qos) -> SharedTopic {
     let schema = Arc::new(Schema::of::<std_msgs::String>().unwrap());
     let (node, topic, max_bytes, doorbell) = ("context", "/events", None, None);
     let options = SharedTopicOptions { node, topic, qos, max_bytes, doorbell };
-    participant.shared_topic(&schema, options).unwrap()
+    participant.shared_topic(&schema, options)
 }
 
 /// `text` as CDR.
@@ -48,6 +48,12 @@ fn members_of_two_participants_hear_each_other_and_know_who_spoke() {
     let place = Place::new("shared-topic");
     let (here, there) = (place.open("here"), place.open("there"));
     let topics = [&here, &there].map(|participant| open(participant, reliable(100)));
+    let members: Vec<_> = (0..60)
+        .map(|member| {
+            let topic = &topics[member % 2];
+            (topic.publisher("member").unwrap(), topic.subscriber("member", 100).unwrap())
+        })
+        .collect();
     let met =
         || topics.iter().all(|it| it.matched_publishers() == 2 && it.matched_subscribers() == 2);
     let end = Instant::now() + LIMIT;
@@ -55,12 +61,6 @@ fn members_of_two_participants_hear_each_other_and_know_who_spoke() {
         assert!(Instant::now() < end, "not connected");
         std::thread::yield_now();
     }
-    let members: Vec<_> = (0..60)
-        .map(|member| {
-            let topic = &topics[member % 2];
-            (topic.publisher("member").unwrap(), topic.subscriber("member", 100).unwrap())
-        })
-        .collect();
     let gids: std::collections::BTreeSet<_> = members
         .iter()
         .flat_map(|(publisher, subscriber)| [publisher.gid(), subscriber.gid()])
@@ -165,4 +165,40 @@ fn others_see_members_as_ports_of_their_nodes_and_not_the_ports_that_carry_them(
     }
     assert!(topic.publisher("no name").is_err());
     drop((one, reader));
+}
+
+#[test]
+fn a_shared_topic_has_a_ring_while_somebody_publishes_and_connections_while_somebody_reads() {
+    let place = Place::new("shared-lazy");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let topics = [&here, &there].map(|participant| open(participant, reliable(8)));
+    let until = |what: &str, is_met: &dyn Fn() -> bool| {
+        let end = Instant::now() + LIMIT;
+        while !is_met() {
+            assert!(Instant::now() < end, "{what}");
+            std::thread::yield_now();
+        }
+    };
+    let connections = || [&here, &there].map(|it| it.topic_connections("/events").incoming);
+    let publishers = topics.each_ref().map(|topic| topic.publisher("member").unwrap());
+    publishers[0].publish_cdr(&cdr("to nobody"), 1).unwrap();
+    assert_eq!(connections(), [0, 0]);
+    for round in 0..3 {
+        let reader = topics[1].subscriber("reader", 8).unwrap();
+        until("both publishers", &|| topics[1].matched_publishers() == 2);
+        assert_eq!(connections(), [0, 2]);
+        publishers[0].publish_cdr(&cdr("heard"), round).unwrap();
+        assert_eq!(text(&take(&reader)), "heard");
+        drop(reader);
+        until("nobody reads", &|| connections() == [0, 0]);
+        until("no reader", &|| topics[0].matched_subscribers() == 0);
+    }
+    let reader = topics[1].subscriber("reader", 8).unwrap();
+    until("both publishers", &|| topics[1].matched_publishers() == 2);
+    drop(publishers);
+    until("no publisher", &|| topics[1].matched_publishers() == 0);
+    let again = topics[0].publisher("member").unwrap();
+    until("one publisher", &|| topics[1].matched_publishers() == 1);
+    again.publish_cdr(&cdr("again"), 9).unwrap();
+    assert_eq!(text(&take(&reader)), "again");
 }

@@ -10,6 +10,7 @@ pub(crate) mod node_type;
 pub(crate) mod opened;
 pub(crate) mod package;
 pub(crate) mod parameter;
+pub(crate) mod qos;
 pub(crate) mod setup;
 pub(crate) mod time_jump;
 pub(crate) mod uploaders;

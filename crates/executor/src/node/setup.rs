@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crossdock_comm::{
     BackPressure, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions, Doorbell,
-    Durability, Introspection, MemoryMaker, Participant, PortError, PortGroup, Publisher,
-    PublisherHandle, PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions,
-    StatusTable, Subscriber, SubscriberOptions, WhenFull,
+    Introspection, MemoryMaker, Participant, PortError, PortGroup, Publisher, PublisherHandle,
+    PublisherOptions, Qos, Reading, Server, ServerOptions, StatusTable, Subscriber,
+    SubscriberOptions,
 };
 use crossdock_graph::{Chain, Copies, DevicePlan, InputReading, NodePlan, OutputPlan, Time};
 use crossdock_msg::{Message, Schema, Service};
@@ -15,6 +15,7 @@ use crossdock_msg::{Message, Schema, Service};
 use crate::node::logger::{self, Logger};
 use crate::node::opened::{Opened, OpenedCalls, OpenedInput, Purpose};
 use crate::node::parameter::Parameter;
+use crate::node::qos::transport_qos;
 use crate::node::time_jump::JumpThreshold;
 use crate::node::uploaders::{UploadSite, Uploaders};
 use crate::origin::Tracing;
@@ -157,7 +158,7 @@ impl<'a> Setup<'a> {
         let options = SubscriberOptions {
             node: &self.plan.name,
             topic: &input.topic,
-            qos: qos(&input.qos),
+            qos: transport_qos(&input.qos),
             doorbell: purpose.map(|_| self.doorbell).filter(|_| !self.time.is_stepped()),
             group: Some(self.group),
         };
@@ -318,8 +319,8 @@ impl<'a> Setup<'a> {
             let planned = &plan.outputs[index].message_type;
             self.check(port, (planned, name), self.outputs[index].as_ref())?;
         }
-        let requested = of_input.map(|it| qos(&it.qos));
-        let offered = of_output.map(|it| qos(&it.qos));
+        let requested = of_input.map(|it| transport_qos(&it.qos));
+        let offered = of_output.map(|it| transport_qos(&it.qos));
         let any = Qos::best_effort(1);
         let options = BridgeOptions {
             node: &plan.name,
@@ -356,7 +357,7 @@ impl<'a> Setup<'a> {
         let options = PublisherOptions {
             node: &self.plan.name,
             topic: &output.topic,
-            qos: qos(&output.qos),
+            qos: transport_qos(&output.qos),
             max_bytes: max_bytes(output),
             group: Some(self.group),
         };
@@ -555,27 +556,6 @@ fn is_choosy(plan: &NodePlan) -> bool {
         condition.approximate_time.is_some()
             || condition.all_of.is_empty() && condition.any_of.is_empty()
     })
-}
-
-fn qos(plan: &crossdock_graph::Qos) -> Qos {
-    use std::time::Duration;
-    let timeout = Duration::from_millis(plan.timeout_ms.into());
-    Qos {
-        when_full: match plan.when_full {
-            crossdock_graph::WhenFull::Wait => WhenFull::Wait,
-            crossdock_graph::WhenFull::Overwrite => WhenFull::Overwrite,
-        },
-        reliability: match plan.reliability {
-            crossdock_graph::Reliability::Reliable => Reliability::Reliable { timeout },
-            crossdock_graph::Reliability::BestEffort => Reliability::BestEffort,
-        },
-        depth: plan.depth as usize,
-        durability: match plan.durability {
-            crossdock_graph::Durability::Volatile => Durability::Volatile,
-            crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
-        },
-        ..Qos::best_effort(1)
-    }
 }
 
 fn introspection(told: crossdock_graph::Introspection) -> Introspection {

@@ -144,7 +144,10 @@ fn planned(
     let mut plan = check(&graph, &mapping, &descriptions, &options).map_err(refused)?;
     let level = level(&graph.nodes[0].name, &ros.log_levels)?;
     let executors = plan.processes.iter_mut().flat_map(|process| &mut process.executors);
-    executors.flat_map(|it| &mut it.nodes).for_each(|node| node.log_level = level);
+    for node in executors.flat_map(|it| &mut it.nodes) {
+        node.log_level = level;
+        node.enclave.clone_from(&ros.enclave);
+    }
     Ok((plan, warnings))
 }
 

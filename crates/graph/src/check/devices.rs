@@ -2,8 +2,9 @@
 
 use super::{Check, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::device::{CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic};
-use crate::model::{Copies, Durability};
+use crate::model::Copies;
 use crate::names::{did_you_mean, listed};
+use crate::qos::Durability;
 use crate::violation::{Violation, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
 

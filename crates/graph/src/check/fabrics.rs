@@ -6,12 +6,13 @@ use super::planning::Tallies;
 use super::{Check, Port, TopicPorts, Topics};
 use crate::description::FABRIC_BINARY;
 use crate::mapping::{ExecutorMode, TopicMapping};
-use crate::model::{Copies, Durability, InputReading, Qos, Reliability, WhenFull};
+use crate::model::{Copies, InputReading};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, LogLevel,
     NodePlan, OutputPlan, ProcessPlan, Routes,
 };
 use crate::policy::{OnFailure, Realtime, Restart};
+use crate::qos::{Durability, History, Qos, Reliability, WhenFull};
 use std::collections::BTreeMap;
 
 /// The gateways of all fabrics on one topic, by the index of the fabric.
@@ -221,6 +222,7 @@ fn gateways_node(fabric: &str) -> NodePlan {
         budget: None,
         on_failure: OnFailure::StopRun,
         log_level: LogLevel::default(),
+        enclave: None,
         use_sim_time: false,
         parameters: BTreeMap::new(),
     }
@@ -232,6 +234,25 @@ fn joined(a: Qos, b: Qos, asks: bool) -> Qos {
     let strong = |a: bool, b: bool| if asks { a || b } else { a && b };
     let is_reliable = |qos: Qos| qos.reliability == Reliability::Reliable;
     let is_latched = |qos: Qos| qos.durability == Durability::TransientLocal;
+    // A shorter time is more; 0 sets no limit.
+    let time = |a: u64, b: u64| match (a.min(b), a.max(b)) {
+        (0, longer) => {
+            if asks {
+                longer
+            } else {
+                0
+            }
+        }
+        (shorter, longer) => {
+            if asks {
+                shorter
+            } else {
+                longer
+            }
+        }
+    };
+    let keeps_all = a.history == History::KeepAll || b.history == History::KeepAll;
+    let overwrites = a.when_full == WhenFull::Overwrite || b.when_full == WhenFull::Overwrite;
     Qos {
         reliability: match strong(is_reliable(a), is_reliable(b)) {
             true => Reliability::Reliable,
@@ -241,11 +262,23 @@ fn joined(a: Qos, b: Qos, asks: bool) -> Qos {
             true => Durability::TransientLocal,
             false => Durability::Volatile,
         },
-        when_full: match a.when_full == WhenFull::Overwrite || b.when_full == WhenFull::Overwrite {
+        when_full: match overwrites && !keeps_all {
             true => WhenFull::Overwrite,
             false => WhenFull::Wait,
         },
+        history: match keeps_all {
+            true => History::KeepAll,
+            false => History::KeepLast,
+        },
         depth: a.depth.max(b.depth),
         timeout_ms: a.timeout_ms.max(b.timeout_ms),
+        deadline_ns: time(a.deadline_ns, b.deadline_ns),
+        lifespan_ns: time(a.lifespan_ns, b.lifespan_ns),
+        liveliness: if asks {
+            a.liveliness.max(b.liveliness)
+        } else {
+            a.liveliness.min(b.liveliness)
+        },
+        lease_duration_ns: time(a.lease_duration_ns, b.lease_duration_ns),
     }
 }

@@ -7,6 +7,7 @@ use crate::limits::{QOS_DEPTH_MAX, VIOLATIONS_MAX};
 use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
 use crate::parameters::USE_SIM_TIME;
+use crate::qos::is_time;
 use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
 
@@ -120,9 +121,10 @@ impl<'a> Check<'a> {
         let outputs = description.outputs.iter().map(|output| (&output.port, &output.qos));
         for (port, qos) in inputs.chain(outputs) {
             let depth_fits = qos.depth.is_none_or(|d| (1..=QOS_DEPTH_MAX).contains(&u64::from(d)));
-            if !depth_fits || qos.timeout_ms == Some(0) {
+            let times_fit = qos.times().iter().all(|(_, ns)| ns.is_none_or(is_time));
+            if !depth_fits || !times_fit || qos.timeout_ms == Some(0) {
                 let message = format!(
-                    "`{}` describes port `{port}` with a depth or time-out out of range",
+                    "`{}` describes port `{port}` with a depth or a time out of range",
                     node.node_type
                 );
                 self.node_fault(ViolationKind::OutOfRange, node, &["type"], message, advice());

@@ -4,13 +4,14 @@ use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::description::NodeTypeDescription;
 use crate::mapping::ExecutorMode;
-use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability, WhenFull};
+use crate::model::{Chain, Copies, GraphNode, InputReading};
 use crate::parameters::USE_SIM_TIME;
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, LogLevel, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 use crate::policy::{OnFailure, Restart};
+use crate::qos::{Qos, Reliability, WhenFull};
 use crate::value::ParameterValue;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -286,6 +287,7 @@ impl<'a> Check<'a> {
             budget: node.budget,
             on_failure: self.on_failure(node, seat),
             log_level: LogLevel::default(),
+            enclave: None,
             use_sim_time: self.options.time == Time::Wall
                 && node.parameters.get(USE_SIM_TIME) == Some(&ParameterValue::Bool(true)),
             parameters: parameters(node, description),
@@ -343,9 +345,9 @@ impl<'a> Check<'a> {
                 reliability: Reliability::Reliable,
                 when_full: WhenFull::Wait,
                 timeout_ms: port.qos.timeout_ms.max(UNPACED_TIMEOUT_MS),
-                ..port.qos
+                ..port.qos.timeless()
             },
-            false => port.qos,
+            false => self.in_time(port.qos),
         }
     }
 
@@ -356,9 +358,18 @@ impl<'a> Check<'a> {
             return self.stepped_qos(port, topic);
         }
         if self.options.time.is_unpaced() && port.trigger && !self.is_external(topic) {
-            return Qos { reliability: Reliability::Reliable, ..port.qos };
+            return Qos { reliability: Reliability::Reliable, ..port.qos.timeless() };
         }
-        port.qos
+        self.in_time(port.qos)
+    }
+
+    /// Deadlines, lifespans and leases are times of the computer's clock: simulated time has none
+    /// of them.
+    fn in_time(&self, qos: Qos) -> Qos {
+        match self.options.time {
+            Time::Wall => qos,
+            Time::Simulated { .. } => qos.timeless(),
+        }
     }
 
     fn topic_plan(

@@ -8,8 +8,8 @@
 use super::hardware::Hardware;
 use super::{Check, Port, Resolved, Seat, Thread, Topics};
 use crate::description::TimerClock;
-use crate::model::{Qos, Reliability};
 use crate::plan::{ProcessPlan, StepPlan, StepTimer};
+use crate::qos::{Qos, Reliability};
 use crate::violation::ViolationKind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -143,10 +143,10 @@ impl<'a> Check<'a> {
     /// What an input asks for in steps: one that triggers gets every message of a step.
     pub(super) fn stepped_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
         if !port.trigger || self.is_external(topic) {
-            return port.qos;
+            return port.qos.timeless();
         }
         let depth = port.qos.depth.max(STEP_DEPTH);
-        Qos { reliability: Reliability::Reliable, depth, ..port.qos }
+        Qos { reliability: Reliability::Reliable, depth, ..port.qos.timeless() }
     }
 
     /// The phase of every node; `None` if the run is not stepped.

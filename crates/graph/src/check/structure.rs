@@ -3,8 +3,8 @@
 
 use super::Check;
 use crate::limits::{NODES_MAX, PORTS_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX};
-use crate::model::QosRequest;
 use crate::names::{message_type_fault, node_fault, token_fault, topic_fault};
+use crate::qos::{QosRequest, is_time};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::BTreeSet;
 
@@ -126,6 +126,13 @@ impl<'a> Check<'a> {
         for (key, value, max) in ranges {
             if value.is_some_and(|value| value == 0 || u64::from(value) > max) {
                 let message = format!("`{key}` must be 1 to {max}");
+                let kind = ViolationKind::OutOfRange;
+                self.note(self.fault(kind, path, message, "choose a value in between"));
+            }
+        }
+        for (key, ns) in qos.times() {
+            if ns.is_some_and(|ns| !is_time(ns)) {
+                let message = format!("`{key}` must be 0 (no limit), or 0.001 to 86400000");
                 let kind = ViolationKind::OutOfRange;
                 self.note(self.fault(kind, path, message, "choose a value in between"));
             }

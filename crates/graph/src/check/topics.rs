@@ -3,9 +3,9 @@
 use super::nodes::triggers;
 use super::{Check, Port, Resolved, TopicPorts, Topics};
 use crate::limits::{VIOLATIONS_MAX, kept_for_deeper};
-use crate::model::{Durability, Qos, Reliability};
 use crate::names::did_you_mean;
-use crate::violation::ViolationKind;
+use crate::qos::{Qos, QosPolicy};
+use crate::violation::{Violation, ViolationKind};
 
 impl<'a> Check<'a> {
     /// Every topic of the graph with its ports.
@@ -124,36 +124,52 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A subscriber may not ask for more than a publisher offers. Each subscriber is held against
-    /// the first publisher that offers too little.
+    /// A subscriber may not ask for more than a publisher offers. In each policy, it is held
+    /// against the first of the publishers that offer least.
     fn quality(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
-        let best_effort =
-            ports.publishers.iter().find(|port| port.qos.reliability == Reliability::BestEffort);
-        let volatile =
-            ports.publishers.iter().find(|port| port.qos.durability == Durability::Volatile);
-        for port in &ports.subscribers {
-            let reliable = port.qos.reliability == Reliability::Reliable;
-            let latched = port.qos.durability == Durability::TransientLocal;
-            let rules = [
-                (reliable, best_effort, "reliability", "reliable", "best_effort"),
-                (latched, volatile, "durability", "transient_local", "volatile"),
-            ];
-            for (asked, offer, key, wanted, offered) in rules {
-                let (true, Some(publisher)) = (asked, offer) else { continue };
-                let message = format!(
-                    "input `{}` asks for {wanted}, but output `{}` of node `{}` offers {offered}",
-                    port.port,
-                    publisher.port,
-                    self.node_name(publisher.node)
-                );
-                let advice = format!(
-                    "set `{key}: {offered}` on the input or `{key}: {wanted}` on the output"
-                );
-                let path = self.path(port, "inputs");
+        for port in &ports.publishers {
+            if let Some(why) = port.qos.contradiction() {
+                let message = format!("output `{}` {why}", port.port);
+                let advice = "say `when_full: wait`, or `history: keep_last`";
+                let path = self.path(port, "outputs");
                 let violation = self.fault(ViolationKind::QosMismatch, &path, message, advice);
                 self.note(violation.for_node(self.node_name(port.node)).for_topic(name));
             }
         }
+        for policy in QosPolicy::ALL {
+            let least = ports.publishers.iter().reduce(|least, other| {
+                if policy.is_less(&other.qos, &least.qos) { other } else { least }
+            });
+            let Some(least) = least else { return };
+            for port in ports.subscribers.iter().filter(|it| policy.is_less(&least.qos, &it.qos)) {
+                self.note(self.qos_mismatch(name, least, port, policy));
+            }
+        }
+    }
+
+    fn qos_mismatch(
+        &self,
+        name: &'a str,
+        publisher: &Port<'a>,
+        port: &Port<'a>,
+        policy: QosPolicy,
+    ) -> Violation {
+        let message = format!(
+            "input `{}` asks for {}, but output `{}` of node `{}` offers {}",
+            port.port,
+            policy.words(&port.qos),
+            publisher.port,
+            self.node_name(publisher.node),
+            policy.words(&publisher.qos)
+        );
+        let advice = format!(
+            "set `{}` on the input or `{}` on the output",
+            policy.field(&publisher.qos),
+            policy.field(&port.qos)
+        );
+        let path = self.path(port, "inputs");
+        let violation = self.fault(ViolationKind::QosMismatch, &path, message, advice);
+        violation.for_node(self.node_name(port.node)).for_topic(name)
     }
 
     /// A subscriber may ask for more messages than its publisher keeps for itself, as far as memory

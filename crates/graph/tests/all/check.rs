@@ -320,6 +320,35 @@ fn a_subscriber_may_not_ask_for_more_than_is_offered() {
 }
 
 #[test]
+fn deadlines_liveliness_and_leases_are_held_against_each_other() {
+    let broken = |offers: &str, asks: &str| {
+        let port = |qos: &str| format!("{{ lane: {{ topic: /lane, qos: {{ {qos} }} }}");
+        let text = COURSE
+            .replace("outputs: { lane: /lane", &format!("outputs: {}", port(offers)))
+            .replace("{ lane: /lane, red", &format!("{}, red", port(asks)));
+        let violations = check_text(&text).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert_eq!(violations[0].kind, ViolationKind::QosMismatch);
+        (violations[0].message.clone(), violations[0].advice.clone())
+    };
+    let (message, advice) = broken("deadline_ms: 100", "deadline_ms: 50");
+    assert!(message.contains("asks for a deadline of 50.0 ms, but"), "{message}");
+    assert!(message.ends_with("offers a deadline of 100.0 ms"), "{message}");
+    assert_eq!(
+        advice,
+        "set `deadline_ms: 100.0` on the input or `deadline_ms: 50.0` on the output"
+    );
+    let (message, _) = broken("depth: 4", "lease_duration_ms: 50");
+    assert!(message.ends_with("offers no lease duration of liveliness"), "{message}");
+    let (message, advice) = broken("depth: 4", "liveliness: manual_by_topic");
+    assert!(message.contains("liveliness manual_by_topic, but"), "{message}");
+    assert!(advice.contains("`liveliness: automatic` on the input"), "{advice}");
+    let (message, advice) = broken("history: keep_all, when_full: overwrite", "depth: 4");
+    assert!(message.contains("keeps all messages and overwrites them"), "{message}");
+    assert!(advice.contains("history: keep_last"), "{advice}");
+}
+
+#[test]
 fn conditions_locksteps_chains_and_arguments_are_checked() {
     let v = broken(
         "all_of: [lane, red, green]",

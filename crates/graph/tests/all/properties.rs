@@ -4,7 +4,8 @@ use crate::support;
 use crossdock_graph::{
     ApproximateTime, Argument, CLIENT_DEPTH_MAX, Chain, Condition, Copies, Durability, Graph,
     GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
-    GraphTopic, InputReading, Introspection, Limit, Lockstep, Mapping, OnFailure, OnMiss,
+    GraphTopic, History, InputReading, Introspection, Limit, Liveliness, Lockstep, Mapping,
+    OnFailure, OnMiss,
     PackageDescriptions, ParameterValue, Period, Picture, Placement, QosRequest, Reliability,
     RunOptions, Same, Source, WhenFull, check,
 };
@@ -72,12 +73,24 @@ fn qos() -> impl Strategy<Value = QosRequest> {
         option::of(1_u32..16_384),
         option::of(durability),
     );
-    parts.prop_map(|(reliability, when_full, timeout_ms, depth, durability)| QosRequest {
-        reliability,
-        when_full,
-        timeout_ms,
-        depth,
-        durability,
+    let history = prop_oneof![Just(History::KeepLast), Just(History::KeepAll)];
+    let liveliness = prop_oneof![Just(Liveliness::Automatic), Just(Liveliness::ManualByTopic)];
+    let time = || option::of(prop_oneof![Just(0), 1_000_u64..=86_400_000_000_000]);
+    let more = (option::of(history), option::of(liveliness), [time(), time(), time()]);
+    (parts, more).prop_map(|((reliability, when_full, timeout_ms, depth, durability), more)| {
+        let (history, liveliness, [deadline_ns, lifespan_ns, lease_duration_ns]) = more;
+        QosRequest {
+            reliability,
+            when_full,
+            timeout_ms,
+            history,
+            depth,
+            durability,
+            deadline_ns,
+            lifespan_ns,
+            liveliness,
+            lease_duration_ns,
+        }
     })
 }
 

@@ -15,8 +15,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 const UNSUPPORTED: Failure = Failure::Unsupported {
-    what: "the event: of rmw_crossdock's are matched, incompatible quality of service, incompatible \
-           type, message lost and liveliness changed",
+    what: "the event: rmw_crossdock has none of that kind for this end of a topic",
 };
 
 /// Whether an event can be asked for. From Jazzy on.
@@ -182,12 +181,12 @@ unsafe fn write(status: Status, to: *mut c_void) {
             // SAFETY: as the caller says.
             unsafe { set(to.cast(), status) };
         }
-        Status::Liveliness(matched) => {
+        Status::Liveliness(found) => {
             let status = LivelinessChangedStatus {
-                alive_count: count(matched.current),
-                not_alive_count: 0,
-                alive_count_change: change(matched.current_change),
-                not_alive_count_change: 0,
+                alive_count: count(found.alive),
+                not_alive_count: count(found.not_alive),
+                alive_count_change: change(found.alive_change),
+                not_alive_count_change: change(found.not_alive_change),
             };
             // SAFETY: as the caller says.
             unsafe { set(to.cast(), status) };

@@ -162,10 +162,10 @@ functions! {
         Ok(())
     }
 
-    /// A publisher is alive as long as its process is: there is nothing to do.
+    /// Says that a publisher whose liveliness is by topic is alive. Does not allocate.
     fn rmw_publisher_assert_liveliness(publisher: *const Publisher) {
         // SAFETY: null or a publisher (caller).
-        unsafe { data(publisher, "publisher") }?;
+        unsafe { data(publisher, "publisher") }?.assert_liveliness();
         Ok(())
     }
 

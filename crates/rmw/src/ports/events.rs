@@ -3,7 +3,9 @@
 use crate::bell::{Entity, lock};
 use crate::callbacks::{Callback, Hub, Slot};
 use crate::waiting::EntityId;
-use crossdock_comm::{CountStatus, IncompatibleQosStatus, MatchedStatus, PortEvent, PortEvents};
+use crossdock_comm::{
+    CountStatus, IncompatibleQosStatus, LivelinessStatus, MatchedStatus, PortEvent, PortEvents,
+};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Kinds of events that can be asked for.
@@ -13,16 +15,22 @@ pub(crate) enum EventKind {
     IncompatibleQos,
     IncompatibleType,
     MessageLost,
-    /// Of a subscription: publishers that came or went. One counts as alive while its process does.
+    /// Of a subscription: publishers that came, went, fell silent or spoke again.
     LivelinessChanged,
+    /// Of a publisher.
+    LivelinessLost,
+    /// The one that a publisher offers, or that a subscription requests.
+    DeadlineMissed,
 }
 
-const KINDS: [EventKind; 5] = [
+const KINDS: [EventKind; 7] = [
     EventKind::Matched,
     EventKind::IncompatibleQos,
     EventKind::IncompatibleType,
     EventKind::MessageLost,
     EventKind::LivelinessChanged,
+    EventKind::LivelinessLost,
+    EventKind::DeadlineMissed,
 ];
 
 impl EventKind {
@@ -32,6 +40,8 @@ impl EventKind {
             "RMW_EVENT_PUBLICATION_MATCHED" => Self::Matched,
             "RMW_EVENT_OFFERED_QOS_INCOMPATIBLE" => Self::IncompatibleQos,
             "RMW_EVENT_PUBLISHER_INCOMPATIBLE_TYPE" => Self::IncompatibleType,
+            "RMW_EVENT_LIVELINESS_LOST" => Self::LivelinessLost,
+            "RMW_EVENT_OFFERED_DEADLINE_MISSED" => Self::DeadlineMissed,
             _ => return None,
         })
     }
@@ -44,16 +54,20 @@ impl EventKind {
             "RMW_EVENT_SUBSCRIPTION_INCOMPATIBLE_TYPE" => Self::IncompatibleType,
             "RMW_EVENT_MESSAGE_LOST" => Self::MessageLost,
             "RMW_EVENT_LIVELINESS_CHANGED" => Self::LivelinessChanged,
+            "RMW_EVENT_REQUESTED_DEADLINE_MISSED" => Self::DeadlineMissed,
             _ => return None,
         })
     }
 
     const fn source(self) -> PortEvent {
         match self {
-            Self::Matched | Self::LivelinessChanged => PortEvent::Matched,
+            Self::Matched => PortEvent::Matched,
             Self::IncompatibleQos => PortEvent::IncompatibleQos,
             Self::IncompatibleType => PortEvent::IncompatibleType,
             Self::MessageLost => PortEvent::MessageLost,
+            Self::LivelinessChanged => PortEvent::LivelinessChanged,
+            Self::LivelinessLost => PortEvent::LivelinessLost,
+            Self::DeadlineMissed => PortEvent::DeadlineMissed,
         }
     }
 }
@@ -65,7 +79,7 @@ pub(crate) enum Status {
     IncompatibleQos(IncompatibleQosStatus),
     Count(CountStatus),
     Lost(CountStatus),
-    Liveliness(MatchedStatus),
+    Liveliness(LivelinessStatus),
 }
 
 /// What waits for one kind, and what is called.
@@ -80,14 +94,11 @@ pub(crate) struct Happenings {
     events: PortEvents,
     hub: Arc<Hub>,
     watches: [Watch; KINDS.len()],
-    /// What `Matched` and `LivelinessChanged` have not told: both are of one source.
-    untold: Mutex<[MatchedStatus; 2]>,
 }
 
 impl Happenings {
     pub(crate) fn new(hub: &Arc<Hub>, events: PortEvents) -> Arc<Self> {
-        let (watches, untold) = Default::default();
-        Arc::new(Self { events, hub: Arc::clone(hub), watches, untold })
+        Arc::new(Self { events, hub: Arc::clone(hub), watches: Default::default() })
     }
 
     /// What a wait is for. Allocates, the first time.
@@ -95,9 +106,9 @@ impl Happenings {
         *self.watches[kind as usize].entity.get_or_init(|| {
             let id = self.hub.add(Entity::Event(Arc::clone(self), kind as usize));
             let weak: Weak<Self> = Arc::downgrade(self);
-            self.events.set_callback(kind.source(), move |source| {
+            self.events.set_callback(kind.source(), move |_| {
                 if let Some(happenings) = weak.upgrade() {
-                    happenings.tell(source);
+                    happenings.tell(kind);
                 }
             });
             id
@@ -115,16 +126,14 @@ impl Happenings {
     }
 
     /// Something has happened. Runs on the participant's thread for callbacks.
-    fn tell(&self, source: PortEvent) {
-        for kind in KINDS.iter().filter(|kind| kind.source() == source) {
-            let watch = &self.watches[*kind as usize];
-            if let Some(entity) = watch.entity.get() {
-                self.hub.waiting.trigger(*entity);
-            }
-            let slot = lock(&watch.slot).clone();
-            if let Some(slot) = slot {
-                slot.call(1);
-            }
+    fn tell(&self, kind: EventKind) {
+        let watch = &self.watches[kind as usize];
+        if let Some(entity) = watch.entity.get() {
+            self.hub.waiting.trigger(*entity);
+        }
+        let slot = lock(&watch.slot).clone();
+        if let Some(slot) = slot {
+            slot.call(1);
         }
     }
 
@@ -144,40 +153,22 @@ impl Happenings {
 
     /// Whether the status of a kind has changed since it was taken.
     pub(crate) fn has_news(&self, kind: usize) -> bool {
-        let kind = KINDS[kind];
-        let is_untold = || {
-            let place = usize::from(kind == EventKind::LivelinessChanged);
-            let MatchedStatus { total_change, current_change, .. } = lock(&self.untold)[place];
-            total_change > 0 || current_change != 0
-        };
-        self.events.has_news(kind.source()) || (kind.source() == PortEvent::Matched && is_untold())
+        self.events.has_news(KINDS[kind].source())
     }
 
     /// The status of a kind, and what has changed since it was taken.
     pub(crate) fn take(&self, kind: EventKind) -> Status {
         match kind {
-            EventKind::Matched => Status::Matched(self.take_matched(0)),
-            EventKind::LivelinessChanged => Status::Liveliness(self.take_matched(1)),
+            EventKind::Matched => Status::Matched(self.events.take_matched()),
+            EventKind::LivelinessChanged => Status::Liveliness(self.events.take_liveliness()),
             EventKind::IncompatibleQos => {
                 Status::IncompatibleQos(self.events.take_incompatible_qos())
             }
             EventKind::IncompatibleType => Status::Count(self.events.take_incompatible_type()),
             EventKind::MessageLost => Status::Lost(self.events.take_lost()),
+            EventKind::LivelinessLost => Status::Count(self.events.take_liveliness_lost()),
+            EventKind::DeadlineMissed => Status::Count(self.events.take_deadline_missed()),
         }
-    }
-
-    fn take_matched(&self, place: usize) -> MatchedStatus {
-        let untold = &mut *lock(&self.untold);
-        let now = self.events.take_matched();
-        for one in untold.iter_mut() {
-            one.total = now.total;
-            one.current = now.current;
-            one.total_change += now.total_change;
-            one.current_change += now.current_change;
-        }
-        let told = untold[place];
-        (untold[place].total_change, untold[place].current_change) = (0, 0);
-        told
     }
 
     /// Nobody waits and nothing is called any more.

@@ -100,6 +100,11 @@ impl Publisher {
         lock(&self.port).take_lent(address).map(drop)
     }
 
+    /// Says that it is alive.
+    pub(crate) fn assert_liveliness(&self) {
+        lock(&self.port).publisher.assert_liveliness();
+    }
+
     /// Subscriptions that the next message reaches.
     pub(crate) fn matched(&self) -> usize {
         lock(&self.port).publisher.matched()

@@ -27,7 +27,10 @@ pub struct Head {
     pub opened: AtomicU64,
     /// The blocked publisher waits for a cursor to pass this number; 0: it does not wait.
     pub waiting: AtomicU64,
-    reserved: [u64; 4],
+    /// When the publisher has said last that it is alive, in ns of the system's clock; 0: never. A
+    /// hint, and not part of what the model checker runs.
+    pub alive_ns: std::sync::atomic::AtomicU64,
+    reserved: [u64; 3],
     /// A line of its own, which a device may write: how far early messages are finished. Not part
     /// of what the model checker runs, which has one word here that only grows: see `timeline`.
     pub finished: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
@@ -56,7 +59,8 @@ impl Default for Head {
             tail: AtomicU64::new(1),
             opened: AtomicU64::new(1),
             waiting: AtomicU64::new(0),
-            reserved: [0; 4],
+            alive_ns: Default::default(),
+            reserved: [0; 3],
             finished: Default::default(),
             uploaded: Default::default(),
             reserved_too: [0; 2],

@@ -201,7 +201,8 @@ impl RingPublisher {
         };
         let label: Arc<str> = label.into();
         let history = if config.transient_local { config.history as u64 } else { 0 };
-        let control = Arc::new(RingControl::new(label.clone(), memory, geometry, history));
+        let control =
+            Arc::new(RingControl::new(label.clone(), (memory, head.clone()), geometry, history));
         let class = Class::new(0, chunk, first, total).with_present(present);
         let state = State::new(&config, class, mapping);
         static NEXT: AtomicU64 = AtomicU64::new(0);

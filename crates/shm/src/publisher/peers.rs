@@ -6,7 +6,7 @@
 
 use crate::futex;
 use crate::memory::{MapRef, Mapping, OwnMemory};
-use crate::protocol::{ARMED_WORDS, Conn, GONE, HOLDS_MAX, Inbox, READY_BITS};
+use crate::protocol::{ARMED_WORDS, Conn, GONE, HOLDS_MAX, Head, Inbox, READY_BITS};
 use crate::ring_geometry::{Attached, RingGeometry, SEGMENTS_MAX};
 use crate::ring_memory::RingMemory;
 use crate::subscriber::SubscriberControl;
@@ -212,6 +212,7 @@ type Notifier = Box<dyn Fn() + Send + Sync>;
 pub struct RingControl {
     label: Arc<str>,
     ring: OwnMemory,
+    head: MapRef<Head>,
     geometry: RingGeometry,
     history: u64,
     pub(crate) inbox: Inbox<Note>,
@@ -235,13 +236,14 @@ impl std::fmt::Debug for RingControl {
 impl RingControl {
     pub(crate) fn new(
         label: Arc<str>,
-        ring: OwnMemory,
+        (ring, head): (OwnMemory, MapRef<Head>),
         geometry: RingGeometry,
         history: u64,
     ) -> Self {
         RingControl {
             label,
             ring,
+            head,
             geometry,
             history,
             inbox: Inbox::default(),
@@ -283,6 +285,17 @@ impl RingControl {
     /// Last published sequence number.
     pub fn published(&self) -> u64 {
         self.published.load(Ordering::Acquire)
+    }
+
+    /// Says to all who watch the publisher that it is alive, at this time of the system's clock. One
+    /// store; any thread.
+    pub fn say_alive(&self, now_ns: u64) {
+        self.head.alive_ns.store(now_ns, Ordering::Relaxed);
+    }
+
+    /// When that was said last; 0: never.
+    pub fn alive_ns(&self) -> u64 {
+        self.head.alive_ns.load(Ordering::Relaxed)
     }
 
     /// Does its thread wait for a slow reliable subscriber? It may have ended meanwhile.

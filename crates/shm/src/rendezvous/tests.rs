@@ -63,6 +63,29 @@ fn a_folder_whose_lock_somebody_keeps_can_be_joined_all_the_same() {
 }
 
 #[test]
+fn a_socket_that_another_start_tidies_away_is_made_again() {
+    let scratch = Scratch::new("tidied");
+    let name = PeerName::random().unwrap();
+    let temporary = scratch.0.join("7").join(format!(".{name}"));
+    let mut times = 0;
+    let joined = Rendezvous::join_tidied(&scratch.config(), name, || {
+        times += 1;
+        if times < 4 {
+            std::fs::remove_file(&temporary).unwrap();
+        }
+    });
+    let joined = joined.unwrap();
+    assert_eq!((times, scratch.files()), (4, 1));
+    assert!(joined.visit().connect(name).unwrap().is_some());
+    // One that never gets its name says so in the end.
+    let config = scratch.config();
+    let error = Rendezvous::join_tidied(&config, name, || {
+        let _ = std::fs::remove_file(&temporary);
+    });
+    assert!(error.unwrap_err().to_string().contains("listening on"));
+}
+
+#[test]
 fn who_is_there_hears_of_an_arrival_and_can_connect() {
     let scratch = Scratch::new("arrival");
     let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();

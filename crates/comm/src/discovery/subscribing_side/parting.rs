@@ -27,7 +27,8 @@ pub(super) fn tell_gone(state: &mut ParticipantState, number: u32) {
     let Some(subscriber) = state.subscribers.get(&pair.subscriber) else { return };
     // A connection that comes back was never looked at and is one too many: it goes.
     drop(subscriber.mailbox.gone(number));
-    subscriber.events.unmatched();
+    subscriber.events.parted(pair.gid);
+    state.watches.parted(pair.subscriber, pair.gid);
     wake_up(subscriber);
 }
 
@@ -46,7 +47,8 @@ pub(crate) fn hear_of_pairs(core: &ParticipantCore, state: &mut ParticipantState
                     && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
                 {
                     subscriber.mailbox.cut_off();
-                    subscriber.events.unmatched();
+                    subscriber.events.parted(pair.gid);
+                    state.watches.parted(pair.subscriber, pair.gid);
                 }
                 leave(state, number);
             }
@@ -90,7 +92,8 @@ fn release(state: &mut ParticipantState, number: u32) {
     pair.stage = IncomingStage::Releasing;
     if was_counted && let Some(subscriber) = state.subscribers.get(&pair.subscriber) {
         subscriber.mailbox.cut_off();
-        subscriber.events.unmatched();
+        subscriber.events.parted(pair.gid);
+        state.watches.parted(pair.subscriber, pair.gid);
     }
     state.changes += 1;
     if token == LOCAL {

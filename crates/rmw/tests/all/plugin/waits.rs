@@ -4,7 +4,8 @@ use super::calls::{answer, send, take_request, take_response};
 use super::{DEFAULT, NO_TIME, On, PLAIN, Plain, Ros, options, own_domain, zeroed};
 use rmw_crossdock::abi::current::EVENTS;
 use rmw_crossdock::abi::shared::{
-    Event, QosIncompatibleStatus, QosProfile, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
+    CountStatus, Event, LivelinessChangedStatus, QosIncompatibleStatus, QosProfile,
+    RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
 };
 use rmw_crossdock::introspection::Language;
 use std::ffi::c_void;
@@ -113,9 +114,7 @@ fn a_profile_that_does_not_fit_is_an_event_on_both_sides() {
     unsafe {
         let offers = kind("RMW_EVENT_OFFERED_QOS_INCOMPATIBLE").unwrap();
         let requests = kind("RMW_EVENT_REQUESTED_QOS_INCOMPATIBLE").unwrap();
-        let deadline = kind("RMW_EVENT_OFFERED_DEADLINE_MISSED").unwrap();
         let init = ros.api.rmw_publisher_event_init;
-        assert_eq!(init(&mut offered, publisher, deadline), RMW_RET_UNSUPPORTED);
         assert_eq!(init(&mut offered, publisher, requests), RMW_RET_UNSUPPORTED);
         assert_eq!(init(&mut offered, publisher, offers), RMW_RET_OK);
         let init = ros.api.rmw_subscription_event_init;
@@ -134,6 +133,82 @@ fn a_profile_that_does_not_fit_is_an_event_on_both_sides() {
         (ros.api.rmw_destroy_wait_set)(set);
         (ros.api.rmw_destroy_subscription)(ros.node, subscription);
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+}
+
+/// Takes the status of an event.
+fn status<T>(ros: &Ros, event: &Event) -> T {
+    let (mut status, mut taken): (T, bool) = (zeroed(), false);
+    let place = std::ptr::from_mut(&mut status).cast();
+    // SAFETY: as the API asks.
+    let ret = unsafe { (ros.api.rmw_take_event)(event, place, &mut taken) };
+    assert_eq!((ret, taken), (RMW_RET_OK, true));
+    status
+}
+
+#[test]
+fn missed_deadlines_and_silent_publishers_are_events_on_both_sides() {
+    let Some(mut ros) = Ros::new(own_domain(), "deadlines") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let deadline = Time { sec: 0, nsec: 50_000_000 };
+    let profile = QosProfile {
+        deadline,
+        liveliness: RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC,
+        liveliness_lease_duration: deadline,
+        ..DEFAULT
+    };
+    let publisher = ros.publisher("/pose", support, &profile);
+    let subscription = ros.subscription("/pose", support, &profile, &options());
+    ros.until(|| ros.matched(publisher) == 1);
+    let mut events: [Event; 4] = std::array::from_fn(|_| zeroed());
+    let set = ros.wait_set();
+    // SAFETY: as the API asks.
+    unsafe {
+        let [missed, lost, late, changed] = &mut events;
+        for (event, name) in [
+            (&mut *missed, "RMW_EVENT_OFFERED_DEADLINE_MISSED"),
+            (lost, "RMW_EVENT_LIVELINESS_LOST"),
+        ] {
+            let ret = (ros.api.rmw_publisher_event_init)(event, publisher, kind(name).unwrap());
+            assert_eq!(ret, RMW_RET_OK, "{name}");
+        }
+        for (event, name) in [
+            (&mut *late, "RMW_EVENT_REQUESTED_DEADLINE_MISSED"),
+            (changed, "RMW_EVENT_LIVELINESS_CHANGED"),
+        ] {
+            let ret =
+                (ros.api.rmw_subscription_event_init)(event, subscription, kind(name).unwrap());
+            assert_eq!(ret, RMW_RET_OK, "{name}");
+        }
+    }
+    let message: Plain = [0.5; 43];
+    ros.publish(publisher, message.as_ptr().cast());
+    for event in &mut events {
+        ros.wait_for(set, &On { events: vec![event], ..On::default() });
+    }
+    let [missed, lost, late, changed] = &events;
+    for event in [missed, lost, late] {
+        let CountStatus { total_count, total_count_change } = status(&ros, event);
+        assert!(total_count > 0 && total_count == total_count_change);
+    }
+    let alive = |wanted: (i32, i32)| {
+        let LivelinessChangedStatus { alive_count, not_alive_count, .. } = status(&ros, changed);
+        (alive_count, not_alive_count) == wanted
+    };
+    ros.until(|| alive((0, 1)));
+    ros.until(|| {
+        // SAFETY: as the API asks.
+        let ret = unsafe { (ros.api.rmw_publisher_assert_liveliness)(publisher) };
+        assert_eq!(ret, RMW_RET_OK);
+        alive((1, 0))
+    });
+    // SAFETY: as the API asks.
+    unsafe { (ros.api.rmw_destroy_publisher)(ros.node, publisher) };
+    ros.until(|| alive((0, 0)));
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_wait_set)(set);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
     }
 }
 
