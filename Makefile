@@ -34,7 +34,7 @@ export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 PREFIX ?= $(HOME)/.local
 
 .PHONY: demo install test test-processes test-beside test-long docs packages hardware-tools check-format check-lints \
-    check-bench check-beside rmw rmw-abi ros-test loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
+    check-bench check-beside rmw rmw-packages rmw-abi ros-test loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -117,8 +117,13 @@ check-beside: packages
 rmw:
 	for distribution in humble jazzy kilted lyrical; do \
 	    $(CARGO) build --release --locked -p crossdock-rmw --no-default-features --features $$distribution; \
-	    install -D -t $(OUT)/rmw/$$distribution/lib target/release/librmw_crossdock.so; \
+	    scripts/rmw-prefix target/release/librmw_crossdock.so $$distribution $(OUT)/rmw/$$distribution; \
 	done
+
+# The same as tarballs and .deb files, for amd64 and arm64: docs/how-to/from-ros2.md.
+rmw-packages: packages
+	scripts/cross-target
+	CARGO=$(CARGO) scripts/rmw-packages $(OUT)/packages
 
 # Compares the structs of ROS 2's interface with the headers of an installation: make rmw-abi ROS=/opt/ros/jazzy
 rmw-abi: DISTRO ?= $(notdir $(ROS))

@@ -10,7 +10,7 @@ pub(crate) use publishing::{
     DurabilityWord, HistoryWord, LivelinessWord, PublishArguments, QosArguments, QosProfile,
     ReliabilityWord,
 };
-pub(crate) use ros::{PluginArguments, RosCheckArguments, RosCommand};
+pub(crate) use ros::{PluginArguments, RosBuildArguments, RosCheckArguments, RosCommand};
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
     NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,
@@ -102,7 +102,8 @@ pub(crate) enum Command {
     /// Repeat the experiments of papers on hardware, gateways and devices
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Run nodes of ROS 2 on Crossdock: print variables, find out why they do not see each other
+    /// Run nodes of ROS 2 on Crossdock: print variables, build the plug-in, find out why they
+    /// do not see each other
     #[command(subcommand)]
     Ros(RosCommand),
     /// Print a script that completes words in a shell

@@ -71,7 +71,7 @@ fn fault(name: &str) -> Option<&'static str> {
 }
 
 /// The absolute path of Crossdock's sources.
-fn sources(named: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn sources(named: Option<&Path>) -> Result<PathBuf> {
     let folder = named.unwrap_or(Path::new(BUILT_FROM));
     let found = folder.join("crates/executor/Cargo.toml").is_file();
     let absolute = folder.canonicalize().ok().filter(|_| found);

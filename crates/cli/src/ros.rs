@@ -1,5 +1,6 @@
 //! `crossdock ros`: what nodes of ROS 2 need to use Crossdock, and what keeps them from it.
 
+mod build;
 mod check;
 mod processes;
 
@@ -25,13 +26,14 @@ const INSTALLED: &str = "/opt/ros";
 pub(crate) fn ros(command: &RosCommand) -> Result<ExitCode> {
     match command {
         RosCommand::Env(arguments) => env(arguments).map(|()| ExitCode::SUCCESS),
+        RosCommand::Build(arguments) => build::build(arguments).map(|()| ExitCode::SUCCESS),
         RosCommand::Check(arguments) => check::check(arguments),
     }
 }
 
 /// Prints the variables for a shell.
 fn env(arguments: &PluginArguments) -> Result<()> {
-    let distribution = distribution(arguments, &Surroundings::here())?;
+    let distribution = distribution(arguments.distro.as_deref(), &Surroundings::here())?;
     let folder = plugin(arguments, &distribution)?;
     let quoted = quoted(&folder.display().to_string());
     output::print(&format!(
@@ -64,11 +66,11 @@ impl Surroundings {
 }
 
 /// The distribution that is named, sourced, or the only one that is installed.
-fn distribution(arguments: &PluginArguments, around: &Surroundings) -> Result<String> {
-    let named = arguments.distro.as_ref().or(around.sourced.as_ref());
+fn distribution(named: Option<&str>, around: &Surroundings) -> Result<String> {
+    let named = named.or(around.sourced.as_deref());
     let found = match (named, around.installed.as_slice()) {
         (Some(name), _) => name,
-        (None, [only]) => only,
+        (None, [only]) => only.as_str(),
         (None, []) => bail!(
             "no ROS 2 is sourced, and {INSTALLED} has none; source its setup file, or name a \
              distribution: --distro jazzy"
@@ -78,14 +80,14 @@ fn distribution(arguments: &PluginArguments, around: &Surroundings) -> Result<St
             clean(&several.join(", "))
         ),
     };
-    if !DISTRIBUTIONS.contains(&found.as_str()) {
+    if !DISTRIBUTIONS.contains(&found) {
         bail!(
             "there is no plug-in for ROS 2 `{}`, only for {}",
             clean(found),
             DISTRIBUTIONS.join(", ")
         );
     }
-    Ok(found.clone())
+    Ok(found.to_owned())
 }
 
 /// The folder with the plug-in for a distribution.
@@ -93,24 +95,30 @@ fn plugin(arguments: &PluginArguments, distribution: &str) -> Result<PathBuf> {
     let own = std::env::current_exe().context("where this command is")?;
     let places = match &arguments.plugin {
         Some(folder) => vec![folder.clone()],
-        None => places(&own, distribution),
+        None => {
+            let mut places = own_places(&own, distribution);
+            // A .deb puts it beside ROS 2's own libraries.
+            places.push(Path::new(INSTALLED).join(distribution).join("lib"));
+            places
+        }
     };
     let found = places.iter().find(|folder| folder.join(LIBRARY).is_file());
     let Some(folder) = found else {
         let places: Vec<String> =
             places.iter().map(|folder| clean(&folder.display().to_string())).collect();
         bail!(
-            "there is no {LIBRARY} for {distribution} in {}; `make rmw` in the sources of \
-             Crossdock builds it, --plugin FOLDER names another place",
+            "there is no {LIBRARY} for {distribution} in {}; `crossdock ros build` builds it for an \
+             installation at hand, `make rmw` in the sources of Crossdock for all, and --plugin \
+             FOLDER names another place",
             places.join(" or ")
         );
     };
     folder.canonicalize().with_context(|| folder.display().to_string())
 }
 
-/// Where the plug-in is looked for: beside an installed command, and in the sources of one that was
+/// Where the plug-in of a command is: beside an installed one, and in the sources of one that was
 /// built there.
-fn places(own: &Path, distribution: &str) -> Vec<PathBuf> {
+fn own_places(own: &Path, distribution: &str) -> Vec<PathBuf> {
     let above = |levels| own.ancestors().nth(levels);
     let installed = above(2).map(|prefix| prefix.join("lib/crossdock/rmw"));
     let is_built =
@@ -131,25 +139,24 @@ mod tests {
 
     #[test]
     fn the_distribution_is_the_named_the_sourced_or_the_only_one() {
-        let none = PluginArguments { distro: None, plugin: None };
-        let named = PluginArguments { distro: Some("humble".to_owned()), plugin: None };
-        let found = |arguments, around: &Surroundings| distribution(arguments, around).ok();
-        assert_eq!(found(&named, &around(Some("jazzy"), &[])).as_deref(), Some("humble"));
-        assert_eq!(found(&none, &around(Some("jazzy"), &["kilted"])).as_deref(), Some("jazzy"));
-        assert_eq!(found(&none, &around(None, &["kilted"])).as_deref(), Some("kilted"));
+        let found = |named, around: &Surroundings| distribution(named, around).ok();
+        let sourced = around(Some("jazzy"), &["kilted"]);
+        assert_eq!(found(Some("humble"), &sourced).as_deref(), Some("humble"));
+        assert_eq!(found(None, &sourced).as_deref(), Some("jazzy"));
+        assert_eq!(found(None, &around(None, &["kilted"])).as_deref(), Some("kilted"));
         for (sourced, installed, said) in [
             (None, &[][..], "no ROS 2 is sourced"),
             (None, &["jazzy", "kilted"][..], "/opt/ros has jazzy, kilted"),
             (Some("foxy"), &[][..], "there is no plug-in for ROS 2 `foxy`, only for humble"),
         ] {
-            let error = distribution(&none, &around(sourced, installed)).unwrap_err();
+            let error = distribution(None, &around(sourced, installed)).unwrap_err();
             assert!(error.to_string().starts_with(said), "{error}");
         }
     }
 
     #[test]
     fn the_plug_in_is_beside_the_command_or_in_its_sources() {
-        let of = |own| places(Path::new(own), "jazzy");
+        let of = |own| own_places(Path::new(own), "jazzy");
         let installed = PathBuf::from("/usr/lib/crossdock/rmw/jazzy/lib");
         assert_eq!(of("/usr/bin/crossdock"), [installed]);
         let built = PathBuf::from("/src/crossdock/out/rmw/jazzy/lib");

@@ -9,6 +9,7 @@
 use crate::bell::{Entity, PortBell, Rings, lock};
 use crate::failure::Failure;
 use crate::waiting::{EntityId, Kind, Waiting};
+use crossdock_shm::ForkMark;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -95,6 +96,7 @@ pub(crate) struct Hub {
     changed: EntityId,
     is_over: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
+    fork: ForkMark,
 }
 
 impl Hub {
@@ -107,7 +109,14 @@ impl Hub {
             changed,
             is_over: AtomicBool::new(false),
             thread: Mutex::default(),
+            fork: ForkMark::new(),
         }
+    }
+
+    /// Refuses to go on in a forked child: its parent's threads may hold the locks, and do not run
+    /// there.
+    pub(crate) fn check_process(&self) -> Result<(), Failure> {
+        if self.fork.in_child() { Err(Failure::Forked) } else { Ok(()) }
     }
 
     /// Adds something to wait for.

@@ -34,6 +34,11 @@ pub(crate) enum Failure {
         crate::abi::DISTRIBUTION
     )]
     Distribution { found: String },
+    #[error(
+        "this is a forked child, and what the call is for belongs to its parent: initialise a \
+         context of its own in the child, or fork before the first one"
+    )]
+    Forked,
     #[error("there is no node `{name}` in the graph")]
     NoNode { name: String },
     #[error(transparent)]

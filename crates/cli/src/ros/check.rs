@@ -43,6 +43,8 @@ struct Here {
     meets: PathBuf,
     /// Device and number of that folder.
     folder: Option<(u64, u64)>,
+    /// The folder was named for this shell, as one for several users has to be.
+    is_named: bool,
 }
 
 pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
@@ -55,12 +57,14 @@ pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
         implementation: variable("RMW_IMPLEMENTATION"),
         domain: variable("ROS_DOMAIN_ID").unwrap_or_else(|| "0".to_owned()),
         folder: numbers_of(&meets),
+        is_named: variable("CROSSDOCK_RENDEZVOUS").is_some(),
         meets,
     };
     let mut findings = installation(arguments, &here, variable("LD_LIBRARY_PATH").as_deref());
     findings.push(meeting(&here));
     findings.push(descriptors());
     findings.extend(running(&here, &processes::running()));
+    findings.extend(processes::other_users().into_iter().map(|users| of_user(&here, users)));
     let is_well = findings.iter().all(|finding| finding.next.is_none());
     match arguments.json {
         true => output::print_json(&findings)?,
@@ -89,7 +93,7 @@ fn installation(
     library_path: Option<&str>,
 ) -> Vec<Finding> {
     const SET: &str = "eval \"$(crossdock ros env)\" sets it in this shell";
-    let distribution = match distribution(&arguments.ros, &Surroundings::here()) {
+    let distribution = match distribution(arguments.ros.distro.as_deref(), &Surroundings::here()) {
         Ok(distribution) => distribution,
         Err(error) => return vec![Finding::bad("ROS 2 is not found", error.to_string())],
     };
@@ -187,6 +191,20 @@ fn of_process(here: &Here, process: &RosProcess) -> Finding {
     Finding::bad(found, next)
 }
 
+/// Processes of another user, as those of a container with a user of its own.
+fn of_user(here: &Here, (user, count): (u32, usize)) -> Finding {
+    let found = format!("user {user} runs processes with Crossdock: {count}");
+    if here.is_named {
+        return Finding::good(format!(
+            "{found}; messages between users are copied and counted, unless they are one user or \
+             trust each other (CROSSDOCK_TRUST)"
+        ));
+    }
+    let next = "they meet elsewhere: run both as one user, or give both a folder of a group in \
+                CROSSDOCK_RENDEZVOUS (docs/security.md)";
+    Finding::bad(found, next)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +215,7 @@ mod tests {
             domain: "0".to_owned(),
             meets: PathBuf::from("/run/user/1000/crossdock"),
             folder: Some((1, 2)),
+            is_named: false,
         }
     }
 
@@ -231,5 +250,18 @@ mod tests {
         let elsewhere = PathBuf::from("/tmp/crossdock-1000");
         let said = next(RosProcess { meets: elsewhere, folder: Some((3, 4)), ..talker() });
         assert!(said.contains("/tmp/crossdock-1000, this shell in /run/user/1000"), "{said}");
+    }
+
+    #[test]
+    fn another_user_meets_us_in_a_folder_that_was_named_only() {
+        let said = of_user(&here(), (1001, 2)).next.unwrap_or_default();
+        assert!(said.starts_with("they meet elsewhere"), "{said}");
+        let shared = Here { is_named: true, ..here() };
+        let Finding { found, next } = of_user(&shared, (1001, 2));
+        assert_eq!(next, None);
+        assert!(
+            found.starts_with("user 1001 runs processes with Crossdock: 2; messages"),
+            "{found}"
+        );
     }
 }

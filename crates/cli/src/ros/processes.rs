@@ -42,6 +42,27 @@ pub(super) fn running() -> Vec<RosProcess> {
     found
 }
 
+/// Other users who run processes with Crossdock, and how many each. Such a process has a helper,
+/// whose name and user everybody may read.
+pub(super) fn other_users() -> BTreeMap<u32, usize> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let helpers = entries.filter_map(|entry| {
+        let name = contents(&entry.path().join("comm"))?;
+        Some((entry.metadata().ok()?.uid(), name))
+    });
+    count_others(helpers, geteuid().as_raw())
+}
+
+fn count_others(processes: impl Iterator<Item = (u32, String)>, own: u32) -> BTreeMap<u32, usize> {
+    let mut counts = BTreeMap::new();
+    for (user, name) in processes {
+        if user != own && name.starts_with(KEEPER) {
+            *counts.entry(user).or_default() += 1;
+        }
+    }
+    counts
+}
+
 fn read(pid: u32) -> Option<RosProcess> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let uid = std::fs::metadata(&folder).ok()?.uid();
@@ -135,6 +156,14 @@ mod tests {
                     /opt/ros/jazzy/lib/librmw_dds_common__rosidl_typesupport_c.so\n\
                     7f05-7f06 rw-p 0 00:00 0  [heap]\n";
         assert_eq!(implementations(maps), BTreeSet::from(["rmw_crossdock".to_owned()]));
+    }
+
+    #[test]
+    fn helpers_of_other_users_are_counted() {
+        let tasks = [(7, KEEPER), (0, KEEPER), (1001, KEEPER), (1001, KEEPER), (1001, "bash")];
+        let tasks = tasks.map(|(user, name)| (user, format!("{name}\n")));
+        let counts = count_others(tasks.into_iter(), 7);
+        assert_eq!(counts, BTreeMap::from([(0, 1), (1001, 2)]));
     }
 
     #[test]

@@ -65,7 +65,8 @@ fn a_shell_that_takes_the_variables_has_no_problem() {
     let said = String::from_utf8(output.stdout).expect("text");
     let findings: Vec<serde_json::Value> = serde_json::from_str(&said).expect("JSON");
     let is_of_shell = |found: &&serde_json::Value| {
-        !found["found"].as_str().expect("a text").starts_with("process ")
+        let found = found["found"].as_str().expect("a text");
+        !found.starts_with("process ") && !found.starts_with("user ")
     };
     let problems: Vec<_> =
         findings.iter().filter(is_of_shell).filter(|it| it.get("next").is_some()).collect();
@@ -116,4 +117,18 @@ fn processes_with_another_plug_in_or_domain_are_named_with_the_next_step() {
     assert!(next.contains("this shell has domain 0"), "{said}");
     let (_, next) = line(pids[2], "rmw_cyclonedds_cpp, domain 0");
     assert!(next.contains("start it again with RMW_IMPLEMENTATION=rmw_crossdock"), "{said}");
+}
+
+#[test]
+fn a_plug_in_is_not_built_without_an_installation_or_sources() {
+    let place = Place::new("ros-build");
+    let here = place.path().to_str().expect("text");
+    let refused = place.refused(&["ros", "build", "--distro", "jazzy", "--ros", here]);
+    assert!(refused.contains("source an installation of ROS 2 jazzy"), "{refused}");
+    let header = place.path().join("include/rmw/rmw/rmw.h");
+    std::fs::create_dir_all(header.parent().expect("a folder")).expect("folders");
+    std::fs::write(header, "").expect("a header");
+    let options = ["--distro", "jazzy", "--ros", here, "--crossdock", here];
+    let refused = place.refused(&[&["ros", "build"], &options[..]].concat());
+    assert!(refused.contains("no sources of Crossdock lie there"), "{refused}");
 }

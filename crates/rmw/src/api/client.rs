@@ -4,7 +4,7 @@ use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_te
 use super::node::{node, open_node};
 use super::service::{plans, request_id};
 use super::subscription::time;
-use super::{functions, makers};
+use super::{endings, functions, makers};
 use crate::abi::current::{Node, ServiceInfo, ServiceSupport};
 use crate::abi::shared::{Client, QosProfile};
 use crate::convert::ConvertError;
@@ -42,20 +42,23 @@ makers! {
     }
 }
 
-functions! {
+endings! {
     /// Destroys a client. Its requests are given up.
     fn rmw_destroy_client(node: *mut Node, client: *mut Client) {
         // SAFETY: null or a node (caller).
         unsafe { self::node(node.cast_const()) }?;
         // SAFETY: null or a client (caller).
         let known = unsafe { handle(client.cast_const(), "client") }?;
-        // SAFETY: `rmw_create_client` has made it.
-        unsafe { free_text(known.service_name) };
+        let name = known.service_name;
         // SAFETY: of this library, and the caller gives it up.
-        drop(unsafe { destroy(client) });
+        drop(unsafe { destroy(client) }?);
+        // SAFETY: `rmw_create_client` has made it.
+        unsafe { free_text(name) };
         Ok(())
     }
+}
 
+functions! {
     /// Sends a request and gives its number. Does not wait for the response. Without a server the
     /// request is lost.
     fn rmw_send_request(

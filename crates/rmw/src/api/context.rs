@@ -1,10 +1,10 @@
 //! Options of contexts, and contexts: a context is this process's membership in one domain.
 
-use super::functions;
 use super::handles::{
     IDENTIFIER, check_allocator, check_identifier, copy_text, data, deallocate, given, handle, out,
     text,
 };
+use super::{endings, functions};
 use crate::abi::DISTRIBUTION;
 use crate::abi::current::{Context, InitOptions};
 use crate::abi::shared::Allocator;
@@ -96,7 +96,9 @@ functions! {
         context.impl_ = Arc::into_raw(made).cast_mut().cast();
         Ok(())
     }
+}
 
+endings! {
     /// Ends a context: nothing new is made in it. What exists stays until it is destroyed.
     fn rmw_shutdown(context: *mut Context) {
         // SAFETY: null or a context (caller).
@@ -112,14 +114,21 @@ functions! {
         // SAFETY: null or a context (caller).
         let known = unsafe { self::context(context) }?;
         // SAFETY: a context that this library has initialised.
-        if !unsafe { data(known, "context") }?.is_shut_down() {
-            let what = "it was not shut down: call rmw_shutdown first";
-            return Err(Failure::Argument { name: "context", what });
-        }
+        let is_ours = match unsafe { data(known, "context") } {
+            Ok(own) if own.is_shut_down() => true,
+            Ok(_) => {
+                let what = "it was not shut down: call rmw_shutdown first";
+                return Err(Failure::Argument { name: "context", what });
+            }
+            Err(Failure::Forked) => false,
+            Err(failure) => return Err(failure),
+        };
         // SAFETY: just looked at; nobody else uses it (caller).
         let context = unsafe { out(context, "context") }?;
-        // SAFETY: `rmw_init` has made it so.
-        drop(unsafe { Arc::from_raw(context.impl_.cast::<context::Context>().cast_const()) });
+        if is_ours {
+            // SAFETY: `rmw_init` has made it so.
+            drop(unsafe { Arc::from_raw(context.impl_.cast::<context::Context>().cast_const()) });
+        }
         // SAFETY: the options are `rmw_init`'s copy.
         unsafe { free(&context.options) };
         *context = zeroed();

@@ -3,6 +3,8 @@
 
 use crate::abi::current;
 use crate::abi::shared::{self, Allocator};
+use crate::bell::Rings;
+use crate::callbacks::Hub;
 use crate::context;
 use crate::failure::Failure;
 use crate::ports::Registered;
@@ -15,9 +17,38 @@ pub(super) static IDENTIFIER: &CStr = c"rmw_crossdock";
 
 /// A struct of C, and what it stands for.
 pub(super) trait Handle {
-    type Data;
+    type Data: Belongs;
     fn identifier(&self) -> *const c_char;
     fn data(&self) -> *mut c_void;
+}
+
+/// What a struct of C stands for belongs to a context, and so to the process that has opened it.
+pub(super) trait Belongs {
+    fn hub(&self) -> &Hub;
+}
+
+impl Belongs for context::Context {
+    fn hub(&self) -> &Hub {
+        &self.hub
+    }
+}
+
+impl<P: Rings + 'static> Belongs for Registered<P> {
+    fn hub(&self) -> &Hub {
+        &self.context.hub
+    }
+}
+
+impl Belongs for publisher::Publisher {
+    fn hub(&self) -> &Hub {
+        self.happenings.hub()
+    }
+}
+
+impl Belongs for Happenings {
+    fn hub(&self) -> &Hub {
+        self.hub()
+    }
 }
 
 macro_rules! handles {
@@ -93,7 +124,8 @@ pub(super) unsafe fn handle<'a, H: Handle>(
     Ok(handle)
 }
 
-/// What a struct of C that this library has made stands for.
+/// What a struct of C that this library has made stands for. In a forked child it is the parent's,
+/// and refused.
 ///
 /// # Safety
 ///
@@ -106,7 +138,10 @@ pub(super) unsafe fn data<'a, H: Handle>(
     let handle = unsafe { handle(pointer, name) }?;
     let data = handle.data().cast::<H::Data>();
     // SAFETY: what this library has put there, or null in a struct that was finalised.
-    unsafe { data.as_ref() }.ok_or(Failure::Argument { name, what: "it was destroyed before" })
+    let data = unsafe { data.as_ref() };
+    let data = data.ok_or(Failure::Argument { name, what: "it was destroyed before" })?;
+    data.hub().check_process()?;
+    Ok(data)
 }
 
 /// A text of C.
@@ -159,16 +194,19 @@ pub(super) unsafe fn free_text(text: *const c_char) {
     }
 }
 
-/// Frees a struct of C that this library has made with `Box`, and gives what it stands for.
+/// Frees a struct of C that this library has made with `Box`, and gives what it stands for. In a
+/// forked child it is left alone: dropping it would take locks that nobody there gives back.
 ///
 /// # Safety
 ///
 /// Its data are a `Box`; neither is used afterwards.
-pub(super) unsafe fn destroy<H: Handle>(pointer: *mut H) -> Box<H::Data> {
+pub(super) unsafe fn destroy<H: Handle>(pointer: *mut H) -> Result<Box<H::Data>, Failure> {
+    // SAFETY: made by this library (caller).
+    unsafe { data(pointer.cast_const(), "handle") }?;
     // SAFETY: made by this library with `Box` (caller).
     let handle = unsafe { Box::from_raw(pointer) };
     // SAFETY: as above.
-    unsafe { Box::from_raw(handle.data().cast()) }
+    Ok(unsafe { Box::from_raw(handle.data().cast()) })
 }
 
 /// Whether an allocator has all its functions.

@@ -54,6 +54,23 @@ macro_rules! functions {
     )*};
 }
 
+/// As [`functions`], for those that give something up. In a forked child that is the parent's: they
+/// do nothing there, so that destructors at the end of the child find no error.
+macro_rules! endings {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $of:ty),* $(,)?) $body:block)*) => {
+        $crate::api::functions! {$(
+            $(#[$doc])*
+            fn $name($($argument: $of),*) {
+                let end = || -> Result<(), $crate::failure::Failure> { $body };
+                match end() {
+                    Err($crate::failure::Failure::Forked) => Ok(()),
+                    ended => ended,
+                }
+            }
+        )*}
+    };
+}
+
 /// Declares functions of rmw's API that return a pointer, null after an error: their bodies give
 /// `Result<*mut T, Failure>`.
 macro_rules! makers {
@@ -69,7 +86,7 @@ macro_rules! makers {
         }
     )*};
 }
-use {functions, makers};
+use {endings, functions, makers};
 
 /// Carries out a function of the API and gives what C gets.
 fn answer(function: &'static str, run: impl FnOnce() -> Result<(), Failure>) -> Ret {

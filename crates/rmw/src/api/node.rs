@@ -1,9 +1,12 @@
 //! Nodes: a name for ports, and a record on the status table.
 
-use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, text};
+use super::handles::{
+    Belongs, IDENTIFIER, data, destroy, free_text, given, handle, new_text, text,
+};
 use super::wait::{Guard, free_guard, new_guard};
-use super::{functions, makers};
+use super::{endings, makers};
 use crate::abi::current::{Context, GuardCondition, Node};
+use crate::callbacks::Hub;
 use crate::context;
 use crate::failure::Failure;
 use crate::waiting::EntityId;
@@ -23,6 +26,12 @@ pub struct NodeData {
     watch: EntityId,
     /// Shows the node to others.
     _entry: NodeEntry,
+}
+
+impl Belongs for NodeData {
+    fn hub(&self) -> &Hub {
+        &self.context.hub
+    }
 }
 
 impl std::fmt::Debug for NodeData {
@@ -75,21 +84,21 @@ makers! {
     }
 }
 
-functions! {
+endings! {
     /// Destroys a node, whose ports were destroyed before.
     fn rmw_destroy_node(node: *mut Node) {
         // SAFETY: null or a node (caller).
         let known = unsafe { handle(node.cast_const(), "node") }?;
-        // SAFETY: `rmw_create_node` has made it.
-        unsafe { free_text(known.name) };
-        // SAFETY: as above.
-        unsafe { free_text(known.namespace_) };
+        let texts = [known.name, known.namespace_];
         // SAFETY: a node of this library, which the caller gives up.
-        let data = unsafe { destroy(node) };
+        let data = unsafe { destroy(node) }?;
         data.context.unwatch_graph(data.watch);
+        for text in texts {
+            // SAFETY: `rmw_create_node` has made it.
+            unsafe { free_text(text) };
+        }
         // SAFETY: the node has made it, and it goes with the node.
-        unsafe { free_guard(data.graph) };
-        Ok(())
+        unsafe { free_guard(data.graph) }
     }
 }
 

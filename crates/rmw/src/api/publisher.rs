@@ -2,7 +2,7 @@
 
 use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
 use super::node::{node, open_node, topic_name};
-use super::{functions, makers};
+use super::{endings, functions, makers};
 use crate::Plan;
 use crate::abi::current::{MessageSupport, Node};
 use crate::abi::shared::{Publisher, PublisherOptions, QosProfile, SerializedMessage, Time};
@@ -53,20 +53,23 @@ makers! {
     }
 }
 
-functions! {
+endings! {
     /// Destroys a publisher. Messages that it has lent are gone with it.
     fn rmw_destroy_publisher(node: *mut Node, publisher: *mut Publisher) {
         // SAFETY: null or a node (caller).
         unsafe { self::node(node.cast_const()) }?;
         // SAFETY: null or a publisher (caller).
         let known = unsafe { handle(publisher.cast_const(), "publisher") }?;
-        // SAFETY: `rmw_create_publisher` has made it.
-        unsafe { free_text(known.topic_name) };
+        let name = known.topic_name;
         // SAFETY: of this library, and the caller gives it up.
-        drop(unsafe { destroy(publisher) });
+        drop(unsafe { destroy(publisher) }?);
+        // SAFETY: `rmw_create_publisher` has made it.
+        unsafe { free_text(name) };
         Ok(())
     }
+}
 
+functions! {
     /// Publishes a message: it is written once, into the memory from which subscriptions read it.
     ///
     /// No allocation, except to grow that memory. Waits only if the publisher keeps all messages

@@ -3,7 +3,7 @@
 use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
 use super::node::{node, open_node};
 use super::subscription::time;
-use super::{functions, makers};
+use super::{endings, functions, makers};
 use crate::abi::current::{GuidByte, Node, RequestId, ServiceInfo, ServiceSupport};
 use crate::abi::shared::{QosProfile, Service};
 use crate::convert::ConvertError;
@@ -44,20 +44,23 @@ makers! {
     }
 }
 
-functions! {
+endings! {
     /// Destroys a service. Its clients hear that their open requests get no answer.
     fn rmw_destroy_service(node: *mut Node, service: *mut Service) {
         // SAFETY: null or a node (caller).
         unsafe { self::node(node.cast_const()) }?;
         // SAFETY: null or a service (caller).
         let known = unsafe { handle(service.cast_const(), "service") }?;
-        // SAFETY: `rmw_create_service` has made it.
-        unsafe { free_text(known.service_name) };
+        let name = known.service_name;
         // SAFETY: of this library, and the caller gives it up.
-        drop(unsafe { destroy(service) });
+        drop(unsafe { destroy(service) }?);
+        // SAFETY: `rmw_create_service` has made it.
+        unsafe { free_text(name) };
         Ok(())
     }
+}
 
+functions! {
     /// Takes the next request; it is answered by what is written to `request_header`. Does not
     /// block.
     fn rmw_take_request(

@@ -3,7 +3,7 @@
 use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
 use super::node::{node, open_node, topic_name};
 use super::publisher::FLOWS_REQUIRED;
-use super::{functions, makers};
+use super::{endings, functions, makers};
 use crate::Plan;
 use crate::abi::current::{
     Gid, MessageInfo, MessageSupport, Node, Subscription, SubscriptionOptions,
@@ -64,7 +64,7 @@ makers! {
     }
 }
 
-functions! {
+endings! {
     /// Destroys a subscription. Messages that it has lent stay readable until the process ends the
     /// connection; they must not be used any more.
     fn rmw_destroy_subscription(node: *mut Node, subscription: *mut Subscription) {
@@ -72,13 +72,16 @@ functions! {
         unsafe { self::node(node.cast_const()) }?;
         // SAFETY: null or a subscription (caller).
         let known = unsafe { handle(subscription.cast_const(), "subscription") }?;
-        // SAFETY: `rmw_create_subscription` has made it.
-        unsafe { free_text(known.topic_name) };
+        let name = known.topic_name;
         // SAFETY: of this library, and the caller gives it up.
-        unsafe { destroy(subscription) }.port.close();
+        unsafe { destroy(subscription) }?.port.close();
+        // SAFETY: `rmw_create_subscription` has made it.
+        unsafe { free_text(name) };
         Ok(())
     }
+}
 
+functions! {
     /// How many publishers it is connected to.
     fn rmw_subscription_count_matched_publishers(
         subscription: *const Subscription,

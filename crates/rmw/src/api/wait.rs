@@ -1,8 +1,8 @@
 //! Guard conditions, wait sets, and the wait.
 
-use super::handles::{IDENTIFIER, data, destroy, given, handle};
+use super::handles::{Belongs, IDENTIFIER, data, destroy, given, handle};
 use super::node::clone_of;
-use super::{functions, makers};
+use super::{endings, functions, makers};
 use crate::abi::current::{Context, GuardCondition};
 use crate::abi::shared::{
     Clients, Event, Events, GuardConditions, Services, Subscriptions, Time, WaitSet,
@@ -56,6 +56,18 @@ struct Lists {
     fired: Vec<EntityId>,
 }
 
+impl Belongs for Guard {
+    fn hub(&self) -> &Hub {
+        &self.context.hub
+    }
+}
+
+impl Belongs for WaitSetData {
+    fn hub(&self) -> &Hub {
+        &self.context.hub
+    }
+}
+
 /// A guard condition for C.
 pub(super) fn new_guard(context: *mut Context, guard: Guard) -> *mut GuardCondition {
     Box::into_raw(Box::new(GuardCondition {
@@ -70,9 +82,10 @@ pub(super) fn new_guard(context: *mut Context, guard: Guard) -> *mut GuardCondit
 /// # Safety
 ///
 /// It is one, and is not used afterwards.
-pub(super) unsafe fn free_guard(guard: *mut GuardCondition) {
+pub(super) unsafe fn free_guard(guard: *mut GuardCondition) -> Result<(), Failure> {
     // SAFETY: as the caller says.
-    drop(unsafe { destroy(guard) });
+    drop(unsafe { destroy(guard) }?);
+    Ok(())
 }
 
 makers! {
@@ -99,22 +112,13 @@ makers! {
     }
 }
 
-functions! {
+endings! {
     /// Destroys a guard condition.
     fn rmw_destroy_guard_condition(guard_condition: *mut GuardCondition) {
         // SAFETY: null or a guard condition (caller).
         unsafe { handle(guard_condition.cast_const(), "guard_condition") }?;
         // SAFETY: of this library, and the caller gives it up.
-        unsafe { free_guard(guard_condition) };
-        Ok(())
-    }
-
-    /// Wakes the threads that wait for a guard condition. No allocation; a short lock.
-    fn rmw_trigger_guard_condition(guard_condition: *const GuardCondition) {
-        // SAFETY: null or a guard condition (caller).
-        let guard = unsafe { data(guard_condition, "guard_condition") }?;
-        guard.context.hub.waiting.trigger(guard.entity);
-        Ok(())
+        unsafe { free_guard(guard_condition) }
     }
 
     /// Destroys a wait set that no thread waits with.
@@ -124,7 +128,17 @@ functions! {
         let set = set.map_err(Failure::of_missing)?;
         set.context.hub.waiting.remove_set(set.set)?;
         // SAFETY: of this library, and the caller gives it up.
-        drop(unsafe { destroy(wait_set) });
+        drop(unsafe { destroy(wait_set) }?);
+        Ok(())
+    }
+}
+
+functions! {
+    /// Wakes the threads that wait for a guard condition. No allocation; a short lock.
+    fn rmw_trigger_guard_condition(guard_condition: *const GuardCondition) {
+        // SAFETY: null or a guard condition (caller).
+        let guard = unsafe { data(guard_condition, "guard_condition") }?;
+        guard.context.hub.waiting.trigger(guard.entity);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ mod convert;
 mod distributions;
 mod filled;
 mod headers;
+mod package;
 mod plugin;
 mod rosidl;
 mod serialized;

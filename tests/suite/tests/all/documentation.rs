@@ -1,7 +1,7 @@
 //! The pages of the documentation, followed to the letter.
 
 use crossdock_suite::{Run, Running, binaries, until};
-use crossdock_test_support::workspace;
+use crossdock_test_support::{skip, workspace};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,6 +32,11 @@ fn blocks(page: &str) -> Vec<Block> {
 
 /// One command of a page, to be run in `folder`; the product is the one under test.
 fn shell(command: &str, folder: &Path, run: &Run) -> Command {
+    shell_of("sh", command, folder, run)
+}
+
+/// The same for a shell of this name.
+fn shell_of(name: &str, command: &str, folder: &Path, run: &Run) -> Command {
     let built = binaries().display().to_string();
     let release = built.ends_with("release");
     let command = command
@@ -40,7 +45,7 @@ fn shell(command: &str, folder: &Path, run: &Run) -> Command {
         .replace(" --release", if release { " --release" } else { "" });
     let target = binaries().parent().expect("the target folder");
     let path = std::env::var("PATH").expect("a path");
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new(name);
     shell
         .args(["-c", &command])
         .current_dir(folder)
@@ -59,7 +64,12 @@ fn shell(command: &str, folder: &Path, run: &Run) -> Command {
 
 /// Runs one command of a page to its end, and gives what it said.
 fn follow(command: &str, folder: &Path, run: &Run) -> String {
-    let output = shell(command, folder, run).output().expect("a shell");
+    end(command, shell(command, folder, run))
+}
+
+/// Runs a shell with a command of a page to its end, and gives what it said.
+fn end(command: &str, mut shell: Command) -> String {
+    let output = shell.output().expect("a shell");
     let errors = String::from_utf8_lossy(&output.stderr);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "`{command}`: {}\n{said}{errors}", output.status);
@@ -132,6 +142,17 @@ fn begin(command: &str, folder: &Path, run: &Run) -> Running {
 /// Follows a page in a folder that is there. Gives what the last command said that has ended; a
 /// graph that runs until Ctrl-C ends with the page, and is the last.
 fn follow_blocks(page: &str, folder: &Path, run: &Run) -> String {
+    follow_blocks_with(page, folder, run, None)
+}
+
+/// The same with the blocks that need ROS 2, each in one shell, if it is given a place for what
+/// each of them said.
+fn follow_blocks_with(
+    page: &str,
+    folder: &Path,
+    run: &Run,
+    mut of_ros: Option<&mut Vec<String>>,
+) -> String {
     let page = workspace().join("docs/how-to").join(page);
     let page = std::fs::read_to_string(page).expect("the page");
     let mut said = String::new();
@@ -147,6 +168,12 @@ fn follow_blocks(page: &str, folder: &Path, run: &Run) -> String {
             ("sh keeps-running", _) => {
                 assert!(running.is_none(), "a page has one graph that goes on");
                 running = Some(begin(content.trim(), folder, run));
+            }
+            ("sh ros", _) => {
+                if let Some(of_ros) = &mut of_ros {
+                    let shell = shell_of("bash", &format!("set -e\n{content}"), folder, run);
+                    of_ros.push(end(&content, shell));
+                }
             }
             // Commands with what they print.
             ("console", _) => {
@@ -290,6 +317,29 @@ fn bags_are_cut_interfaces_are_shown_and_time_is_set_when_their_pages_are_follow
     assert!(said.contains("std_srvs/srv/SetBool_Request"), "{said}");
     let said = follow_blocks("time.md", &folder, &run);
     assert!(said.contains("no violation found"), "{said}");
+}
+
+#[test]
+fn a_graph_is_seen_when_the_page_for_users_of_ros_2_is_followed() {
+    let run = Run::new("from_ros2_page");
+    let said = follow_blocks("from-ros2.md", &clone(&run), &run);
+    assert!(figure(&said, "control", 2) > 0, "{said}");
+}
+
+#[test]
+#[ignore = "needs a sourced installation of ROS 2: make ros-test"]
+fn nodes_of_ros_2_use_crossdock_when_their_page_is_followed() {
+    if std::env::var_os("ROS_DISTRO").is_none() {
+        return skip("no ROS 2 is sourced");
+    }
+    let run = Run::new("from_ros2_page_with_ros");
+    let mut of_ros = Vec::new();
+    // The plug-in goes where `crossdock ros build` puts it: into the sources.
+    follow_blocks_with("from-ros2.md", workspace(), &run, Some(&mut of_ros));
+    assert!(of_ros[0].contains("Hello World"), "{of_ros:?}");
+    for seen in ["/compensation", "/lane"] {
+        assert!(of_ros[1].lines().any(|line| line == seen), "{of_ros:?}");
+    }
 }
 
 #[test]
@@ -440,7 +490,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
     }
     let apps = std::fs::read_dir(root.join("apps")).expect("a folder");
     found.extend(apps.map(|it| it.expect("an entry").path().join("README.md")));
-    found.extend(["hw", "bench", "fuzz"].map(|it| root.join(it).join("README.md")));
+    found.extend(["hw", "bench", "bench/ros", "fuzz"].map(|it| root.join(it).join("README.md")));
     found
 }
 

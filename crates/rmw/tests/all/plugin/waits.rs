@@ -91,12 +91,12 @@ fn four_threads_wait_and_each_gets_its_own_messages() {
 }
 
 #[derive(Clone, Copy)]
-struct Shared<'a>(&'a Ros);
+pub(super) struct Shared<'a>(pub(super) &'a Ros);
 // SAFETY: rmw's functions may be called from any thread.
 unsafe impl Send for Shared<'_> {}
 
 #[derive(Clone, Copy)]
-struct Pointer<T>(*mut T);
+pub(super) struct Pointer<T>(pub(super) *mut T);
 // SAFETY: a handle of rmw, which any thread may use.
 unsafe impl<T> Send for Pointer<T> {}
 
