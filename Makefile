@@ -22,6 +22,8 @@ ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp
 # without one. PoCL makes the processor a device of OpenCL.
 TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross g++ \
     babeltrace2 pocl-opencl-icd ocl-icd-libopencl1 $(ROSIDL_PACKAGES)
+# What the tests of net/ use beside: a browser.
+NET_PACKAGES := python3 python3-venv chromium
 AARCH64 := aarch64-unknown-linux-gnu
 LINTS := $(CARGO) clippy --all-targets --locked --target-dir target/lints
 LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked --test model --target-dir target/loom
@@ -34,7 +36,8 @@ export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 PREFIX ?= $(HOME)/.local
 
 .PHONY: demo install test test-processes test-beside test-long docs packages hardware-tools check-format check-lints \
-    check-bench check-beside rmw rmw-packages rmw-abi ros-test loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
+    check-bench check-beside view net-test rmw rmw-packages rmw-abi ros-test loom fuzz bench-transport bench-runtime \
+    bench-cpu-gpu clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -44,9 +47,16 @@ demo:
 	    --record $(DEMO)/drive.mcap --topics $(DEMO_TOPICS) --summary $(DEMO)/run.json
 	target/release/crossdock-autorace report $(DEMO)/drive.mcap -o $(DEMO) \
 	    --graph $(DEMO_GRAPH) --graph-picture $(DEMO)/graph.svg --summary $(DEMO)/run.json
+	@echo 'to watch a drive live: make view && target/release/crossdock run $(DEMO_GRAPH) --view'
+
+# The package `view`, which shows graphs in a browser and in Foxglove, beside the command. It has a lock file of
+# its own: docs/how-to/watch-a-graph.md.
+view:
+	$(CARGO) build --release --locked --manifest-path net/Cargo.toml
+	install -D -t target/release net/target/release/crossdock-view
 
 # The command and the shipped packages, which it finds beside itself; completions of words for three shells.
-install:
+install: view
 	$(CARGO) build --release --locked
 	install -d $(PREFIX)/bin $(PREFIX)/share/bash-completion/completions \
 	    $(PREFIX)/share/zsh/site-functions $(PREFIX)/share/fish/vendor_completions.d
@@ -112,6 +122,14 @@ check-bench:
 check-beside: packages
 	cd bench && $(CARGO) check --all-targets --locked
 	cd fuzz && $(CARGO) check --all-targets --locked
+
+# The tests of net/, on the product's own binaries and with viewers that others have written.
+net-test:
+	@scripts/system-packages $(NET_PACKAGES)
+	$(CARGO) fmt --all --check --manifest-path net/Cargo.toml
+	$(CARGO) clippy --all-targets --locked --manifest-path net/Cargo.toml -- -D warnings
+	$(CARGO) build --locked
+	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --locked --manifest-path net/Cargo.toml
 
 # The plug-in for ROS 2's client libraries, one for each distribution: docs/ros2.md.
 rmw:

@@ -13,7 +13,8 @@ pub(crate) use publishing::{
 pub(crate) use ros::{PluginArguments, RosBuildArguments, RosCheckArguments, RosCommand};
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
-    NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,
+    NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, ViewArguments, ViewOptions,
+    WatchArguments,
 };
 
 use crate::bag::arguments::BagCommand;
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Msg(MsgCommand),
     /// Show processes, nodes and topics of running graphs in a live table
     Top(TopArguments),
+    /// Show running graphs in a browser and in Foxglove
+    View(ViewArguments),
     /// Look at bags, play, record, convert, cut, check and mend them
     #[command(subcommand)]
     Bag(BagCommand),
@@ -202,6 +205,9 @@ pub(crate) struct RunArguments {
     /// Events to trace, separated by commas, see `crossdock trace start --help`
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     pub(crate) trace_events: Vec<String>,
+    /// Show the run in a browser and in Foxglove, as `crossdock view` does
+    #[arg(long)]
+    pub(crate) view: bool,
     /// Least severity of log lines: debug, info (default), warn, error or fatal; for one node
     /// `NODE:=LEVEL`. May be repeated
     #[arg(long, value_name = "LEVEL", value_parser = log_level)]

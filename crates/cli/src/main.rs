@@ -33,13 +33,13 @@ mod ros_words;
 mod run;
 mod scratch;
 mod service;
-mod sight;
 mod summary;
 mod table;
 mod top;
 mod topic;
 mod trace;
 mod values;
+mod view;
 mod yaml;
 
 use arguments::{Cli, Command};
@@ -107,6 +107,7 @@ fn main() -> ExitCode {
         Command::Topic(command) => topic::topic(command),
         Command::Node(command) => node::node(command),
         Command::Top(arguments) => top::top(arguments),
+        Command::View(arguments) => view::view(arguments),
         Command::Bag(command) => bag::bag(command),
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
@@ -189,7 +190,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
         Command::New(_) | Command::Ros(_) | Command::Completions { .. } | Command::Host => false,
-        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) => false,
+        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) | Command::View(_) => false,
     }
 }
 

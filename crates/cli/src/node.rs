@@ -5,8 +5,6 @@ use crate::arguments::{NodeCommand, WatchArguments};
 use crate::output;
 use crate::output::{clean, near_name, say};
 use crate::run::{log, observer_options};
-use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, node_detail, of_kind};
-use crate::summary::{bytes, duration};
 use crate::table::{Align, Table};
 use crate::topic::{port_json, qos};
 use anyhow::{Result, bail};
@@ -16,6 +14,9 @@ use crossdock_comm::{
 };
 use crossdock_executor::LogLevel;
 use crossdock_executor::status::{executor_counter, node_counter, timer_counter};
+use crossdock_sight::{
+    NodeRow, Reading, Sight, bytes, detail, duration, executor_of, lost_of, node_detail, of_kind,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::ExitCode;

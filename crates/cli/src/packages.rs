@@ -38,15 +38,7 @@ impl Packages {
     ///
     /// The same for the hardware packages, which are looked for beside the graph file, too.
     pub(crate) fn of_graph(first: &[PathBuf], graph: &Graph, graph_file: &Path) -> Result<Self> {
-        if let Some(missing) = first.iter().find(|folder| !folder.is_dir()) {
-            bail!("--package-path: {} is no folder", missing.display());
-        }
-        let variable = std::env::var_os(PACKAGE_PATH_VARIABLE).unwrap_or_default();
-        let mut folders = first.to_vec();
-        let named = std::env::split_paths(&variable).filter(|path| !path.as_os_str().is_empty());
-        folders.extend(named);
-        let beside = std::env::current_exe()?;
-        folders.extend(beside.parent().map(Path::to_path_buf));
+        let folders = folders(first)?;
         let wanted = graph.nodes.iter().map(|node| plain(&node.package)).collect();
         let mut programs = BTreeMap::new();
         for folder in &folders {
@@ -84,6 +76,43 @@ impl Packages {
              {PACKAGE_PATH_VARIABLE} add folders)",
             folders.join(", ")
         )
+    }
+}
+
+/// Where package binaries are looked for: in `first`, in the folders of `CROSSDOCK_PACKAGE_PATH`,
+/// beside this command.
+fn folders(first: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    if let Some(missing) = first.iter().find(|folder| !folder.is_dir()) {
+        bail!("--package-path: {} is no folder", missing.display());
+    }
+    let variable = std::env::var_os(PACKAGE_PATH_VARIABLE).unwrap_or_default();
+    let mut folders = first.to_vec();
+    let named = std::env::split_paths(&variable).filter(|path| !path.as_os_str().is_empty());
+    folders.extend(named);
+    let beside = std::env::current_exe()?;
+    folders.extend(beside.parent().map(Path::to_path_buf));
+    Ok(folders)
+}
+
+/// The binary of one package, which is looked for as those of graphs are. It is not asked anything.
+///
+/// # Errors
+/// It is nowhere; the text says where it was looked for.
+pub(crate) fn program_of(package: &str, first: &[PathBuf]) -> Result<PathBuf> {
+    let folders = folders(first)?;
+    let wanted = BTreeSet::from([plain(package)]);
+    let mut found =
+        folders.iter().filter_map(|folder| binaries(folder, &wanted).into_values().next());
+    match found.next() {
+        Some(program) => Ok(program),
+        None => {
+            let folders: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+            bail!(
+                "there is no {PREFIX}{package} in {} (--package-path and {PACKAGE_PATH_VARIABLE} \
+                 add folders)",
+                folders.join(", ")
+            )
+        }
     }
 }
 

@@ -138,6 +138,7 @@ fn run_once(
         duration: arguments.duration,
         trace: None,
         trace_on_failure: None,
+        view: false,
         trace_events: Vec::new(),
         log_level: Vec::new(),
         domain_id: arguments.domain_id,

@@ -2,6 +2,7 @@
 
 use crate::table::{Align, Table};
 use crossdock_hwgen::network::Counted;
+use crossdock_sight::{Losses, bytes, duration, some};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -179,68 +180,6 @@ pub(crate) struct TopicRow {
     /// Messages published while nobody was connected.
     pub(crate) unheard: u64,
     pub(crate) losses: Losses,
-}
-
-/// Messages that a subscriber did not get, by cause.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Losses {
-    /// A best-effort subscriber was slower than the ring is long.
-    pub(crate) lapped: u64,
-    /// A newer message took the place of one not yet taken (keep last).
-    pub(crate) keep_last: u64,
-    /// A reliable publisher that does not wait overwrote it.
-    pub(crate) overwritten: u64,
-    /// It was older than its publisher's lifespan.
-    pub(crate) expired: u64,
-    /// A reliable publisher gave up waiting.
-    pub(crate) timed_out: u64,
-    /// What a corrupt publisher had announced.
-    pub(crate) corrupt: u64,
-    /// Its process ended before it had taken or finished them, and was started again.
-    pub(crate) restart: u64,
-}
-
-impl Losses {
-    /// All of them. What observers read is another process's word: the sum stays in its range.
-    pub(crate) fn total(&self) -> u64 {
-        let causes = [
-            self.lapped,
-            self.keep_last,
-            self.overwritten,
-            self.expired,
-            self.timed_out,
-            self.corrupt,
-            self.restart,
-        ];
-        causes.into_iter().fold(0, u64::saturating_add)
-    }
-
-    /// Both together.
-    pub(crate) fn and(&self, other: &Self) -> Self {
-        Self {
-            lapped: self.lapped.saturating_add(other.lapped),
-            keep_last: self.keep_last.saturating_add(other.keep_last),
-            overwritten: self.overwritten.saturating_add(other.overwritten),
-            expired: self.expired.saturating_add(other.expired),
-            timed_out: self.timed_out.saturating_add(other.timed_out),
-            corrupt: self.corrupt.saturating_add(other.corrupt),
-            restart: self.restart.saturating_add(other.restart),
-        }
-    }
-
-    /// The causes that occurred, with their counts.
-    pub(crate) fn causes(&self) -> String {
-        let causes = [
-            ("lapped", self.lapped),
-            ("keep last", self.keep_last),
-            ("overwritten", self.overwritten),
-            ("expired", self.expired),
-            ("timed out", self.timed_out),
-            ("corrupt", self.corrupt),
-            ("restart", self.restart),
-        ];
-        some(&causes)
-    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -594,12 +533,6 @@ impl Summary {
     }
 }
 
-/// The counts that are not 0, named.
-pub(crate) fn some(counts: &[(&str, u64)]) -> String {
-    let some = counts.iter().filter(|(_, count)| *count > 0);
-    some.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
-}
-
 impl Percentiles {
     fn texts(&self) -> [String; 3] {
         [self.p50_ns, self.p99_ns, self.max_ns]
@@ -607,48 +540,9 @@ impl Percentiles {
     }
 }
 
-/// A time with three digits and a unit.
-pub(crate) fn duration(time_ns: u64) -> String {
-    let time = time_ns as f64;
-    match time_ns {
-        0..1_000 => format!("{time_ns} ns"),
-        1_000..1_000_000 => three_digits(time / 1e3, "us"),
-        1_000_000..1_000_000_000 => three_digits(time / 1e6, "ms"),
-        _ => three_digits(time / 1e9, "s"),
-    }
-}
-
-/// A number of bytes with three digits and a binary unit.
-pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = None;
-    for candidate in UNITS {
-        if value < 1000.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = Some(candidate);
-    }
-    unit.map_or_else(|| format!("{count} B"), |unit| three_digits(value, unit))
-}
-
-fn three_digits(value: f64, unit: &str) -> String {
-    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.decimals$} {unit}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_and_sizes_have_three_digits_and_a_unit() {
-        let times = [7, 1_234, 45_600, 789_000, 12_300_000, 61_000_000_000];
-        let texts = times.map(duration);
-        assert_eq!(texts, ["7 ns", "1.23 us", "45.6 us", "789 us", "12.3 ms", "61.0 s"]);
-        assert_eq!([0, 999, 1000, 1 << 20].map(bytes), ["0 B", "999 B", "0.98 KiB", "1.00 MiB"]);
-    }
 
     #[test]
     fn ends_of_calls_name_only_those_that_occurred() {
@@ -656,12 +550,5 @@ mod tests {
         ends.add(CallEnds { timed_out: 1, server_gone: 4, ..CallEnds::default() });
         assert_eq!(ends.text(), "timed out 3, server gone 4");
         assert_eq!(CallEnds::default().text(), "");
-    }
-
-    #[test]
-    fn losses_name_only_the_causes_that_occurred() {
-        let losses = Losses { keep_last: 2, corrupt: 1, ..Losses::default() };
-        assert_eq!(losses.causes(), "keep last 2, corrupt 1");
-        assert_eq!(losses.total(), 3);
     }
 }

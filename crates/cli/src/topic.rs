@@ -14,7 +14,7 @@ mod table;
 mod taken;
 mod window;
 
-pub(crate) use table::{is_hidden, port_json, qos};
+pub(crate) use table::{port_json, qos};
 
 use crate::arguments::{TopicCommand, WatchArguments};
 use crate::output;

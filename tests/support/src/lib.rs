@@ -6,9 +6,11 @@
 #![allow(clippy::print_stdout)]
 
 mod own_memory;
+mod python;
 mod random;
 
 pub use own_memory::OwnMemory;
+pub use python::python;
 pub use random::Random;
 
 use std::fs::OpenOptions;

@@ -5,6 +5,7 @@ use super::{domain_id, seconds, topic_name};
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use crossdock_graph::LogLevel;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 /// What the commands that watch a running graph share.
@@ -311,4 +312,55 @@ pub(super) fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
         true => Ok(text.to_owned()),
         false => topic_name(text),
     }
+}
+
+/// How graphs are shown in a browser and in Foxglove.
+#[derive(Debug, Args)]
+pub(crate) struct ViewOptions {
+    /// Address of this computer to listen on; one that others reach lets them look, call services
+    /// and set parameters
+    #[arg(long, value_name = "ADDRESS", default_value_t = LOCAL)]
+    pub(crate) address: IpAddr,
+    /// TCP port; 0: one that is free
+    #[arg(long, value_name = "PORT", default_value_t = VIEW_PORT)]
+    pub(crate) port: u16,
+    /// Name by which browsers reach this computer, beside localhost and addresses; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// Page that may connect as Foxglove does, such as https://viewer.example; may be repeated
+    #[arg(long, value_name = "URL")]
+    pub(crate) origin: Vec<String>,
+    /// Folder with definitions of service types; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<String>,
+    /// Do not open a browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+}
+
+/// Where nobody else can connect.
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Where Foxglove looks for servers, unless it is told.
+const VIEW_PORT: u16 = 8765;
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        let (host, origin, interfaces) = Default::default();
+        Self { address: LOCAL, port: VIEW_PORT, host, origin, interfaces, no_browser: false }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ViewArguments {
+    #[command(flatten)]
+    pub(crate) options: ViewOptions,
+    /// Folder to look for the package `view` in, before CROSSDOCK_PACKAGE_PATH and the folder of
+    /// this command; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
+    pub(crate) domain_id: u32,
 }

@@ -3,9 +3,9 @@
 use super::arguments::InfoArguments;
 use super::{date, open};
 use crate::output::{self, clean};
-use crate::summary::bytes;
 use anyhow::Result;
 use crossdock_record::{BagReader, BagTopic, OfferedQos};
+use crossdock_sight::bytes;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;

@@ -212,7 +212,7 @@ impl Line {
         self.due = Some(now + Self::TICK);
         self.shown = true;
         let (progress, elapsed) = (recorder.progress(), now - self.began);
-        let bytes = crate::summary::bytes(progress.bytes);
+        let bytes = crossdock_sight::bytes(progress.bytes);
         let seconds = elapsed.as_secs_f64();
         output::say_over(&format!("{seconds:8.1} s  {} messages, {bytes}", progress.messages));
     }

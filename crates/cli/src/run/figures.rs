@@ -5,18 +5,19 @@ use super::left::{LastWords, Left, made_ns};
 use super::process_figures::ProcessFigures;
 use super::{calls, counts, devices};
 use crate::summary::{
-    ChainRow, DeviceRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
+    ChainRow, DeviceRow, FabricRow, GatewayRow, NodeRow, Percentiles, ServiceRow, TopicRow,
 };
 use anyhow::{Result, bail};
 use crossdock_comm::status_records::{counter, kind};
 use crossdock_comm::{
     Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
-    PortSnapshot, ProcessSnapshot, Rendezvous,
+    PortSnapshot, ProcessSnapshot,
 };
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
 use crossdock_graph::{Plan, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
+use crossdock_sight::Losses;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Observes the processes of a run.
@@ -292,8 +293,7 @@ pub(crate) fn must_have_topics_alone(
 /// How this command observes: the processes of a domain at the usual place, of all users who share
 /// that place.
 pub(crate) fn observer_options(domain_id: u32, name: &str) -> ObserverOptions {
-    let rendezvous = Rendezvous::default_folder();
-    ObserverOptions { domain_id, name: name.to_owned(), access: rendezvous.access(), rendezvous }
+    ObserverOptions::new(domain_id, name)
 }
 
 fn percentiles(histogram: Option<&HistogramSnapshot>) -> Percentiles {

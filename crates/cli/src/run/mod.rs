@@ -24,6 +24,7 @@ use crate::arguments::{Rate, RunArguments};
 use crate::load::{Chosen, Loaded, Settings, Wishes, load};
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
+use crate::view::Viewer;
 use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
 use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId};
@@ -114,9 +115,15 @@ pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<
     for warning in &loaded.plan.warnings {
         say!("warning: {warning}");
     }
+    // Before the processes: nothing is started for a view that does not. It ends after them.
+    let packages = &arguments.files.beside.package_path;
+    let viewer =
+        arguments.view.then(|| Viewer::start(arguments.domain_id, packages)).transpose()?;
     let mut session = Session::open(loaded, counts, arguments)?;
     let end = session.carry_out(arguments)?;
-    session.close(end)
+    let summary = session.close(end);
+    drop(viewer);
+    summary
 }
 
 /// Everything that is open during a run.

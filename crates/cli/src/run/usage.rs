@@ -1,7 +1,7 @@
 //! What the processes of a run use between its start and its end.
 
 use super::fleet::Life;
-use crate::sight::ProcessUse;
+use crossdock_sight::ProcessUse;
 use std::collections::BTreeMap;
 
 /// What processes had used when the run began.

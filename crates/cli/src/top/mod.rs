@@ -8,8 +8,8 @@ mod view;
 
 use crate::arguments::TopArguments;
 use crate::output;
-use crate::sight::{Look, Sight};
 use anyhow::Result;
+use crossdock_sight::{Look, Sight};
 use keys::{Key, Keyboard};
 use screen::Screen;
 use std::io::IsTerminal;

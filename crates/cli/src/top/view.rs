@@ -5,9 +5,10 @@ use super::screen::{Line, Size, Style};
 use crate::arguments::Sort;
 use crate::output;
 use crate::output::clean;
-use crate::sight::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, TopicRow};
-use crate::summary::{bytes, duration, some};
 use crate::table::{Align, Table};
+use crossdock_sight::{
+    ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, TopicRow, bytes, duration, some,
+};
 use std::cmp::Ordering;
 
 /// What is shown, and in which order.

@@ -7,12 +7,12 @@
 use super::{look_again, open, publishers};
 use crate::arguments::WatchArguments;
 use crate::output::{clean, say};
-use crate::sight::sum;
 use anyhow::Result;
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
     Echo, EchoError, GraphSnapshot, ObserveError, Observer, PeerName, PortSnapshot, Stamps,
 };
+use crossdock_sight::sum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

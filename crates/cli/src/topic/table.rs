@@ -4,12 +4,11 @@ use super::{endpoints, look, must_exist, open};
 use crate::arguments::{ListArguments, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
-use crate::sight::{lost_of, sum};
-use crate::summary::bytes;
 use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::status_records::{Carrier, counter};
 use crossdock_comm::{GraphSnapshot, PortKind, PortSnapshot, Qos};
+use crossdock_sight::{bytes, is_hidden, lost_of, sum};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,12 +44,6 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
         }
     }
     topics
-}
-
-/// Whether a name has a part that begins with `_`, as hidden ones in ROS 2, or is that of a topic
-/// behind a service, which does not begin with `/`.
-pub(crate) fn is_hidden(topic: &str) -> bool {
-    topic.contains("/_") || !topic.starts_with('/')
 }
 
 /// Lists all topics of the domain.

@@ -124,6 +124,15 @@ pub struct ObserverOptions {
     pub access: Access,
 }
 
+impl ObserverOptions {
+    /// Domain and name; the default folder, for whom that is.
+    pub fn new(domain_id: u32, name: &str) -> ObserverOptions {
+        let rendezvous = Rendezvous::default_folder();
+        let access = rendezvous.access();
+        ObserverOptions { domain_id, name: name.to_owned(), rendezvous, access }
+    }
+}
+
 /// How a process of the domain is asked for something; shared with what goes on asking.
 pub(crate) struct Asking {
     pub(super) options: ObserverOptions,

@@ -142,6 +142,14 @@ impl<'a> Setup<'a> {
         self.participant.status_table()
     }
 
+    /// The process's membership in its domain, for nodes that carry topics of any name and type to
+    /// other programs, such as views and networks. What the node opens with it is its own affair:
+    /// it is not in the plan, and messages there do not run the node.
+    #[must_use]
+    pub fn participant(&self) -> &'a Participant {
+        self.participant
+    }
+
     /// Opens the subscriber of a port. Open every connected port exactly once.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rmw", &["msg", "shm", "trace", "comm"]),
     ("executor", &["msg", "graph", "comm", "trace"]),
     ("record", &["msg", "comm", "executor"]),
+    ("sight", &["graph", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
     ("device", &["shm"]),
     ("offload", &["msg", "graph", "shm", "trace", "comm", "executor", "device"]),
@@ -40,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "comm",
             "executor",
             "record",
+            "sight",
             "experiments",
         ],
     ),
@@ -296,7 +298,10 @@ fn comments_fit_the_columns_of_the_style() {
     let parts = |folder: &Path| ["src", "tests", "examples"].map(|part| folder.join(part));
     let mut folders: Vec<PathBuf> =
         packages().iter().flat_map(|package| parts(&package.folder)).collect();
-    folders.extend(["bench/src", "fuzz/src", "fuzz/targets"].map(|it| workspace().join(it)));
+    folders.extend(
+        ["bench/src", "fuzz/src", "fuzz/targets", "net/view/src", "net/view/tests"]
+            .map(|it| workspace().join(it)),
+    );
     let mut wrong = Vec::new();
     for file in folders.iter().flat_map(|folder| rust_files(folder)) {
         let text = std::fs::read_to_string(&file).expect("source");
@@ -319,9 +324,9 @@ fn comments_fit_the_columns_of_the_style() {
 #[test]
 fn functions_of_the_product_fit_the_lines_of_the_style() {
     let mut wrong = Vec::new();
-    let bench = workspace().join("bench/src");
+    let beside = ["bench/src", "net/view/src"].map(|it| workspace().join(it));
     let folders = packages().into_iter().map(|package| package.folder.join("src"));
-    for file in folders.chain([bench]).flat_map(|folder| product_files(&folder)) {
+    for file in folders.chain(beside).flat_map(|folder| product_files(&folder)) {
         let text = std::fs::read_to_string(&file).expect("source");
         let product = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let functions = functions(product).into_iter();

@@ -1,7 +1,8 @@
 //! Rows of two readings: rates, shares and ages of processes, executors, nodes, topics and chains.
 
-use super::{ProcessUse, Reading, ThreadUse, detail, executor_of, node_detail, of_kind, sum};
-use crate::summary::Losses;
+use crate::{
+    Losses, ProcessUse, Reading, ThreadUse, detail, executor_of, node_detail, of_kind, sum,
+};
 use crossdock_comm::names;
 use crossdock_comm::status_records::{Carrier, NodeDetail, Triggering, counter, kind};
 use crossdock_comm::{EntitySnapshot, HistogramSnapshot, PeerName, PortSnapshot, ProcessSnapshot};
@@ -12,123 +13,174 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is there, and what it did since the look before. Rates are `None` for what was not there
 /// then.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Look {
+pub struct Look {
     /// Time of day of the look, ns.
-    pub(crate) time_ns: u64,
+    pub time_ns: u64,
     /// Seconds since the look before; 0: there was none.
-    pub(crate) interval_s: f64,
-    pub(crate) processes: Vec<ProcessRow>,
-    pub(crate) executors: Vec<ExecutorRow>,
-    pub(crate) nodes: Vec<NodeRow>,
-    pub(crate) topics: Vec<TopicRow>,
-    pub(crate) chains: Vec<ChainRow>,
+    pub interval_s: f64,
+    /// The processes.
+    pub processes: Vec<ProcessRow>,
+    /// Their executors.
+    pub executors: Vec<ExecutorRow>,
+    /// Their nodes.
+    pub nodes: Vec<NodeRow>,
+    /// All topics.
+    pub topics: Vec<TopicRow>,
+    /// Measured spans of chains.
+    pub chains: Vec<ChainRow>,
     /// Why processes are left out, sentences.
-    pub(crate) unreachable: Vec<String>,
+    pub unreachable: Vec<String>,
 }
 
+/// A process.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct ProcessRow {
-    pub(crate) process: String,
-    pub(crate) pid: u32,
+pub struct ProcessRow {
+    /// Name that its process gave itself.
+    pub process: String,
+    /// Process id.
+    pub pid: u32,
     /// Whether a signal or a debugger has stopped it.
-    pub(crate) stopped: bool,
+    pub stopped: bool,
     /// Processors that it kept busy: 1 is one of them all the time.
-    pub(crate) cpu: Option<f64>,
-    pub(crate) switches_per_s: Option<f64>,
-    pub(crate) threads: usize,
-    pub(crate) resident_bytes: u64,
-    pub(crate) nodes: usize,
-    pub(crate) publishers: usize,
-    pub(crate) subscribers: usize,
+    pub cpu: Option<f64>,
+    /// Context switches per second.
+    pub switches_per_s: Option<f64>,
+    /// Its threads.
+    pub threads: usize,
+    /// Bytes of memory that are resident.
+    pub resident_bytes: u64,
+    /// Its nodes.
+    pub nodes: usize,
+    /// Number of publishers.
+    pub publishers: usize,
+    /// Number of subscribers.
+    pub subscribers: usize,
 }
 
+/// An executor.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct ExecutorRow {
-    pub(crate) executor: String,
-    pub(crate) process: String,
-    pub(crate) mode: String,
-    pub(crate) thread: u64,
-    pub(crate) nodes: u64,
-    pub(crate) cpu: Option<f64>,
-    pub(crate) switches_per_s: Option<f64>,
+pub struct ExecutorRow {
+    /// Its name.
+    pub executor: String,
+    /// Name that its process gave itself.
+    pub process: String,
+    /// Chain or event.
+    pub mode: String,
+    /// Id of its thread.
+    pub thread: u64,
+    /// Its nodes.
+    pub nodes: u64,
+    /// Processors that it kept busy: 1 is one of them all the time.
+    pub cpu: Option<f64>,
+    /// Context switches per second.
+    pub switches_per_s: Option<f64>,
 }
 
+/// A node.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct NodeRow {
-    pub(crate) node: String,
-    pub(crate) namespace: String,
-    pub(crate) enclave: String,
+pub struct NodeRow {
+    /// Its whole name.
+    pub node: String,
+    /// Its namespace, `/` without one.
+    pub namespace: String,
+    /// Its security enclave.
+    pub enclave: String,
     /// Who has made it: native, rmw, gateway.
-    pub(crate) maker: String,
+    pub maker: String,
     /// `<package>/<node type>`; empty: a node without an executor.
     #[serde(rename = "type")]
-    pub(crate) node_type: String,
-    pub(crate) process: String,
-    pub(crate) pid: u32,
-    pub(crate) executor: Option<String>,
+    pub node_type: String,
+    /// Name that its process gave itself.
+    pub process: String,
+    /// Process id.
+    pub pid: u32,
+    /// The executor that runs it.
+    pub executor: Option<String>,
     /// Since the start.
-    pub(crate) executions: Option<u64>,
-    pub(crate) executions_per_s: Option<f64>,
+    pub executions: Option<u64>,
+    /// Executions per second.
+    pub executions_per_s: Option<f64>,
     /// Of its executions since the look before; without one, since the start.
-    pub(crate) mean_ns: Option<u64>,
-    pub(crate) p99_ns: Option<u64>,
+    pub mean_ns: Option<u64>,
+    /// The time that 99 of 100 of them stay below.
+    pub p99_ns: Option<u64>,
     /// Share of a processor that its executions took.
-    pub(crate) cpu: Option<f64>,
+    pub cpu: Option<f64>,
     /// Losses of its inputs and outputs since the start.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// Times of its timers that were passed over.
-    pub(crate) timer_skipped: u64,
+    pub timer_skipped: u64,
     /// Executions that took longer than its budget.
-    pub(crate) over_budget: u64,
+    pub over_budget: u64,
     /// Executions with a message that was older than its input allows.
-    pub(crate) stale: u64,
+    pub stale: u64,
     /// Errors and panics.
-    pub(crate) failed: u64,
-    pub(crate) publishers: usize,
-    pub(crate) subscribers: usize,
+    pub failed: u64,
+    /// Number of publishers.
+    pub publishers: usize,
+    /// Number of subscribers.
+    pub subscribers: usize,
 }
 
+/// A topic.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct TopicRow {
-    pub(crate) topic: String,
+pub struct TopicRow {
+    /// Its name.
+    pub topic: String,
+    /// Its type; empty: no port says one.
     #[serde(rename = "type")]
-    pub(crate) message_type: String,
-    pub(crate) publishers: usize,
-    pub(crate) subscribers: usize,
-    pub(crate) rate_hz: Option<f64>,
-    pub(crate) bytes_per_s: Option<f64>,
+    pub message_type: String,
+    /// Number of publishers.
+    pub publishers: usize,
+    /// Number of subscribers.
+    pub subscribers: usize,
+    /// Messages per second.
+    pub rate_hz: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_s: Option<f64>,
     /// Since its newest message was published.
-    pub(crate) age_ns: Option<u64>,
+    pub age_ns: Option<u64>,
     /// Since the message was published that a subscriber took last: of the one that is behind most.
-    pub(crate) taken_age_ns: Option<u64>,
+    pub taken_age_ns: Option<u64>,
     /// Messages that the slowest of the subscribers that they trigger has not taken.
-    pub(crate) waiting: u64,
-    pub(crate) lost_per_s: Option<f64>,
+    pub waiting: u64,
+    /// Messages per second that a subscriber did not get.
+    pub lost_per_s: Option<f64>,
     /// Since the start, as the rest.
-    pub(crate) losses: Losses,
-    pub(crate) messages: u64,
-    pub(crate) bytes: u64,
-    pub(crate) copies: u64,
+    pub losses: Losses,
+    /// Messages that were published.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Copies that were made of them.
+    pub copies: u64,
     /// Published while nobody was connected.
-    pub(crate) unheard: u64,
+    pub unheard: u64,
     /// Passed over by those who read the newest only.
-    pub(crate) skipped: u64,
+    pub skipped: u64,
 }
 
+/// A measured span of a chain.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct ChainRow {
-    pub(crate) chain: String,
-    pub(crate) from: String,
-    pub(crate) to: String,
-    pub(crate) per_s: Option<f64>,
+pub struct ChainRow {
+    /// Its name.
+    pub chain: String,
+    /// The topic that it begins with.
+    pub from: String,
+    /// The topic that it ends with.
+    pub to: String,
+    /// Messages per second that end it.
+    pub per_s: Option<f64>,
     /// Since the look before; without one, since the start.
-    pub(crate) p50_ns: Option<u64>,
-    pub(crate) p99_ns: Option<u64>,
+    pub p50_ns: Option<u64>,
+    /// The time that 99 of 100 of them stay below.
+    pub p99_ns: Option<u64>,
     /// Its latency limit, if it has one.
-    pub(crate) max_latency_ns: Option<u64>,
-    /// Messages that ended it later, and how often nothing came in time, since the start.
-    pub(crate) late: u64,
-    pub(crate) stalled: u64,
+    pub max_latency_ns: Option<u64>,
+    /// Messages that ended it later, since the start.
+    pub late: u64,
+    /// How often nothing came in time.
+    pub stalled: u64,
 }
 
 /// What is known of a chain, from all processes that end it.
@@ -148,7 +200,8 @@ impl ChainSum {
 }
 
 /// Two readings; the older one may be missing.
-pub(crate) struct Span<'a> {
+#[derive(Debug)]
+pub struct Span<'a> {
     now: &'a Reading,
     before: Option<&'a Reading>,
     seconds: f64,
@@ -157,7 +210,8 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    pub(crate) fn new(now: &'a Reading, before: Option<&'a Reading>) -> Self {
+    /// Compares two readings.
+    pub fn new(now: &'a Reading, before: Option<&'a Reading>) -> Self {
         let seconds = before.map_or(0.0, |it| now.at.duration_since(it.at).as_secs_f64());
         let ports = before.map(Reading::ports).unwrap_or_default();
         let records = before.map(Reading::records).unwrap_or_default();
@@ -171,7 +225,7 @@ impl<'a> Span<'a> {
     }
 
     /// Rate of a port's counter.
-    pub(crate) fn port_rate(
+    pub fn port_rate(
         &self,
         process: PeerName,
         port: &PortSnapshot,
@@ -182,7 +236,7 @@ impl<'a> Span<'a> {
     }
 
     /// How often a node executes per second, and how long that takes on average.
-    pub(crate) fn executions(
+    pub fn executions(
         &self,
         process: PeerName,
         record: &EntitySnapshot,
@@ -444,7 +498,8 @@ struct TopicPorts<'a> {
 }
 
 impl Look {
-    pub(crate) fn new(now: &Reading, before: Option<&Reading>) -> Self {
+    /// Rows of a reading, with rates against an earlier one.
+    pub fn new(now: &Reading, before: Option<&Reading>) -> Self {
         let span = Span::new(now, before);
         let processes = &now.graph.processes;
         let executors = processes.iter().flat_map(|process| {
@@ -464,7 +519,7 @@ impl Look {
 }
 
 /// What a port lost, by cause.
-pub(crate) fn lost_of(port: &PortSnapshot) -> Losses {
+pub fn lost_of(port: &PortSnapshot) -> Losses {
     Losses {
         lapped: port.counters[counter::LOST_LAPPED],
         keep_last: port.counters[counter::LOST_KEEP_LAST],

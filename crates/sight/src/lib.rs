@@ -5,35 +5,46 @@
 //! for it after their status tables have been opened. What a status table says is another process's
 //! word: sums saturate, times do not go backwards.
 
+#![forbid(unsafe_code)]
+
+mod losses;
 mod processor;
 mod rows;
+mod running;
+mod text;
 
-pub(crate) use processor::ProcessUse;
-use processor::ThreadUse;
-pub(crate) use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};
+pub use losses::Losses;
+pub use processor::{ProcessUse, ThreadUse};
+pub use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};
+pub use running::Running;
+pub use text::{bytes, duration, some};
 
-use crate::run::observer_options;
-use crate::values::now_ns;
-use anyhow::Result;
 use crossdock_comm::status_records::{NodeDetail, kind};
 use crossdock_comm::{
-    EntitySnapshot, GraphSnapshot, HistogramSnapshot, Observer, PeerName, PortSnapshot,
+    EntitySnapshot, GraphSnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
+    PeerName, PortSnapshot,
 };
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Looks at the running graphs of a domain again and again.
-pub(crate) struct Sight {
+///
+/// `Send`. A look blocks while processes that are asked for the first time answer, and allocates.
+#[derive(Debug)]
+pub struct Sight {
     observer: Observer,
     before: Option<Reading>,
 }
 
 /// Everything that was read at one moment.
-pub(crate) struct Reading {
-    pub(crate) at: Instant,
+#[derive(Debug)]
+pub struct Reading {
+    /// The moment.
+    pub at: Instant,
     /// Time of day, ns.
-    pub(crate) now_ns: u64,
-    pub(crate) graph: GraphSnapshot,
+    pub now_ns: u64,
+    /// What the status tables say.
+    pub graph: GraphSnapshot,
     /// By process and place on its status table, with the version of the record.
     histograms: BTreeMap<(PeerName, usize), (u64, HistogramSnapshot)>,
     /// By process id.
@@ -42,13 +53,19 @@ pub(crate) struct Reading {
 
 impl Sight {
     /// Opens a domain. Nobody learns of it.
-    pub(crate) fn open(domain_id: u32, name: &str) -> Result<Self> {
-        let observer = Observer::open(observer_options(domain_id, name))?;
+    ///
+    /// # Errors
+    /// [`ObserveError`]: the meeting place cannot be used.
+    pub fn open(domain_id: u32, name: &str) -> Result<Self, ObserveError> {
+        let observer = Observer::open(ObserverOptions::new(domain_id, name))?;
         Ok(Self { observer, before: None })
     }
 
     /// Looks, and compares with the look before.
-    pub(crate) fn look(&mut self) -> Result<Look> {
+    ///
+    /// # Errors
+    /// [`ObserveError`]: the meeting place cannot be read.
+    pub fn look(&mut self) -> Result<Look, ObserveError> {
         let now = self.read()?;
         let look = Look::new(&now, self.before.as_ref());
         self.before = Some(now);
@@ -56,7 +73,10 @@ impl Sight {
     }
 
     /// Everything as it is now.
-    pub(crate) fn read(&mut self) -> Result<Reading> {
+    ///
+    /// # Errors
+    /// [`ObserveError`]: the meeting place cannot be read.
+    pub fn read(&mut self) -> Result<Reading, ObserveError> {
         let graph = self.observer.snapshot()?;
         let mut histograms = BTreeMap::new();
         let mut processors = BTreeMap::new();
@@ -76,7 +96,7 @@ impl Sight {
 
 impl Reading {
     /// What a record's histogram has counted since the start.
-    pub(crate) fn histogram(
+    pub fn histogram(
         &self,
         process: PeerName,
         record: &EntitySnapshot,
@@ -86,7 +106,7 @@ impl Reading {
     }
 
     /// The process as the kernel sees it.
-    pub(crate) fn processor(&self, pid: u32) -> Option<&ProcessUse> {
+    pub fn processor(&self, pid: u32) -> Option<&ProcessUse> {
         self.processors.get(&pid)
     }
 
@@ -109,30 +129,39 @@ impl Reading {
 }
 
 /// The records of a kind.
-pub(crate) fn of_kind(
-    records: &[EntitySnapshot],
-    wanted: u32,
-) -> impl Iterator<Item = &EntitySnapshot> {
+pub fn of_kind(records: &[EntitySnapshot], wanted: u32) -> impl Iterator<Item = &EntitySnapshot> {
     records.iter().filter(move |record| record.kind == wanted)
 }
 
 /// The executor whose thread has this id.
-pub(crate) fn executor_of(records: &[EntitySnapshot], thread: u64) -> Option<&EntitySnapshot> {
+pub fn executor_of(records: &[EntitySnapshot], thread: u64) -> Option<&EntitySnapshot> {
     use crossdock_executor::status::executor_counter::THREAD;
     of_kind(records, kind::EXECUTOR).find(|it| it.counters[THREAD] == thread && thread != 0)
 }
 
 /// A record's detail as text.
-pub(crate) fn detail(record: &EntitySnapshot) -> String {
+pub fn detail(record: &EntitySnapshot) -> String {
     String::from_utf8_lossy(&record.detail).into_owned()
 }
 
 /// What a node's record says of the node; nothing, if another process has written nonsense there.
-pub(crate) fn node_detail(record: &EntitySnapshot) -> NodeDetail {
+pub fn node_detail(record: &EntitySnapshot) -> NodeDetail {
     NodeDetail::decode(&record.detail).unwrap_or_else(|| NodeDetail::native(String::new()))
 }
 
 /// A sum that stays at the end of its range: what is added is another process's word.
-pub(crate) fn sum(values: impl Iterator<Item = u64>) -> u64 {
+pub fn sum(values: impl Iterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add)
+}
+
+/// Whether the name of a topic or service has a part that begins with `_`, as hidden ones in ROS 2,
+/// or is that of a topic behind a service, which does not begin with `/`.
+pub fn is_hidden(topic: &str) -> bool {
+    topic.contains("/_") || !topic.starts_with('/')
+}
+
+/// The time of this computer, ns since 1970.
+fn now_ns() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }

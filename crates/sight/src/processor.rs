@@ -11,27 +11,27 @@ const THREADS_MAX: usize = 4096;
 
 /// A process as the kernel sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ProcessUse {
+pub struct ProcessUse {
     /// Whether it stands still: stopped by a signal or by a debugger.
-    pub(crate) is_stopped: bool,
+    pub is_stopped: bool,
     /// Bytes of memory that are resident.
-    pub(crate) resident_bytes: u64,
+    pub resident_bytes: u64,
     /// By thread id.
-    pub(crate) threads: BTreeMap<u32, ThreadUse>,
+    pub threads: BTreeMap<u32, ThreadUse>,
 }
 
 /// What a thread has used since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ThreadUse {
+pub struct ThreadUse {
     /// Nanoseconds on a processor.
-    pub(crate) processor_ns: u64,
+    pub processor_ns: u64,
     /// Context switches, its own and those forced on it.
-    pub(crate) switches: u64,
+    pub switches: u64,
 }
 
 impl ProcessUse {
-    /// Reads a process; `None` when it is not there or belongs to somebody else.
-    pub(crate) fn read(pid: u32) -> Option<Self> {
+    /// Reads a process from `/proc`; `None` when it is not there or belongs to somebody else.
+    pub fn read(pid: u32) -> Option<Self> {
         let folder = Path::new("/proc").join(pid.to_string());
         let status = fs::read_to_string(folder.join("status")).ok()?;
         let mut threads = BTreeMap::new();
@@ -51,7 +51,7 @@ impl ProcessUse {
     }
 
     /// All its threads together.
-    pub(crate) fn total(&self) -> ThreadUse {
+    pub fn total(&self) -> ThreadUse {
         let add = |sum: ThreadUse, one: &ThreadUse| ThreadUse {
             processor_ns: sum.processor_ns.saturating_add(one.processor_ns),
             switches: sum.switches.saturating_add(one.switches),

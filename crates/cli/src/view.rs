@@ -1,0 +1,71 @@
+//! `crossdock view` and `crossdock run --view`: the package `view` beside running graphs. It must
+//! not know what the package does.
+
+use crate::arguments::{ViewArguments, ViewOptions};
+use crate::packages;
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+/// The package and its only node type.
+const PACKAGE: &str = "view";
+
+/// How to get the package, which has a lock file of its own.
+const ADVICE: &str = "`make view` builds it beside this command";
+
+/// Becomes the package's binary: a signal ends it, and its exit code is ours.
+pub(crate) fn view(arguments: &ViewArguments) -> Result<ExitCode> {
+    let ViewArguments { domain_id, package_path, options } = arguments;
+    let error = command(options, *domain_id, package_path)?.exec();
+    Err(error).context("the package `view` does not start")
+}
+
+/// A view beside a run, which ends with it.
+pub(crate) struct Viewer(Child);
+
+impl Viewer {
+    /// Starts a view of a domain.
+    pub(crate) fn start(domain_id: u32, package_path: &[PathBuf]) -> Result<Self> {
+        let mut command = command(&ViewOptions::default(), domain_id, package_path)?;
+        // Standard output is the run's.
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().context("--view: the package `view` does not start")?;
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        // It may have ended by itself, and has said why.
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+/// The package's binary as `ros2 run` would start it: one node, without a graph file.
+fn command(options: &ViewOptions, domain_id: u32, package_path: &[PathBuf]) -> Result<Command> {
+    let program = packages::program_of(PACKAGE, package_path).context(ADVICE)?;
+    let mut command = Command::new(program);
+    command.arg(PACKAGE).env("ROS_DOMAIN_ID", domain_id.to_string());
+    let texts = |texts: &[String]| serde_json::Value::from(texts).to_string();
+    let mut parameters = vec![
+        format!("address:={}", serde_json::Value::from(options.address.to_string())),
+        format!("port:={}", options.port),
+        "announce:=true".to_owned(),
+        format!("browser:={}", !options.no_browser),
+    ];
+    let lists = [
+        ("hosts", &options.host),
+        ("origins", &options.origin),
+        ("interfaces", &options.interfaces),
+    ];
+    let given = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    parameters.extend(given.map(|(name, list)| format!("{name}:={}", texts(list))));
+    command.arg("--ros-args");
+    for rule in &parameters {
+        command.args(["-p", rule]);
+    }
+    Ok(command)
+}

@@ -1,0 +1,233 @@
+//! The web server: lets connections in, serves the page, and passes Foxglove's connections on.
+
+use crate::gate::{Asked, Gate, GateError};
+use crate::looks::Looks;
+use crate::page;
+use crate::tracing;
+use crate::watcher::Shared;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use hyper_util::rt::TokioIo;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional_with_sizes};
+use tokio::net::TcpStream;
+
+/// The names that Foxglove's protocol has had, the present one first. The protocol is the same.
+const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
+
+/// Bytes that are passed on at once, from viewers and to them.
+const FROM_VIEWER_BYTES: usize = 16 << 10;
+const TO_VIEWER_BYTES: usize = 256 << 10;
+
+/// Largest answer to a handshake.
+const ANSWER_BYTES_MAX: usize = 4 << 10;
+
+/// What a page of ours may load, and who may show it: nothing of others, nobody else. Pictures of
+/// graphs bring their own styles.
+const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; \
+                      connect-src 'self' ws:; img-src 'self' blob: data:; frame-ancestors 'none'";
+
+/// Seconds of a trace, unless the page says how many, and at most.
+const TRACE_S: u64 = 3;
+const TRACE_S_MAX: u64 = 30;
+
+/// What the server knows.
+pub(crate) struct Front {
+    pub(crate) gate: Gate,
+    /// Where Foxglove's server listens.
+    pub(crate) studio: SocketAddr,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) looks: Arc<Looks>,
+    pub(crate) domain_id: u32,
+    /// Held while a trace is recorded: there is one at a time.
+    pub(crate) tracing: tokio::sync::Mutex<()>,
+}
+
+/// Everything that is served.
+pub(crate) fn router(front: Front) -> Router {
+    let front = Arc::new(front);
+    let [(_, kind, text), rest @ ..] = page::FILES;
+    let root = move |front, request| root(front, request, kind, text);
+    let router = Router::new().route("/", get(root));
+    let router = rest.into_iter().fold(router, |router, (name, kind, text)| {
+        router.route(name, get(move || async move { page::file(kind, text) }))
+    });
+    router
+        .route("/live", get(page::live))
+        .route("/trace", post(trace))
+        .layer(middleware::from_fn_with_state(Arc::clone(&front), guard))
+        .with_state(front)
+}
+
+/// Refuses what the gate does not let in; adds the headers that keep the page to itself.
+async fn guard(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
+    if let Err(refused) = admit(&front.gate, request.headers()) {
+        return (StatusCode::FORBIDDEN, format!("{refused}\n")).into_response();
+    }
+    let mut response = next.run(request).await;
+    let own = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    for (name, value) in own {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn admit(gate: &Gate, headers: &HeaderMap) -> Result<(), GateError> {
+    let text = |name: HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or("not a text"));
+    let asked = match protocol(headers) {
+        Some(_) => Asked::Foxglove,
+        None => Asked::Page,
+    };
+    gate.admit(asked, text(header::HOST), text(header::ORIGIN))
+}
+
+/// The name of Foxglove's protocol that a client offers.
+fn protocol(headers: &HeaderMap) -> Option<&'static str> {
+    let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL);
+    let offered = offered.iter().filter_map(|it| it.to_str().ok());
+    let offered: Vec<&str> = offered.flat_map(|it| it.split(',')).map(str::trim).collect();
+    PROTOCOLS.into_iter().find(|known| offered.contains(known))
+}
+
+/// The page, or a connection with Foxglove's protocol.
+async fn root(
+    State(front): State<Arc<Front>>,
+    request: Request,
+    kind: &'static str,
+    text: &'static str,
+) -> Response {
+    match protocol(request.headers()) {
+        Some(protocol) => match pass_on(front.studio, protocol, request).await {
+            Ok(response) => response,
+            Err(error) => (StatusCode::BAD_GATEWAY, format!("{error}\n")).into_response(),
+        },
+        None => page::file(kind, text),
+    }
+}
+
+/// Records a trace. It is a POST, for which browsers say whose page asks.
+async fn trace(
+    State(front): State<Arc<Front>>,
+    Query(query): Query<BTreeMap<String, String>>,
+) -> Response {
+    let Ok(_held) = front.tracing.try_lock() else {
+        return (StatusCode::CONFLICT, "another trace is being recorded\n").into_response();
+    };
+    let seconds = query.get("seconds").and_then(|text| text.parse().ok());
+    let duration = Duration::from_secs(seconds.unwrap_or(TRACE_S).min(TRACE_S_MAX));
+    let domain_id = front.domain_id;
+    let recorded = tokio::task::spawn_blocking(move || tracing::record(domain_id, duration)).await;
+    match recorded {
+        Ok(Ok(bytes)) => {
+            let kind = HeaderValue::from_static("application/octet-stream");
+            ([(header::CONTENT_TYPE, kind)], bytes).into_response()
+        }
+        Ok(Err(error)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Connects a viewer with Foxglove's server: repeats the handshake there, then passes bytes on.
+async fn pass_on(
+    studio: SocketAddr,
+    protocol: &'static str,
+    mut request: Request,
+) -> io::Result<Response> {
+    let missing = || io::Error::new(io::ErrorKind::InvalidData, "this is no WebSocket handshake");
+    let key = request.headers().get(header::SEC_WEBSOCKET_KEY).and_then(|it| it.to_str().ok());
+    // A header's text has no line end.
+    let key = key.ok_or_else(missing)?;
+    let mut server = TcpStream::connect(studio).await?;
+    server.set_nodelay(true)?;
+    let handshake = format!(
+        "GET / HTTP/1.1\r\nHost: {studio}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\
+         Sec-WebSocket-Protocol: {}\r\n\r\n",
+        PROTOCOLS[0]
+    );
+    server.write_all(handshake.as_bytes()).await?;
+    let accept = accepted(&answer(&mut server).await?).ok_or_else(missing)?;
+    let upgrade = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        if let Ok(viewer) = upgrade.await {
+            let mut viewer = TokioIo::new(viewer);
+            let sizes = (FROM_VIEWER_BYTES, TO_VIEWER_BYTES);
+            // Either end may go at any time.
+            let _ = copy_bidirectional_with_sizes(&mut viewer, &mut server, sizes.0, sizes.1).await;
+        }
+    });
+    let response = Response::builder()
+        .status(StatusCode::SWITCHING_PROTOCOLS)
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_ACCEPT, accept)
+        .header(header::SEC_WEBSOCKET_PROTOCOL, protocol)
+        .body(Body::empty());
+    response.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// The head of the server's answer: what follows belongs to the viewer.
+async fn answer(server: &mut TcpStream) -> io::Result<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() == ANSWER_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        head.push(server.read_u8().await?);
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// The proof in an answer that agrees.
+fn accepted(head: &str) -> Option<String> {
+    let mut lines = head.lines();
+    lines.next()?.split(' ').nth(1).filter(|status| *status == "101")?;
+    lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("sec-websocket-accept").then(|| value.trim().to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_served_by_either_name_of_the_protocol() {
+        let offers = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(text));
+            protocol(&headers)
+        };
+        assert_eq!(offers("foxglove.websocket.v1"), Some("foxglove.websocket.v1"));
+        assert_eq!(offers("other, foxglove.sdk.v1"), Some("foxglove.sdk.v1"));
+        assert_eq!(offers("foxglove.websocket.v1,foxglove.sdk.v1"), Some("foxglove.sdk.v1"));
+        assert_eq!(offers("foxglove"), None);
+        assert_eq!(protocol(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn an_answer_agrees_or_does_not() {
+        let agreed = "HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: abc=\r\n\r\n";
+        assert_eq!(accepted(agreed).as_deref(), Some("abc="));
+        assert_eq!(
+            accepted("HTTP/1.1 400 Bad Request\r\nsec-websocket-accept: abc=\r\n\r\n"),
+            None
+        );
+        assert_eq!(accepted(""), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! The page, and the connection over which it gets what it shows.
+//!
+//! The page sends JSON: `{"show": ID, "topic": T, "as": "text"|"picture"|"plot", "field": F}`,
+//! `{"more": ID}` when it has shown what it got, `{"hide": ID}`. It gets a frame of `looks` each
+//! second, and frames of its panels.
+
+use crate::front::Front;
+use crate::panel::{Form, Panel};
+use crate::watcher::Shared;
+use axum::extract::State;
+use axum::extract::ws::{Message as Frame, WebSocket, WebSocketUpgrade};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::mpsc::{Sender, channel};
+
+/// Topics that one page shows at once, and frames that wait for it: one of each.
+const PANELS_MAX: usize = 32;
+
+/// Longest word of a page.
+const WORD_BYTES_MAX: usize = 4 << 10;
+
+/// Files of the page, by name.
+pub(crate) const FILES: [(&str, &str, &str); 3] = [
+    ("/", "text/html; charset=utf-8", include_str!("../page/index.html")),
+    ("/view.css", "text/css; charset=utf-8", include_str!("../page/view.css")),
+    ("/view.js", "text/javascript; charset=utf-8", include_str!("../page/view.js")),
+];
+
+/// A file of the page.
+pub(crate) fn file(kind: &'static str, text: &'static str) -> Response {
+    let kind = HeaderValue::from_static(kind);
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// Connects a page.
+pub(crate) async fn live(State(front): State<Arc<Front>>, upgrade: WebSocketUpgrade) -> Response {
+    let upgrade = upgrade.max_message_size(WORD_BYTES_MAX);
+    upgrade.on_upgrade(move |socket| serve(socket, front))
+}
+
+async fn serve(mut socket: WebSocket, front: Arc<Front>) {
+    let (out, mut frames) = channel(PANELS_MAX);
+    let mut panels = Panels { shared: Arc::clone(&front.shared), out, shown: BTreeMap::new() };
+    let mut looks = front.looks.watch();
+    loop {
+        let frame = tokio::select! {
+            word = socket.recv() => match word {
+                Some(Ok(Frame::Text(word))) => match panels.obey(&word) {
+                    Ok(()) => continue,
+                    Err(error) => Frame::Text(json!({ "error": error }).to_string().into()),
+                },
+                Some(Ok(Frame::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue,
+            },
+            Some(frame) = frames.recv() => frame,
+            Ok(()) = looks.changed() => Frame::Text(looks.borrow_and_update().as_ref().into()),
+        };
+        // While a slow page takes it, newer looks take the place of older ones.
+        if socket.send(frame).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What one page shows. They go with it.
+struct Panels {
+    shared: Arc<Shared>,
+    out: Sender<Frame>,
+    shown: BTreeMap<u32, Arc<Panel>>,
+}
+
+impl Panels {
+    fn obey(&mut self, word: &str) -> Result<(), String> {
+        let word: Value = serde_json::from_str(word).map_err(|error| error.to_string())?;
+        let id = |key: &str| word[key].as_u64().and_then(|id| u32::try_from(id).ok());
+        if let Some(id) = id("more") {
+            if let Some(panel) = self.shown.get(&id) {
+                panel.give_credit();
+            }
+        } else if let Some(id) = id("hide") {
+            self.hide(id);
+        } else if let Some(id) = id("show") {
+            self.show(id, &word)?;
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, id: u32, word: &Value) -> Result<(), String> {
+        self.hide(id);
+        if self.shown.len() == PANELS_MAX {
+            return Err(format!("a page shows at most {PANELS_MAX} topics; close another one"));
+        }
+        let text = |key: &str| word[key].as_str().unwrap_or_default().to_owned();
+        let form = match text("as").as_str() {
+            "picture" => Form::Picture,
+            "plot" => Form::Plot(text("field")),
+            _ => Form::Text,
+        };
+        let panel = Arc::new(Panel::new(id, text("topic"), form, self.out.clone()));
+        self.shared.add_panel(&panel);
+        self.shown.insert(id, panel);
+        Ok(())
+    }
+
+    fn hide(&mut self, id: u32) {
+        if let Some(panel) = self.shown.remove(&id) {
+            self.shared.remove_panel(&panel);
+        }
+    }
+}
+
+impl Drop for Panels {
+    fn drop(&mut self) {
+        self.shown.values().for_each(|panel| self.shared.remove_panel(panel));
+    }
+}
