@@ -1,4 +1,4 @@
-//! Messages that a subscriber did not get, by cause. It must not know who has counted them.
+//! Messages that a subscriber did not get, by cause.
 
 use crate::text::some;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `crossdock ros build`: builds the plug-in for an installation of ROS 2, compares the structs
-//! that it uses with the installed headers, and puts it into a prefix. It must not know what the
-//! prefix holds: `scripts/rmw-prefix` does.
+//! that it uses with the installed headers, and puts it into a prefix, which `scripts/rmw-prefix`
+//! fills.
 
 use super::{INSTALLED, LIBRARY, Surroundings, distribution, own_places};
 use crate::arguments::RosBuildArguments;

@@ -122,10 +122,10 @@ fn processes_with_another_plug_in_or_domain_are_named_with_the_next_step() {
 #[test]
 fn a_plug_in_is_not_built_without_an_installation_or_sources() {
     let place = Place::new("ros-build");
-    let here = place.path().to_str().expect("text");
+    let here = place.folder().to_str().expect("text");
     let refused = place.refused(&["ros", "build", "--distro", "jazzy", "--ros", here]);
     assert!(refused.contains("source an installation of ROS 2 jazzy"), "{refused}");
-    let header = place.path().join("include/rmw/rmw/rmw.h");
+    let header = place.folder().join("include/rmw/rmw/rmw.h");
     std::fs::create_dir_all(header.parent().expect("a folder")).expect("folders");
     std::fs::write(header, "").expect("a header");
     let options = ["--distro", "jazzy", "--ros", here, "--crossdock", here];

@@ -14,6 +14,7 @@ use super::{Introspection, RequestId, ServerHandle, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
 use crate::port::doorbell::{Doorbell, Input, SharedDoorbell};
+use crate::port::group::PortGroup;
 use crate::port::owner::{AnyThread, OwnThread, Owner};
 use crate::port::subscriber::Sample;
 

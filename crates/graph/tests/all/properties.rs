@@ -5,9 +5,8 @@ use crossdock_graph::{
     ApproximateTime, Argument, CLIENT_DEPTH_MAX, Chain, Condition, Copies, Durability, Graph,
     GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
     GraphTopic, History, InputReading, Introspection, Limit, Liveliness, Lockstep, Mapping,
-    OnFailure, OnMiss,
-    PackageDescriptions, ParameterValue, Period, Picture, Placement, QosRequest, Reliability,
-    RunOptions, Same, Source, WhenFull, check,
+    OnFailure, OnMiss, PackageDescriptions, ParameterValue, Period, Picture, Placement, QosRequest,
+    Reliability, RunOptions, Same, Source, WhenFull, check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;

@@ -60,7 +60,7 @@ fn pixels_are_proved_to_be_given_once_and_whole() {
 #[test]
 fn all_colours_have_the_hues_saturations_and_values_of_the_software() {
     // As a number, hue in the highest byte; the second one goes round red.
-    for (low, high) in [(0x28_d2_83_u32, 0x71_ff_ff_u32), (0xaa_64_64, 0x08_ff_ff)] {
+    for (low, high) in [(0x0028_d283_u32, 0x0071_ffff_u32), (0x00aa_6464, 0x0008_ffff)] {
         let design = Design::module("pixel_hsv").set("LOW", low.into()).set("HIGH", high.into());
         must(lint(&design));
         let simulation = Simulation::new(design, "kernels/pixel_hsv/pixel_hsv_tb.cpp");

@@ -4,7 +4,7 @@
 use super::*;
 use crossdock_comm::{
     Access, DoorbellOptions, EntityDescription, Participant, ParticipantOptions, Publisher,
-    PublisherOptions, Qos, SubscriberOptions, WithHistogram,
+    PublisherOptions, Qos, Rendezvous, SubscriberOptions, WithHistogram,
 };
 use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use crossdock_msg::Extra;
