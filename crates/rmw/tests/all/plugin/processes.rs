@@ -166,7 +166,7 @@ fn the_side_that_lives_on() {
 }
 
 #[test]
-fn a_thousand_kills_of_the_other_side_leave_nothing_behind() {
+fn kills_of_the_other_side_leave_nothing_behind() {
     plugin();
     if types().is_none() {
         return;
