@@ -66,7 +66,7 @@ def look(page, address, screenshot):
     show(page, seen)
     seen["complaints"] = complaints
     page.evaluate("scrollTo(0, 0)")
-    page.screenshot(path=screenshot, full_page=True)
+    page.screenshot(path=screenshot)
     with page.expect_download(timeout=PATIENCE_MS) as download:
         page.click("#trace")
     with open(download.value.path(), "rb") as trace:
