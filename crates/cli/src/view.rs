@@ -1,5 +1,4 @@
-//! `crossdock view` and `crossdock run --view`: the package `view` beside running graphs. It must
-//! not know what the package does.
+//! `crossdock view` and `crossdock run --view`: the package `view` beside running graphs.
 
 use crate::arguments::{ViewArguments, ViewOptions};
 use crate::packages;

@@ -25,7 +25,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use rustix::fs::inotify;
-use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -546,26 +546,60 @@ fn open_folder(
     access: Access,
     owner: Owner,
 ) -> Result<OwnedFd, RendezvousError> {
-    let mode = match access {
-        Access::SameUser => Mode::RWXU,
-        Access::Group(_) => Mode::RWXU | Mode::RWXG,
+    let open = |name: &Path| {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(parent, name, flags, Mode::empty())
     };
-    let made = match rustix::fs::mkdirat(parent, name, mode) {
-        Ok(()) => true,
-        Err(Errno::EXIST) => false,
-        Err(errno) => return Err(system("making the rendezvous folder", shown)(errno)),
+    let opening = || system("opening the rendezvous folder", shown);
+    let folder = match open(name) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT) => {
+            let made = match access {
+                Access::SameUser => rustix::fs::mkdirat(parent, name, Mode::RWXU),
+                Access::Group(gid) => make_for_group(parent, name, Gid::from_raw(gid), open),
+            };
+            match made {
+                Ok(()) | Err(Errno::EXIST) => open(name).map_err(opening())?,
+                Err(errno) => return Err(system("making the rendezvous folder", shown)(errno)),
+            }
+        }
+        Err(errno) => return Err(opening()(errno)),
     };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())
-        .map_err(system("opening the rendezvous folder", shown))?;
-    if let (true, Access::Group(gid)) = (made, access) {
-        rustix::fs::fchown(&folder, None, Some(Gid::from_raw(gid)))
-            .map_err(system("giving the group to the rendezvous folder", shown))?;
-        // The umask took the group's rights away.
-        rustix::fs::fchmod(&folder, mode).map_err(system("opening to the group", shown))?;
-    }
     check_folder(folder.as_fd(), shown, access, owner)?;
     Ok(folder)
+}
+
+/// Makes a folder that a group can write to. It gets its name only then: the umask takes the group's
+/// rights away at first, and others must not find it so. What a process that died here has left is
+/// used by the next one of its user.
+fn make_for_group(
+    parent: BorrowedFd<'_>,
+    name: &Path,
+    gid: Gid,
+    open: impl Fn(&Path) -> Result<OwnedFd, Errno>,
+) -> Result<(), Errno> {
+    let user = rustix::process::geteuid().as_raw();
+    let last = name.file_name().ok_or(Errno::INVAL)?.to_string_lossy();
+    let temporary = name.with_file_name(format!(".{last}.{user}"));
+    let mode = Mode::RWXU | Mode::RWXG;
+    match rustix::fs::mkdirat(parent, &temporary, mode) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno),
+    }
+    let named = open(&temporary).and_then(|folder| {
+        rustix::fs::fchown(&folder, None, Some(gid))?;
+        rustix::fs::fchmod(&folder, mode)?;
+        rustix::fs::renameat_with(parent, &temporary, parent, name, RenameFlags::NOREPLACE)
+    });
+    match named {
+        Ok(()) => Ok(()),
+        // Another process of this user had it in hand, and has named it.
+        Err(Errno::NOENT) => Err(Errno::EXIST),
+        Err(errno) => {
+            let _ = rustix::fs::unlinkat(parent, &temporary, AtFlags::REMOVEDIR);
+            Err(errno)
+        }
+    }
 }
 
 /// Looks at an open folder: who owns it, and whom its mode and its access control lists let in.

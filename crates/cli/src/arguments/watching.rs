@@ -317,7 +317,8 @@ pub(super) fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
 /// How graphs are shown in a browser and in Foxglove.
 #[derive(Debug, Args)]
 pub(crate) struct ViewOptions {
-    /// Address of this computer to listen on; one that others reach lets them look, and call services
+    /// Address of this computer to listen on; one that others reach lets them look, and call
+    /// services
     #[arg(long, value_name = "ADDRESS", default_value_t = LOCAL)]
     pub(crate) address: IpAddr,
     /// TCP port; 0: one that is free

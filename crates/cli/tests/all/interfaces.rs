@@ -165,7 +165,7 @@ fn types_are_generated_in_every_language_and_the_same_every_time() {
         }
         assert_eq!(written[0], written[1], "{lang}");
         assert!(written[0].iter().any(|text| text.contains("its name")), "{lang} has comments");
-        assert_eq!(written[0].iter().any(|text| text.contains("Go_Feedback")), lang != "rust");
+        assert!(written[0].iter().any(|text| text.contains("Go_Feedback")), "{lang} has actions");
     }
     let (_, errors, code) = place.run(&["gen", "--lang", "c", "mine", "-o", "out"], "");
     assert!(errors.contains("a_msgs/msg/Part, which is not known"), "{errors}");

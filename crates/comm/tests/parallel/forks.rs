@@ -35,8 +35,8 @@ fn fork(child: impl FnOnce() -> String) -> (i32, String) {
     (pid, String::from_utf8(said[..bytes].to_vec()).unwrap())
 }
 
-/// Until it is killed, by the test or, if that fails before, by its own alarm: it keeps the pipes of
-/// the test's output open.
+/// Until it is killed: by the test or, if that fails before, by its own alarm, because it keeps the
+/// pipes of the test's output open.
 fn stay() -> ! {
     // SAFETY: the default action of the signal ends the process.
     unsafe { libc::alarm(120) };

@@ -287,8 +287,8 @@ impl RingControl {
         self.published.load(Ordering::Acquire)
     }
 
-    /// Says to all who watch the publisher that it is alive, at this time of the system's clock. One
-    /// store; any thread.
+    /// Says to all who watch the publisher that it is alive, at this time of the system's clock.
+    /// One store; any thread.
     pub fn say_alive(&self, now_ns: u64) {
         self.head.alive_ns.store(now_ns, Ordering::Relaxed);
     }

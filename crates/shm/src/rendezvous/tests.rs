@@ -186,3 +186,28 @@ fn names_survive_their_text_form_and_nothing_else_parses() {
         assert!(text.parse::<PeerName>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_folder_for_a_group_has_its_name_only_when_the_group_can_write_to_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("group");
+    let root = &scratch.0;
+    std::fs::create_dir(root).unwrap();
+    let parent = std::fs::File::open(root).unwrap();
+    let (name, gid) = (Path::new("0"), rustix::process::getegid());
+    let open = |temporary: &Path| {
+        assert!(!root.join(name).exists(), "not yet");
+        Ok(std::fs::File::open(root.join(temporary)).unwrap().into())
+    };
+    // What a process that died has left is used.
+    let left = root.join(format!(".0.{}", rustix::process::geteuid().as_raw()));
+    std::fs::create_dir(&left).unwrap();
+    make_for_group(parent.as_fd(), name, gid, open).unwrap();
+    assert_eq!(std::fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o777, 0o770);
+    // Another one was faster, and keeps what it has made; nothing is left.
+    let open = |temporary: &Path| Ok(std::fs::File::open(root.join(temporary)).unwrap().into());
+    std::fs::write(root.join("0/kept"), "").unwrap();
+    let again = make_for_group(parent.as_fd(), name, gid, open);
+    assert_eq!(again.unwrap_err(), Errno::EXIST);
+    assert!(root.join("0/kept").exists() && !left.exists());
+}

@@ -2,6 +2,8 @@
 
 use crate::python;
 use crate::running::{Domain, ON_RINGS};
+use crossdock_suite::{Running, until};
+use crossdock_test_support::workspace;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -94,4 +96,30 @@ fn the_page_is_for_this_computer_alone() {
     ];
     assert_eq!(ask(&address, "GET /live", &upgrade).0, 403);
     assert_eq!(ask(&address, "GET /no_such", &[&host]).0, 404);
+}
+
+#[test]
+fn the_commands_of_the_page_on_watching_show_the_graph_and_end_with_it() {
+    let page = workspace().join("docs/how-to").join("watch-a-graph.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let commands = page.lines().filter_map(|line| line.strip_prefix("crossdock "));
+    let commands: Vec<Vec<&str>> = commands.map(|line| line.split(' ').collect()).collect();
+    assert_eq!(commands.iter().map(|words| words[0]).collect::<Vec<_>>(), ["run", "view"]);
+    let address = format!("127.0.0.1:{}", port_of_the_page(&page));
+    let domain = Domain::new("page");
+    for words in commands {
+        let command = Running::spawn(domain.crossdock(&words));
+        until("the page is served", || TcpStream::connect(&address).is_ok());
+        let (status, _) = ask(&address, "GET /", &[&format!("Host: {address}")]);
+        assert_eq!(status, 200, "{words:?}");
+        command.interrupt();
+        assert!(command.end().0.success(), "{words:?}");
+        assert!(TcpStream::connect(&address).is_err(), "{words:?}: it ends with its command");
+    }
+}
+
+/// The port that the page names for Foxglove.
+fn port_of_the_page(page: &str) -> u16 {
+    let (_, behind) = page.split_once("ws://localhost:").unwrap();
+    behind.split('`').next().unwrap().parse().unwrap()
 }
