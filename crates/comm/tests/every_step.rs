@@ -262,7 +262,12 @@ mod steps {
                 drain(&self.input);
                 std::thread::yield_now();
             }
-            assert_eq!(resources(), self.alone, "{moment}: (mappings, descriptors)");
+            let open = || {
+                let entries = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+                entries.filter_map(|it| std::fs::read_link(it.path()).ok()).collect::<Vec<_>>()
+            };
+            let found = resources();
+            assert_eq!(found, self.alone, "{moment}: (mappings, descriptors), {:?}", open());
         }
     }
 
