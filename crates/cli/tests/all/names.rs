@@ -128,11 +128,12 @@ fn a_package_binary_runs_a_node_by_itself_with_the_words_of_ros_2() {
     };
     let source = start("source --ros-args -r __ns:=/left -r out:=numbers -p prints:=true");
     let relay = start("relay --ros-args -r __node:=echo -r in:=/left/numbers -r imaginary:=b");
-    until("messages", || live(&place).1.contains(&"/out".to_owned()));
-    let (nodes, topics) = live(&place);
-    assert!(nodes.contains(&"/left/source".to_owned()), "{nodes:?}");
-    assert!(nodes.contains(&"echo".to_owned()), "{nodes:?}");
-    assert!(topics.contains(&"/left/numbers".to_owned()), "{topics:?}");
+    until("nodes and topics with the names that were given", || {
+        let (nodes, topics) = live(&place);
+        let all =
+            |of: &[String], names: [&str; 2]| names.iter().all(|it| of.iter().any(|is| is == it));
+        all(&nodes, ["/left/source", "echo"]) && all(&topics, ["/left/numbers", "/out"])
+    });
     crate::runs::flows(&place, "/out");
     for run in [&source, &relay] {
         run.signal(Signal::INT);
