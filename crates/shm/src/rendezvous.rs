@@ -569,9 +569,9 @@ fn open_folder(
     Ok(folder)
 }
 
-/// Makes a folder that a group can write to. It gets its name only then: the umask takes the group's
-/// rights away at first, and others must not find it so. What a process that died here has left is
-/// used by the next one of its user.
+/// Makes a folder that a group can write to. It gets its name only then: the umask takes the
+/// group's rights away at first, and others must not find it so. What a process that died here has
+/// left is used by the next one of its user.
 fn make_for_group(
     parent: BorrowedFd<'_>,
     name: &Path,
