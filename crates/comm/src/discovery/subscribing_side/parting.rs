@@ -37,23 +37,26 @@ pub(crate) fn hear_of_pairs(core: &ParticipantCore, state: &mut ParticipantState
     for news in core.pair_reports.take() {
         match news {
             PairNews::LetGo(number) => {
-                let pair = state.incoming.get_mut(&number);
-                let Some(pair) = pair.filter(|it| matches!(it.stage, IncomingStage::Live(_)))
-                else {
-                    continue;
-                };
-                // The subscriber knows: it need not be told.
-                if std::mem::take(&mut pair.counted)
-                    && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
-                {
-                    subscriber.mailbox.cut_off();
-                    subscriber.events.parted(pair.gid);
-                    state.watches.parted(pair.subscriber, pair.gid);
+                let pair = state.incoming.get(&number);
+                if pair.is_some_and(|it| matches!(it.stage, IncomingStage::Live(_))) {
+                    count_out(state, number);
+                    leave(state, number);
                 }
-                leave(state, number);
             }
             PairNews::Unheld(number) => release(state, number),
         }
+    }
+}
+
+/// A pair counts no more, once. Its subscriber knows: it need not be told.
+fn count_out(state: &mut ParticipantState, number: u32) {
+    let Some(pair) = state.incoming.get_mut(&number) else { return };
+    if std::mem::take(&mut pair.counted)
+        && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
+    {
+        subscriber.mailbox.cut_off();
+        subscriber.events.parted(pair.gid);
+        state.watches.parted(pair.subscriber, pair.gid);
     }
 }
 
@@ -88,13 +91,8 @@ fn release(state: &mut ParticipantState, number: u32) {
     // Gone: its peer has heard of it by the end of all, or is dead.
     let Some(pair) = state.incoming.get_mut(&number) else { return };
     let token = pair.peer;
-    let was_counted = std::mem::take(&mut pair.counted);
     pair.stage = IncomingStage::Releasing;
-    if was_counted && let Some(subscriber) = state.subscribers.get(&pair.subscriber) {
-        subscriber.mailbox.cut_off();
-        subscriber.events.parted(pair.gid);
-        state.watches.parted(pair.subscriber, pair.gid);
-    }
+    count_out(state, number);
     state.changes += 1;
     if token == LOCAL {
         publishing_side::detach(state, (LOCAL, number));
