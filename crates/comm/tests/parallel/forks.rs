@@ -230,6 +230,8 @@ fn a_forked_child_takes_part_with_a_participant_of_its_own() {
     command.env("CROSSDOCK_TEST_DOMAIN", std::process::id().to_string());
     let mut node = Process::spawn(&mut command, "parent", "");
     let child: i32 = node.read().unwrap().parse().unwrap();
+    // The child has counted the subscriber in before the subscriber has heard of it.
+    assert!(participant.wait_until(LIMIT, || from_child.matched() == 1));
     assert_eq!(drain(&from_child), [7]);
     assert!(participant.wait_until(LIMIT, || participant.peers().len() == 2));
     kill(child);

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
+use common::users::Program;
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
     Access, Event, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous,
@@ -230,8 +231,7 @@ fn a_peer_of_another_user_is_refused_with_both_users_unless_a_group_admits_it() 
     const NOBODY: u32 = 65534;
     // Where that user may read it, whatever the build folder's rights are.
     let place = Place::new("foreign");
-    let program = std::env::temp_dir().join(format!("crossdock-foreign-{}", std::process::id()));
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let program = Program::copy("foreign");
     let mut refused = Vec::new();
     for (domain_id, access) in [(1, Access::SameUser), (2, Access::Group(NOBODY))] {
         let options = ParticipantOptions::new(domain_id, "victim");
@@ -242,7 +242,7 @@ fn a_peer_of_another_user_is_refused_with_both_users_unless_a_group_admits_it() 
         let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
         let of_ours = |line: &str| Some(line.split_once('@')?.1.to_string());
         let name = sockets.lines().filter_map(of_ours).find(|name| name.ends_with(&suffix));
-        let child = Command::new(&program)
+        let child = Command::new(&program.0)
             .args([test, "--exact", "--nocapture", "--test-threads=1"])
             .env("CROSSDOCK_TEST_ROLE", "foreign")
             .env("CROSSDOCK_TEST_PLACE", name.unwrap())
@@ -264,28 +264,10 @@ fn a_peer_of_another_user_is_refused_with_both_users_unless_a_group_admits_it() 
             assert!(said.contains("> welcome"), "{said}");
         }
     }
-    std::fs::remove_file(&program).unwrap();
-    drop(place);
+    drop((program, place));
     let text = refused.join("; ");
     assert!(text.contains(&format!("of user {NOBODY} may not connect")), "{text}");
     assert!(text.contains(&format!("processes of user {own} (same user only)")), "{text}");
-}
-
-/// This program where every user may start it.
-struct Program(std::path::PathBuf);
-
-impl Program {
-    fn copy(name: &str) -> Program {
-        let path = std::env::temp_dir().join(format!("crossdock-{name}-{}", std::process::id()));
-        std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
-        Program(path)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 /// Hears `/image` and says the same on `/back`.
