@@ -217,6 +217,27 @@ pub fn settled_resources() -> (usize, usize) {
     last.0
 }
 
+/// Mappings and descriptors are as many as wanted, at once or when control threads are done. `meanwhile` is
+/// what they wait for. One look that finds so many is enough: a control thread that hears late of a
+/// socket tries to connect to it for a moment.
+pub fn comes_to(wanted: (usize, usize), after: &str, mut meanwhile: impl FnMut()) {
+    let end = std::time::Instant::now() + LIMIT;
+    let mut found = resources();
+    while found != wanted && std::time::Instant::now() < end {
+        meanwhile();
+        std::thread::yield_now();
+        found = resources();
+    }
+    assert_eq!(found, wanted, "{after}: (mappings, descriptors): {:?}", open_files());
+}
+
+/// What this process has open, for people.
+fn open_files() -> Vec<String> {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let links = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    links.map(|link| link.display().to_string()).collect()
+}
+
 /// Context switches of all threads of a process, by thread.
 pub fn switches(pid: u32) -> Vec<(String, u64, u64)> {
     let mut threads: Vec<_> = std::fs::read_dir(format!("/proc/{pid}/task"))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::child::{Process, hear, role, tell};
-use common::{LIMIT, Place, resources, settled_resources};
+use common::{LIMIT, Place, comes_to, resources, settled_resources};
 use crossdock_comm::{
     AcceptError, BufferError, Claim, ClaimRefusal, Event, InstanceMaker, Part, Participant,
     Publisher, PublisherOptions, SharedBuffer, SlabMemory, Subscriber, SubscriberOptions, Token,
@@ -587,11 +587,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     assert!(matches!(error, BufferError::Refused { .. }), "{error}");
     assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
     drop((listener, socket, words, file, sparse, buffers));
-    let end = std::time::Instant::now() + LIMIT;
-    while resources() != alone && std::time::Instant::now() < end {
-        std::thread::yield_now();
-    }
-    assert_eq!(resources(), alone, "(mappings, descriptors)");
+    comes_to(alone, "all is dropped", || {});
 }
 
 /// Memory of a device that is none: a number, and a memory object of that many bytes.
@@ -667,9 +663,5 @@ fn an_instance_on_a_device_is_made_once_and_imported_once_per_process() {
     assert_eq!(number(claim.instance("open", &mut |_| None)), None);
     assert_eq!(number(claim.instance("open", nobody)), None);
     drop((claim, third, again, made, buffers));
-    let end = std::time::Instant::now() + LIMIT;
-    while resources() != alone && std::time::Instant::now() < end {
-        std::thread::yield_now();
-    }
-    assert_eq!(resources(), alone, "(mappings, descriptors)");
+    comes_to(alone, "all is dropped", || {});
 }

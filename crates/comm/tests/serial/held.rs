@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
 use common::{
-    LIMIT, Place, check, drain, publish, publisher, reliable, resources, settled_resources,
+    LIMIT, Place, check, comes_to, drain, publish, publisher, reliable, settled_resources,
     subscriber,
 };
 use crossdock_comm::{Event, Participant, Publisher, PublisherOptions, Qos, Sample};
@@ -228,22 +228,12 @@ impl Parent {
     /// own.
     fn settles(&self, segments: usize) {
         let wanted = (self.alone.0 + segments, self.alone.1 + segments + 2);
-        let end = Instant::now() + LIMIT;
-        while resources() != wanted && Instant::now() < end {
+        comes_to(wanted, "the child is gone", || {
             // Who does not look sees neither that its publisher is gone nor that its subscriber is.
             drain(&self.input);
             publish(&self.output, self.number);
-            std::thread::yield_now();
-        }
-        assert_eq!(resources(), wanted, "(mappings, descriptors): {:?}", open_files());
+        });
     }
-}
-
-/// What this process has open, for people.
-fn open_files() -> Vec<String> {
-    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-    let links = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    links.map(|link| link.display().to_string()).collect()
 }
 
 /// A sample is held while the memory of its publisher grows and there is no room for it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
 use common::{
-    LIMIT, Place, check, drain, open_abstract, publish, publisher, reliable, resources,
+    LIMIT, Place, check, comes_to, drain, open_abstract, publish, publisher, reliable,
     settled_resources, subscriber,
 };
 use crossdock_comm::{
@@ -20,16 +20,6 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_test_support::{Random, done};
 use rustix::process::Signal;
-
-/// Mappings and descriptors come back to what they were before anybody else came, as soon as the
-/// control thread is done.
-fn assert_settles(alone: (usize, usize)) {
-    let end = Instant::now() + LIMIT;
-    while resources() != alone && Instant::now() < end {
-        std::thread::yield_now();
-    }
-    assert_eq!(resources(), alone, "(mappings, descriptors)");
-}
 
 /// Kills of one test.
 fn kills() -> u32 {
@@ -86,11 +76,7 @@ fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
         assert!(participant.wait_until(LIMIT, || input.matched() == 0));
         // A take lets go of the connection, once the subscriber's thread has been told that it is
         // gone.
-        let end = Instant::now() + LIMIT;
-        while resources() != alone && Instant::now() < end {
-            assert!(input.take().unwrap().is_none());
-        }
-        assert_settles(alone);
+        comes_to(alone, "it is killed", || assert!(input.take().unwrap().is_none()));
     }
     assert_eq!(input.counters().corrupt, u64::from(kills() / 30) * 3);
 }
@@ -149,7 +135,7 @@ fn publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else() {
         }
         assert!(!input.is_ready());
         if round % 10 == 0 {
-            assert_settles(alone);
+            comes_to(alone, "it is killed", || {});
         }
     }
     assert_eq!(input.lost(), 0);
@@ -214,7 +200,7 @@ fn subscribers_killed_at_random_moments_hold_nobody_up() {
         );
         publish_some(1);
         if round % 10 == 0 {
-            assert_settles(alone);
+            comes_to(alone, "it is killed", || {});
         }
     }
     assert_eq!((witness.lost(), output.counters().timeouts), (0, 0));
@@ -289,7 +275,7 @@ fn a_killed_subscriber_that_is_started_again_is_connected_again() {
         assert!(participant.wait_until(LIMIT, || output.peers() == 0));
         output.handle().settle();
         participant.wait_until(LIMIT, || participant.peers().is_empty());
-        assert_settles(alone);
+        comes_to(alone, "it is killed", || {});
     }
     drop((output, participant));
     drop(place.open("next"));
@@ -567,7 +553,7 @@ fn a_graph_of_ten_processes_bears_random_kills() {
     stations.into_iter().for_each(Process::was_killed);
     onlooker.until("everybody has gone", |seen| seen.participant.peers().is_empty());
     onlooker.output.handle().settle();
-    assert_settles(alone);
+    comes_to(alone, "it is killed", || {});
     let end = Instant::now() + LIMIT;
     while keepers.iter().any(|keeper| runs(*keeper)) {
         assert!(Instant::now() < end, "a keeper outlives its process");
@@ -682,5 +668,5 @@ fn a_process_that_is_stopped_at_any_moment_makes_nobody_hang() {
     }
     assert_eq!(witness.1.lost(), 0);
     output.handle().settle();
-    assert_settles(alone);
+    comes_to(alone, "it is killed", || {});
 }

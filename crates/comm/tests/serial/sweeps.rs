@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::common::child::{Process, hear, role, tell};
 use crate::common::{
-    LIMIT, Place, drain, publish, publisher, reliable, resources, settled_resources, subscriber,
+    LIMIT, Place, comes_to, drain, publish, publisher, reliable, settled_resources, subscriber,
     try_publish,
 };
 
@@ -107,14 +107,9 @@ impl Member {
     }
 }
 
-/// Everything that a member has made is gone, at once or when its control thread has done with it.
+/// Everything that a member has made is gone.
 fn leaves_nothing(before: (usize, usize), limited: Limited) {
-    let end = std::time::Instant::now() + LIMIT;
-    while resources() != before {
-        let now = resources();
-        assert!(std::time::Instant::now() < end, "{limited:?} leaves {now:?}, not {before:?}");
-        std::thread::yield_now();
-    }
+    comes_to(before, &format!("{limited:?}"), || {});
 }
 
 /// Keeps small allocations going while the address space is used up: what a program does besides.
