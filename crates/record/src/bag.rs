@@ -8,7 +8,7 @@ use crate::folder::{self, BagFiles, Storage};
 use crate::messages::Messages;
 use crate::metadata::FileSummary;
 use crate::names::absolute;
-use crate::options::ReaderOptions;
+use crate::options::{Opening, OpeningProgress, ReaderOptions};
 use crate::qos::{OfferedQos, parse_profiles};
 use crate::source::{self, Source};
 use crate::sqlite::{self, Pages, RowIndex, SqliteBag};
@@ -317,21 +317,37 @@ impl BagReader {
         path: impl AsRef<Path>,
         options: ReaderOptions,
     ) -> Result<BagReader, OpenBagError> {
-        Self::open_files(folder::find(path.as_ref())?, options)
+        Self::open_files(folder::find(path.as_ref())?, Opening::silent(options))
+    }
+
+    /// As [`BagReader::open_with`]; `progress` hears how far it is, on this thread.
+    ///
+    /// # Errors
+    /// As [`BagReader::open`].
+    pub fn open_telling(
+        path: impl AsRef<Path>,
+        options: ReaderOptions,
+        progress: OpeningProgress<'_>,
+    ) -> Result<BagReader, OpenBagError> {
+        Self::open_files(folder::find(path.as_ref())?, Opening { options, progress })
     }
 
     /// Opens these files as one bag.
     pub(crate) fn open_files(
         files: BagFiles,
-        options: ReaderOptions,
+        opening: Opening<'_>,
     ) -> Result<BagReader, OpenBagError> {
         let BagFiles { paths, topics: metadata_topics, mut remarks } = files;
-        let mut bag =
-            Bag { files: Vec::new(), topics: Vec::new(), damages: Damages::default(), options };
+        let mut bag = Bag {
+            files: Vec::new(),
+            topics: Vec::new(),
+            damages: Damages::default(),
+            options: opening.options,
+        };
         let mut missing = Vec::new();
         let mut known = KnownTopics::default();
         for path in paths {
-            if let Some((index, rows)) = index_file(&path, &options)? {
+            if let Some((index, rows)) = index_file(&path, opening)? {
                 bag.add_file(index, rows, &mut known, &mut remarks);
             } else {
                 missing.push(path.clone());
@@ -450,10 +466,10 @@ impl BagReader {
 /// Opens and indexes one file; `None` when it is not there.
 fn index_file(
     path: &Path,
-    options: &ReaderOptions,
+    opening: Opening<'_>,
 ) -> Result<Option<(FileIndex, Option<RowIndex>)>, OpenBagError> {
     let io = |source| OpenBagError::Io { path: path.to_owned(), source };
-    let Source { file, compressed, damage } = match source::open(path, options) {
+    let Source { file, compressed, damage } = match source::open(path, opening) {
         Ok(source) => source,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io(error)),
@@ -466,13 +482,13 @@ fn index_file(
     let (mut index, rows, bytes) = match storage {
         Storage::Mcap => {
             let bytes = file.metadata().map_err(io)?.len();
-            (FileIndex::build(path, &file, options).map_err(io)?, None, bytes)
+            (FileIndex::build(path, &file, opening).map_err(io)?, None, bytes)
         }
         Storage::Sqlite => {
             let bytes = file.metadata().map_err(io)?.len();
             let beside = Some(path).filter(|_| !compressed);
             let pages = Pages::open(file, beside);
-            let bag = pages.and_then(|pages| sqlite::index(path, &pages, options));
+            let bag = pages.and_then(|pages| sqlite::index(path, &pages, opening));
             let SqliteBag { index, rows } =
                 bag.map_err(|reason| OpenBagError::Sqlite { path: path.to_owned(), reason })?;
             (index, Some(rows), bytes)

@@ -3,7 +3,7 @@
 use super::arguments::{
     ChunkCompression, ConvertArguments, CutArguments, FormArguments, OutputArguments, TopicFilter,
 };
-use super::bar::Bar;
+use super::bar::{Bar, Part, ns};
 use super::{open, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
@@ -32,11 +32,6 @@ pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
         bail!("--end lies before --start: nothing would be left");
     }
     copy(&[reader], &arguments.filter, (start_ns, end_ns), &arguments.output)
-}
-
-fn ns(seconds: f64) -> u64 {
-    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How the new bag is written.
@@ -84,7 +79,8 @@ fn copy(
         let topics = topics.collect::<Result<Vec<_>>>()?;
         sources.push(Source { messages: reader.messages_from(start_ns), topics });
     }
-    let (total, span) = extent(readers, start_ns, end_ns);
+    let total = readers.iter().map(BagReader::message_count).sum();
+    let part = Part::of(readers, start_ns, end_ns);
     let (mut bar, mut damaged) = (Bar::begin(), false);
     loop {
         // Bags are few: the next message is looked for among all of them.
@@ -98,13 +94,7 @@ fn copy(
         }
         let source = &mut sources[place];
         let Some(Ok(message)) = source.messages.next_message() else { continue };
-        match span {
-            None => bar.step(total),
-            Some((start_ns, whole)) => {
-                let done_ns = message.log_time_ns.saturating_sub(start_ns);
-                bar.step_time(Duration::from_nanos(done_ns), whole);
-            }
-        }
+        bar.step(part, total, message.log_time_ns);
         if let Some(topic) = source.topics[message.topic].filter(|_| message.log_time_ns <= end_ns)
         {
             let slices = [IoSlice::new(message.data)];
@@ -125,15 +115,6 @@ fn copy(
     let line = format!("{}: {} messages\n", path.display(), saved.messages);
     output::print(&clean_line(&line))?;
     Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Messages in the bags; and, if a part in time is copied, where it begins and how long it is.
-fn extent(readers: &[BagReader], start_ns: u64, end_ns: u64) -> (u64, Option<(u64, Duration)>) {
-    let total = readers.iter().map(BagReader::message_count).sum();
-    let is_part = (start_ns, end_ns) != (0, u64::MAX);
-    let last_ns = readers.iter().map(BagReader::end_ns).max().unwrap_or(0);
-    let whole = Duration::from_nanos(end_ns.min(last_ns).saturating_sub(start_ns));
-    (total, is_part.then_some((start_ns, whole)))
 }
 
 fn clean_line(line: &str) -> String {
