@@ -107,6 +107,20 @@ pub enum OpenBagError {
     },
 }
 
+impl OpenBagError {
+    /// The same as damage of a bag whose other files can be read.
+    fn as_damage(&self) -> DamageKind {
+        let foreign = |what: &str| DamageKind::ForeignFile(what.to_owned());
+        match self {
+            OpenBagError::Empty { .. } => DamageKind::EmptyFile,
+            OpenBagError::Sqlite { reason, .. } => foreign(reason),
+            OpenBagError::Ros1 { .. } => foreign("it is a ROS 1 bag"),
+            OpenBagError::Io { source, .. } => DamageKind::Unreadable(source.to_string()),
+            _ => foreign("it is neither an MCAP nor a SQLite file by its first bytes"),
+        }
+    }
+}
+
 /// Why the contents of a bag were not delivered completely.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -346,16 +360,32 @@ impl BagReader {
         };
         let mut missing = Vec::new();
         let mut known = KnownTopics::default();
+        // What is wrong with one file does not keep the others from being read.
+        let mut first_error = None;
         for path in paths {
-            if let Some((index, rows)) = index_file(&path, opening)? {
-                bag.add_file(index, rows, &mut known, &mut remarks);
-            } else {
-                missing.push(path.clone());
-                bag.damages.add(Damage { path, offset: 0, kind: DamageKind::MissingFile });
-            }
+            let kind = match index_file(&path, opening) {
+                Ok(Some((index, rows))) => {
+                    bag.add_file(index, rows, &mut known, &mut remarks);
+                    continue;
+                }
+                Ok(None) => {
+                    missing.push(path.clone());
+                    DamageKind::MissingFile
+                }
+                Err(error) => {
+                    let kind = error.as_damage();
+                    first_error.get_or_insert(error);
+                    kind
+                }
+            };
+            bag.damages.add(Damage { path, offset: 0, kind });
         }
-        if let (true, Some(path)) = (bag.files.is_empty(), missing.first()) {
-            return Err(OpenBagError::FilesMissing { path: path.clone() });
+        if bag.files.is_empty() {
+            let missing =
+                missing.first().map(|path| OpenBagError::FilesMissing { path: path.clone() });
+            if let Some(error) = first_error.or(missing) {
+                return Err(error);
+            }
         }
         for known in metadata_topics {
             let name = absolute(&known.name);

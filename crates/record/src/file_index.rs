@@ -106,11 +106,7 @@ impl FileIndex {
     }
 
     /// Looks through `file`, which starts with the MCAP magic.
-    pub(crate) fn build(
-        path: &Path,
-        file: &File,
-        opening: Opening<'_>,
-    ) -> io::Result<FileIndex> {
+    pub(crate) fn build(path: &Path, file: &File, opening: Opening<'_>) -> io::Result<FileIndex> {
         let length = file.metadata()?.len();
         if let Some(index) = Builder::new(path, file, length, opening).read_by_summary() {
             return Ok(index);

@@ -46,20 +46,21 @@ pub(crate) fn open(path: &Path, opening: Opening<'_>) -> io::Result<Source> {
         .expansion_bytes_free
         .saturating_add(compressed_bytes.saturating_mul(options.expansion_max));
     let plain = temporary_file()?;
-    let damage =
-        match decompress(file, &plain, limit_bytes, |at| (opening.progress)(at, compressed_bytes)) {
-            Ok(plain_bytes) if plain_bytes > limit_bytes => {
-                plain.set_len(limit_bytes)?;
-                Some(DamageKind::Expands { ratio: options.expansion_max })
-            }
-            Ok(_) => None,
-            Err(Failure::Write(error)) => {
-                let folder = std::env::temp_dir();
-                let what = format!("no room to decompress it in {}: {error}", folder.display());
-                return Err(io::Error::new(error.kind(), what));
-            }
-            Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
-        };
+    let damage = match decompress(file, &plain, limit_bytes, |at| {
+        (opening.progress)(at, compressed_bytes)
+    }) {
+        Ok(plain_bytes) if plain_bytes > limit_bytes => {
+            plain.set_len(limit_bytes)?;
+            Some(DamageKind::Expands { ratio: options.expansion_max })
+        }
+        Ok(_) => None,
+        Err(Failure::Write(error)) => {
+            let folder = std::env::temp_dir();
+            let what = format!("no room to decompress it in {}: {error}", folder.display());
+            return Err(io::Error::new(error.kind(), what));
+        }
+        Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
+    };
     Ok(Source { file: plain, compressed: true, damage })
 }
 

@@ -35,11 +35,7 @@ pub(crate) struct SqliteBag {
 }
 
 /// Looks through the tables of a file. The error says why it is no bag.
-pub(crate) fn index(
-    path: &Path,
-    pages: &Pages,
-    opening: Opening<'_>,
-) -> Result<SqliteBag, String> {
+pub(crate) fn index(path: &Path, pages: &Pages, opening: Opening<'_>) -> Result<SqliteBag, String> {
     let mut index = FileIndex::new(path);
     let mut damages = Vec::new();
     let tables = tables(pages, |page, kind| damages.push((page, kind)));
