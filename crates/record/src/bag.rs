@@ -12,6 +12,7 @@ use crate::options::{Opening, OpeningProgress, ReaderOptions};
 use crate::qos::{OfferedQos, parse_profiles};
 use crate::source::{self, Source};
 use crate::sqlite::{self, Pages, RowIndex, SqliteBag};
+use crossdock_msg::resolve::Library;
 use crossdock_msg::{Schema, SchemaError};
 use std::collections::BTreeMap;
 use std::io;
@@ -180,6 +181,14 @@ pub enum TopicProblem {
     TypeName(String),
 }
 
+impl TopicProblem {
+    /// Whether a definition from elsewhere takes it away.
+    fn is_of_definition(&self) -> bool {
+        use TopicProblem::{DefinitionText, NoDefinition, SchemaEncoding};
+        matches!(self, DefinitionText | NoDefinition | SchemaEncoding(_))
+    }
+}
+
 /// One topic of a bag.
 ///
 /// Plain data.
@@ -268,7 +277,7 @@ impl BagTopic {
 }
 
 /// One file of an opened bag and what its channels mean.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BagFile {
     pub(crate) index: FileIndex,
     /// Of a SQLite file: where its messages lie.
@@ -278,7 +287,7 @@ pub(crate) struct BagFile {
 }
 
 /// Everything that readers of one bag share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bag {
     pub(crate) files: Vec<BagFile>,
     pub(crate) topics: Vec<BagTopic>,
@@ -404,6 +413,28 @@ impl BagReader {
     /// The topics, in the order of their first appearance in the files.
     pub fn topics(&self) -> &[BagTopic] {
         &self.bag.topics
+    }
+
+    /// Whether the bag lacks the definition of a type that is not shipped either.
+    pub fn lacks_definitions(&self) -> bool {
+        let unknown = |topic: &BagTopic| {
+            topic.is_delivered()
+                && topic.definition.is_none()
+                && Schema::shipped(&topic.type_name).is_err()
+        };
+        self.topics().iter().any(unknown)
+    }
+
+    /// Gives each topic whose definition the bag lacks the one of `library`, if it has one.
+    ///
+    /// Allocates. Call it before messages are read: later it copies the index of the bag.
+    pub fn define(&mut self, library: &Library) {
+        let bag = Arc::make_mut(&mut self.bag);
+        for topic in bag.topics.iter_mut().filter(|topic| topic.definition.is_none()) {
+            let Ok(schema) = Schema::from_library(library, &topic.type_name) else { continue };
+            topic.definition = Some(schema.definition().to_owned());
+            topic.problems.retain(|problem| !problem.is_of_definition());
+        }
     }
 
     /// Oddities that do not prevent reading, as sentences for the user.

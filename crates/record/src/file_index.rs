@@ -64,7 +64,7 @@ pub(crate) struct ChannelRecord {
 }
 
 /// What one file holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FileIndex {
     pub(crate) path: PathBuf,
     pub(crate) schemas: BTreeMap<u16, SchemaRecord>,

@@ -35,7 +35,8 @@ struct TopicFindings {
 }
 
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
-    let reader = super::open_silently(&arguments.bag)?;
+    let mut reader = super::open_silently(&arguments.bag)?;
+    super::define(&mut reader, &arguments.definitions.interfaces)?;
     let findings = examine(&reader);
     let text = if arguments.json { output::json(&findings)? } else { text(&findings) };
     output::print_result(&text)?;

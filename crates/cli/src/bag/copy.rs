@@ -4,7 +4,7 @@ use super::arguments::{
     ChunkCompression, ConvertArguments, CutArguments, FormArguments, OutputArguments, TopicFilter,
 };
 use super::bar::{Bar, Part, ns};
-use super::{open, watched};
+use super::{open_defined, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
@@ -19,12 +19,13 @@ use std::time::Duration;
 
 pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitCode> {
     let paths = arguments.bags.iter().chain(&arguments.input);
-    let readers = paths.map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    let readers =
+        paths.map(|path| open_defined(path, &arguments.definitions)).collect::<Result<Vec<_>>>()?;
     copy(&readers, &arguments.filter, (0, u64::MAX), &arguments.output)
 }
 
 pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
-    let reader = open(&arguments.bag)?;
+    let reader = open_defined(&arguments.bag, &arguments.definitions)?;
     let start_ns = reader.start_ns().saturating_add(ns(arguments.start));
     let end = arguments.end.or(arguments.duration.map(|duration| arguments.start + duration));
     let end_ns = end.map_or(u64::MAX, |end| reader.start_ns().saturating_add(ns(end)));

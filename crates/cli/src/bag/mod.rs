@@ -10,6 +10,8 @@ mod play;
 mod record;
 mod watched;
 
+use crate::arguments::DefinitionArguments;
+use crate::definitions::definitions;
 use crate::output;
 use crate::output::clean;
 use anyhow::{Context, Result};
@@ -21,7 +23,7 @@ use crossdock_record::{
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Runs one of the bag commands.
@@ -51,6 +53,21 @@ fn open(path: &Path) -> Result<BagReader> {
     let reader = open_silently(path)?;
     output::warn(reader.remarks());
     Ok(reader)
+}
+
+/// Opens a bag, with definitions that it lacks from elsewhere.
+fn open_defined(path: &Path, interfaces: &DefinitionArguments) -> Result<BagReader> {
+    let mut reader = open(path)?;
+    define(&mut reader, &interfaces.interfaces)?;
+    Ok(reader)
+}
+
+/// Looks elsewhere for definitions that a bag lacks.
+pub(crate) fn define(reader: &mut BagReader, folders: &[PathBuf]) -> Result<()> {
+    if !folders.is_empty() || reader.lacks_definitions() {
+        reader.define(definitions(folders)?.library());
+    }
+    Ok(())
 }
 
 /// Opens a bag without a word about what is odd.

@@ -3,7 +3,7 @@
 use super::arguments::{PlayArguments, RequestsSource};
 use super::bar::{Bar, Part, ns};
 use super::copy::must_have;
-use super::{open, overrides, watched};
+use super::{open_defined, overrides, watched};
 use crate::arguments::Rate;
 use crate::output::{self, clean, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(100);
 const RATE_STEP: f64 = 1.1;
 
 pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
-    let reader = open(&arguments.bag)?;
+    let reader = open_defined(&arguments.bag, &arguments.definitions)?;
     let topics = topics(&reader, arguments)?;
     let participant = Participant::open(ParticipantOptions::new(arguments.domain_id, NAME))?;
     let observer = observer_options(arguments.domain_id, NAME);

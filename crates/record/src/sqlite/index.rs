@@ -16,7 +16,7 @@ use std::path::Path;
 const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// Where the messages of a SQLite file lie.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RowIndex {
     /// Pages with messages, in the order of the rows. Segments are ranges of this list.
     leaves: Vec<u32>,
