@@ -14,6 +14,11 @@ const POINT_BYTES: usize = 16;
 pub struct Times(Vec<u64>);
 
 impl Times {
+    /// Adds what was measured elsewhere, but for its first round.
+    fn add(&mut self, Times(times): Times) {
+        self.0.extend(times.into_iter().skip(1));
+    }
+
     /// The median.
     pub fn p50_ns(&self) -> f64 {
         let mut sorted = self.0.clone();
@@ -41,6 +46,18 @@ pub struct Conversion {
     pub decode_any: Times,
     /// Flat layout to a head, the large array left where it is.
     pub head_ns: f64,
+}
+
+impl Conversion {
+    /// Adds the rounds of one set of buffers.
+    fn add(&mut self, here: Conversion) {
+        self.copy_flat.add(here.copy_flat);
+        self.copy_cdr.add(here.copy_cdr);
+        self.encode.add(here.encode);
+        self.decode.add(here.decode);
+        self.encode_any.add(here.encode_any);
+        self.decode_any.add(here.decode_any);
+    }
 }
 
 /// An image of `bytes` bytes of pixels.
@@ -78,9 +95,23 @@ fn built<M: Message>(extra: Extra, fill: impl FnOnce(M::Builder<'_>)) -> FlatBuf
     FlatBuffer::from_bytes(&memory.as_slice()[..used])
 }
 
+/// How often all buffers are made anew. Which physical pages a buffer gets decides up to a fifth of
+/// the time of a copy that is larger than a core's own cache.
+const PLACEMENTS: usize = 9;
+
 /// Measures one type: in each round each operation once, so that all meet the same machine. What
 /// reads the same bytes goes in turn first, because the second finds them in the cache.
-pub fn measure<M: Message>(what: &str, message: &FlatBuffer, rounds: usize) -> Conversion {
+pub fn measure<M: Message>(what: &str, made: impl Fn() -> FlatBuffer, rounds: usize) -> Conversion {
+    let mut found = Conversion { what: what.to_owned(), ..Conversion::default() };
+    for _ in 0..PLACEMENTS {
+        measure_placed::<M>(&made(), rounds.div_ceil(PLACEMENTS), &mut found);
+    }
+    found.head_ns = head_ns::<M>(Block::new(made().as_slice()));
+    found
+}
+
+/// Adds rounds in one set of buffers.
+fn measure_placed<M: Message>(message: &FlatBuffer, rounds: usize, found: &mut Conversion) {
     let schema = Schema::of::<M>().expect("a shipped type");
     let block = Block::new(message.as_slice());
     let mut cdr = CdrBuffer::new();
@@ -91,48 +122,48 @@ pub fn measure<M: Message>(what: &str, message: &FlatBuffer, rounds: usize) -> C
     let mut any = Vec::new();
     let wanted = M::ROOT_BYTES + M::cdr_extra(&encoded).expect("CDR").total();
     let mut flat = FlatBuffer::with_bytes(wanted);
-    let mut found = Conversion { what: what.to_owned(), ..Conversion::default() };
     let time = |times: &mut Times, operation: &mut dyn FnMut()| {
         let start = Instant::now();
         operation();
         times.0.push(start.elapsed().as_nanos() as u64);
     };
-    for round in 0..rounds {
+    let mut here = Conversion::default();
+    // One more: the first brings the memory.
+    for round in 0..=rounds {
         for turn in 0..3 {
             match (round + turn) % 3 {
-                0 => time(&mut found.copy_flat, &mut || {
+                0 => time(&mut here.copy_flat, &mut || {
                     black_box(&mut flat_copy).copy_from_slice(black_box(message.as_slice()));
                 }),
-                1 => time(&mut found.encode, &mut || {
+                1 => time(&mut here.encode, &mut || {
                     let view = M::view(black_box(block)).expect("a message");
                     M::encode_cdr(view, &mut cdr).expect("a message");
                 }),
-                _ => time(&mut found.encode_any, &mut || {
+                _ => time(&mut here.encode_any, &mut || {
                     schema.encode_cdr(black_box(block), &mut any).expect("a message");
                 }),
             }
         }
         for turn in 0..3 {
             match (round + turn) % 3 {
-                0 => time(&mut found.copy_cdr, &mut || {
+                0 => time(&mut here.copy_cdr, &mut || {
                     black_box(&mut cdr_copy).copy_from_slice(black_box(&encoded));
                 }),
-                1 => time(&mut found.decode, &mut || {
+                1 => time(&mut here.decode, &mut || {
                     let bytes = black_box(encoded.as_slice());
                     let _ = black_box(M::cdr_extra(bytes).expect("CDR"));
                     let mut used = 0;
                     let memory = BlockMut::new(flat.as_mut_slice(), &mut used);
                     M::decode_cdr(bytes, &mut M::builder(memory)).expect("CDR");
                 }),
-                _ => time(&mut found.decode_any, &mut || {
+                _ => time(&mut here.decode_any, &mut || {
                     let bytes = black_box(encoded.as_slice());
                     schema.decode_cdr(bytes, flat.as_mut_slice()).expect("CDR");
                 }),
             }
         }
     }
-    found.head_ns = head_ns::<M>(block);
-    found
+    found.add(here);
 }
 
 /// One conversion to a head, the mean of many: one is too short for the clock. The least of some

@@ -40,8 +40,8 @@ fn run() -> Result<Findings, Failure> {
     );
     for (size, bytes) in SIZES {
         let conversions = [
-            measure::<Image>(&format!("Image {size}"), &image(bytes), ROUNDS),
-            measure::<PointCloud2>(&format!("PointCloud2 {size}"), &cloud(bytes), ROUNDS),
+            measure::<Image>(&format!("Image {size}"), || image(bytes), ROUNDS),
+            measure::<PointCloud2>(&format!("PointCloud2 {size}"), || cloud(bytes), ROUNDS),
         ];
         for conversion in conversions {
             row(&mut table, &mut found, &conversion);

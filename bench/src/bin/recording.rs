@@ -1,8 +1,9 @@
 //! Measures how fast recordings are written and read, beside the `mcap` crate with the same raw
 //! bytes and the same compression, in the same run.
 //!
-//! Prints a row for each kind of message and compression: megabytes per second of both and their
-//! ratio, the best of a few rounds in turn. Files are in the folder of temporary files.
+//! Prints a row for each kind of message and compression: megabytes per second of both, their
+//! ratio, and the least and the largest ratio of a round. Files are in the folder of temporary
+//! files. Arguments choose rows: bytes of a message, names of compressions.
 
 use crossdock_record::{
     BagReader, BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of payload in each recording.
 const TOTAL_BYTES: usize = 256 << 20;
-/// Rounds; the best one counts.
-const ROUNDS: usize = 5;
+/// Rounds, in which both write and read in turn; the medians count.
+const ROUNDS: usize = 7;
 /// Payloads that are written in turn, so that no round writes one only.
 const KINDS: usize = 16;
 /// Bytes of a chunk in both.
@@ -145,41 +146,94 @@ fn main() -> Done<()> {
     done
 }
 
+/// Whether a row is asked for: an argument is a number of bytes or the name of a compression.
+fn is_asked_for(bytes: usize, compression: Compression) -> bool {
+    let (bytes, name) = (bytes.to_string(), format!("{compression:?}").to_lowercase());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (numbers, names): (Vec<_>, Vec<_>) =
+        arguments.into_iter().partition(|argument| argument.parse::<usize>().is_ok());
+    let chosen = |among: Vec<String>, one: String| among.is_empty() || among.contains(&one);
+    chosen(numbers, bytes) && chosen(names, name)
+}
+
 fn measure(folder: &Path) -> Done<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "MB/s, best of {ROUNDS}        write                      read")?;
-    writeln!(out, "message  compression   here   mcap  ratio        here   mcap  ratio")?;
+    writeln!(out, "MB/s, medians of {ROUNDS} rounds; in brackets the ratios of single rounds")?;
+    writeln!(
+        out,
+        "  bytes  packed  {:30}   {}",
+        "write: here, mcap, ratio", "read: here, mcap, ratio"
+    )?;
     for bytes in [100, 10_000, 1_000_000] {
-        let payloads = payloads(bytes);
         for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
-            let mut best = [Duration::MAX; 4];
-            for round in 0..ROUNDS {
-                let [ours, theirs] =
-                    ["here", "peer"].map(|name| folder.join(format!("{name}{round}.mcap")));
-                let written = [
-                    write_here(&ours, compression, &payloads)?,
-                    write_peer(&theirs, compression, &payloads)?,
-                ];
-                // Both read the peer's file, in turn.
-                let (read, sum) = read_here(&theirs)?;
-                let (peer, other) = read_peer(&theirs)?;
-                assert_eq!(sum, other, "both have read the same");
-                for (best, taken) in best.iter_mut().zip([written[0], written[1], read, peer]) {
-                    *best = (*best).min(taken);
-                }
-                fs::remove_file(&ours)?;
-                fs::remove_file(&theirs)?;
+            if !is_asked_for(bytes, compression) {
+                continue;
             }
-            let [here, peer, read, read_peer] =
-                best.map(|taken| (TOTAL_BYTES as f64 / 1e6) / taken.as_secs_f64());
-            writeln!(
-                out,
-                "{bytes:7}  {:11} {here:6.0} {peer:6.0} {:6.2}      {read:6.0} {read_peer:6.0} {:6.2}",
-                format!("{compression:?}"),
-                here / peer,
-                read / read_peer,
-            )?;
+            let [written, read] = rounds(folder, compression, &payloads(bytes))?;
+            let name = format!("{compression:?}");
+            writeln!(out, "{bytes:7}  {name:6}  {written}   {read}")?;
         }
     }
     Ok(())
+}
+
+/// What both took in each round, in seconds: here, and the peer.
+#[derive(Default)]
+struct Beside([Vec<f64>; 2]);
+
+impl Beside {
+    fn note(&mut self, here: Duration, peer: Duration) {
+        self.0[0].push(here.as_secs_f64());
+        self.0[1].push(peer.as_secs_f64());
+    }
+}
+
+impl std::fmt::Display for Beside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let median = |mut list: Vec<f64>| {
+            list.sort_by(f64::total_cmp);
+            list.get(list.len() / 2).copied().unwrap_or(f64::NAN)
+        };
+        let rate = |list: &Vec<f64>| TOTAL_BYTES as f64 / 1e6 / median(list.clone());
+        let [here, peer] = &self.0;
+        let ratios: Vec<f64> = here.iter().zip(peer).map(|(here, peer)| peer / here).collect();
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = ratios.iter().copied().fold(0.0, f64::max);
+        let (here, peer) = (rate(here), rate(peer));
+        write!(f, "{here:6.0} {peer:6.0} {:5.2} ({least:.2} to {most:.2})", here / peer)
+    }
+}
+
+/// Writing and reading, some rounds of both in turn. Who begins changes, so that neither always
+/// finds what the other has left.
+fn rounds(folder: &Path, compression: Compression, payloads: &[Vec<u8>]) -> Done<[Beside; 2]> {
+    let (mut written, mut read) = (Beside::default(), Beside::default());
+    for round in 0..ROUNDS {
+        let [ours, theirs] = ["here", "peer"].map(|name| folder.join(format!("{name}.mcap")));
+        let write_peer = || write_peer(&theirs, compression, payloads);
+        let write_here = || write_here(&ours, compression, payloads);
+        let (here, peer) = in_turn(round, write_here, write_peer)?;
+        written.note(here, peer);
+        // Both read the peer's file.
+        let ((here, sum), (peer, other)) =
+            in_turn(round, || read_here(&theirs), || read_peer(&theirs))?;
+        assert_eq!(sum, other, "both have read the same");
+        read.note(here, peer);
+        fs::remove_file(&ours)?;
+        fs::remove_file(&theirs)?;
+    }
+    Ok([written, read])
+}
+
+fn in_turn<T>(
+    round: usize,
+    here: impl FnOnce() -> Done<T>,
+    peer: impl FnOnce() -> Done<T>,
+) -> Done<(T, T)> {
+    if round % 2 == 0 {
+        let here = here()?;
+        return Ok((here, peer()?));
+    }
+    let peer = peer()?;
+    Ok((here()?, peer))
 }

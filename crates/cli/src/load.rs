@@ -251,7 +251,11 @@ fn load_read(
         let set = graph.with_argument(&packages.descriptions, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
     }
-    let bag = wishes.input.map(open_bag).transpose()?;
+    let interfaces = interfaces(files, &graph);
+    let mut bag = wishes.input.map(open_bag).transpose()?;
+    if let Some(bag) = bag.as_mut().filter(|bag| bag.lacks_definitions()) {
+        crate::bag::define(bag, &interfaces)?;
+    }
     let mut played = Vec::new();
     if let (Some(bag), Some(path)) = (&bag, wishes.input) {
         let recorded = recorded_topics(bag);
@@ -295,7 +299,6 @@ fn load_read(
     {
         return Err(nothing_played(bag, path));
     }
-    let interfaces = interfaces(files, &graph);
     Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, about_bag, incomplete, options })
 }
 

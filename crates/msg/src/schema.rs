@@ -50,8 +50,8 @@ pub enum SchemaError {
     },
     /// The type's definition is not shipped with this crate.
     #[error(
-        "the definition of {type_name} is neither given nor shipped: pass its `.msg` or `.srv` text, or use \
-         a recording that carries definitions"
+        "the definition of {type_name} is neither given nor shipped: name the folder of its package \
+         by --interfaces, source its workspace, or use a recording that carries definitions"
     )]
     NotShipped {
         /// The type.

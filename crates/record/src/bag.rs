@@ -8,10 +8,11 @@ use crate::folder::{self, BagFiles, Storage};
 use crate::messages::Messages;
 use crate::metadata::FileSummary;
 use crate::names::absolute;
-use crate::options::ReaderOptions;
+use crate::options::{Opening, OpeningProgress, ReaderOptions};
 use crate::qos::{OfferedQos, parse_profiles};
 use crate::source::{self, Source};
 use crate::sqlite::{self, Pages, RowIndex, SqliteBag};
+use crossdock_msg::resolve::Library;
 use crossdock_msg::{Schema, SchemaError};
 use std::collections::BTreeMap;
 use std::io;
@@ -107,6 +108,20 @@ pub enum OpenBagError {
     },
 }
 
+impl OpenBagError {
+    /// The same as damage of a bag whose other files can be read.
+    fn as_damage(&self) -> DamageKind {
+        let foreign = |what: &str| DamageKind::ForeignFile(what.to_owned());
+        match self {
+            OpenBagError::Empty { .. } => DamageKind::EmptyFile,
+            OpenBagError::Sqlite { reason, .. } => foreign(reason),
+            OpenBagError::Ros1 { .. } => foreign("it is a ROS 1 bag"),
+            OpenBagError::Io { source, .. } => DamageKind::Unreadable(source.to_string()),
+            _ => foreign("it is neither an MCAP nor a SQLite file by its first bytes"),
+        }
+    }
+}
+
 /// Why the contents of a bag were not delivered completely.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -164,6 +179,14 @@ pub enum TopicProblem {
     /// The type name is not one of ROS 2.
     #[error("`{0}` is not a ROS 2 type name like `std_msgs/msg/String`")]
     TypeName(String),
+}
+
+impl TopicProblem {
+    /// Whether a definition from elsewhere takes it away.
+    fn is_of_definition(&self) -> bool {
+        use TopicProblem::{DefinitionText, NoDefinition, SchemaEncoding};
+        matches!(self, DefinitionText | NoDefinition | SchemaEncoding(_))
+    }
 }
 
 /// One topic of a bag.
@@ -254,7 +277,7 @@ impl BagTopic {
 }
 
 /// One file of an opened bag and what its channels mean.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BagFile {
     pub(crate) index: FileIndex,
     /// Of a SQLite file: where its messages lie.
@@ -264,7 +287,7 @@ pub(crate) struct BagFile {
 }
 
 /// Everything that readers of one bag share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bag {
     pub(crate) files: Vec<BagFile>,
     pub(crate) topics: Vec<BagTopic>,
@@ -317,29 +340,61 @@ impl BagReader {
         path: impl AsRef<Path>,
         options: ReaderOptions,
     ) -> Result<BagReader, OpenBagError> {
-        Self::open_files(folder::find(path.as_ref())?, options)
+        Self::open_files(folder::find(path.as_ref())?, Opening::silent(options))
+    }
+
+    /// As [`BagReader::open_with`]; `progress` hears how far it is, on this thread.
+    ///
+    /// # Errors
+    /// As [`BagReader::open`].
+    pub fn open_telling(
+        path: impl AsRef<Path>,
+        options: ReaderOptions,
+        progress: OpeningProgress<'_>,
+    ) -> Result<BagReader, OpenBagError> {
+        Self::open_files(folder::find(path.as_ref())?, Opening { options, progress })
     }
 
     /// Opens these files as one bag.
     pub(crate) fn open_files(
         files: BagFiles,
-        options: ReaderOptions,
+        opening: Opening<'_>,
     ) -> Result<BagReader, OpenBagError> {
         let BagFiles { paths, topics: metadata_topics, mut remarks } = files;
-        let mut bag =
-            Bag { files: Vec::new(), topics: Vec::new(), damages: Damages::default(), options };
+        let mut bag = Bag {
+            files: Vec::new(),
+            topics: Vec::new(),
+            damages: Damages::default(),
+            options: opening.options,
+        };
         let mut missing = Vec::new();
         let mut known = KnownTopics::default();
+        // What is wrong with one file does not keep the others from being read.
+        let mut first_error = None;
         for path in paths {
-            if let Some((index, rows)) = index_file(&path, &options)? {
-                bag.add_file(index, rows, &mut known, &mut remarks);
-            } else {
-                missing.push(path.clone());
-                bag.damages.add(Damage { path, offset: 0, kind: DamageKind::MissingFile });
-            }
+            let kind = match index_file(&path, opening) {
+                Ok(Some((index, rows))) => {
+                    bag.add_file(index, rows, &mut known, &mut remarks);
+                    continue;
+                }
+                Ok(None) => {
+                    missing.push(path.clone());
+                    DamageKind::MissingFile
+                }
+                Err(error) => {
+                    let kind = error.as_damage();
+                    first_error.get_or_insert(error);
+                    kind
+                }
+            };
+            bag.damages.add(Damage { path, offset: 0, kind });
         }
-        if let (true, Some(path)) = (bag.files.is_empty(), missing.first()) {
-            return Err(OpenBagError::FilesMissing { path: path.clone() });
+        if bag.files.is_empty() {
+            let missing =
+                missing.first().map(|path| OpenBagError::FilesMissing { path: path.clone() });
+            if let Some(error) = first_error.or(missing) {
+                return Err(error);
+            }
         }
         for known in metadata_topics {
             let name = absolute(&known.name);
@@ -358,6 +413,28 @@ impl BagReader {
     /// The topics, in the order of their first appearance in the files.
     pub fn topics(&self) -> &[BagTopic] {
         &self.bag.topics
+    }
+
+    /// Whether the bag lacks the definition of a type that is not shipped either.
+    pub fn lacks_definitions(&self) -> bool {
+        let unknown = |topic: &BagTopic| {
+            topic.is_delivered()
+                && topic.definition.is_none()
+                && Schema::shipped(&topic.type_name).is_err()
+        };
+        self.topics().iter().any(unknown)
+    }
+
+    /// Gives each topic whose definition the bag lacks the one of `library`, if it has one.
+    ///
+    /// Allocates. Call it before messages are read: later it copies the index of the bag.
+    pub fn define(&mut self, library: &Library) {
+        let bag = Arc::make_mut(&mut self.bag);
+        for topic in bag.topics.iter_mut().filter(|topic| topic.definition.is_none()) {
+            let Ok(schema) = Schema::from_library(library, &topic.type_name) else { continue };
+            topic.definition = Some(schema.definition().to_owned());
+            topic.problems.retain(|problem| !problem.is_of_definition());
+        }
     }
 
     /// Oddities that do not prevent reading, as sentences for the user.
@@ -450,10 +527,10 @@ impl BagReader {
 /// Opens and indexes one file; `None` when it is not there.
 fn index_file(
     path: &Path,
-    options: &ReaderOptions,
+    opening: Opening<'_>,
 ) -> Result<Option<(FileIndex, Option<RowIndex>)>, OpenBagError> {
     let io = |source| OpenBagError::Io { path: path.to_owned(), source };
-    let Source { file, compressed, damage } = match source::open(path, options) {
+    let Source { file, compressed, damage } = match source::open(path, opening) {
         Ok(source) => source,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io(error)),
@@ -466,13 +543,13 @@ fn index_file(
     let (mut index, rows, bytes) = match storage {
         Storage::Mcap => {
             let bytes = file.metadata().map_err(io)?.len();
-            (FileIndex::build(path, &file, options).map_err(io)?, None, bytes)
+            (FileIndex::build(path, &file, opening).map_err(io)?, None, bytes)
         }
         Storage::Sqlite => {
             let bytes = file.metadata().map_err(io)?.len();
             let beside = Some(path).filter(|_| !compressed);
             let pages = Pages::open(file, beside);
-            let bag = pages.and_then(|pages| sqlite::index(path, &pages, options));
+            let bag = pages.and_then(|pages| sqlite::index(path, &pages, opening));
             let SqliteBag { index, rows } =
                 bag.map_err(|reason| OpenBagError::Sqlite { path: path.to_owned(), reason })?;
             (index, Some(rows), bytes)

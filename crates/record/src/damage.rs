@@ -83,6 +83,12 @@ pub enum DamageKind {
     /// One file of the bag is not there.
     #[error("this file of the bag is missing")]
     MissingFile,
+    /// One file of the bag is empty: a recorder that is killed while it begins a file leaves that.
+    #[error("this file of the bag is empty, as after a recorder was killed")]
+    EmptyFile,
+    /// One file of the bag is no such file.
+    #[error("this file of the bag is not read: {0}")]
+    ForeignFile(String),
     /// The operating system could not read.
     #[error("reading failed: {0}")]
     Unreadable(String),

@@ -8,7 +8,7 @@
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkDecoder, ChunkHead, Window};
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{Fields, RECORD_HEAD_BYTES, split_record};
-use crate::options::ReaderOptions;
+use crate::options::Opening;
 use mcap::MAGIC;
 use mcap::records::op;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub(crate) struct ChannelRecord {
 }
 
 /// What one file holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FileIndex {
     pub(crate) path: PathBuf,
     pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
@@ -106,16 +106,12 @@ impl FileIndex {
     }
 
     /// Looks through `file`, which starts with the MCAP magic.
-    pub(crate) fn build(
-        path: &Path,
-        file: &File,
-        options: &ReaderOptions,
-    ) -> io::Result<FileIndex> {
+    pub(crate) fn build(path: &Path, file: &File, opening: Opening<'_>) -> io::Result<FileIndex> {
         let length = file.metadata()?.len();
-        if let Some(index) = Builder::new(path, file, length, options).read_by_summary() {
+        if let Some(index) = Builder::new(path, file, length, opening).read_by_summary() {
             return Ok(index);
         }
-        let mut builder = Builder::new(path, file, length, options);
+        let mut builder = Builder::new(path, file, length, opening);
         builder.walk(MAGIC.len() as u64, length);
         Ok(builder.finish())
     }
@@ -140,23 +136,24 @@ struct Builder<'f> {
     decoder: ChunkDecoder,
     /// Bytes of chunks that may still be decompressed.
     plain_bytes_left: u64,
-    options: ReaderOptions,
+    opening: Opening<'f>,
     definitions_bytes: u64,
     index: FileIndex,
 }
 
 impl<'f> Builder<'f> {
-    fn new(path: &Path, file: &'f File, length: u64, options: &ReaderOptions) -> Self {
+    fn new(path: &Path, file: &'f File, length: u64, opening: Opening<'f>) -> Self {
         Builder {
             file,
             length,
             window: Window::new(file),
             plain: Vec::new(),
             decoder: ChunkDecoder::default(),
-            plain_bytes_left: options
+            plain_bytes_left: opening
+                .options
                 .expansion_bytes_free
-                .saturating_add(length.saturating_mul(options.expansion_max)),
-            options: *options,
+                .saturating_add(length.saturating_mul(opening.options.expansion_max)),
+            opening,
             definitions_bytes: 0,
             index: FileIndex::new(path),
         }
@@ -259,7 +256,7 @@ impl<'f> Builder<'f> {
     fn walk(&mut self, from: u64, to: u64) -> WalkEnd {
         let mut at = from;
         while at < to {
-            self.options.tell(at, self.length);
+            (self.opening.progress)(at, self.length);
             let head = match self.window.at(at, RECORD_HEAD_BYTES) {
                 Ok(head) => head,
                 Err(error) => return self.broken(at, error.into()),
@@ -341,14 +338,14 @@ impl<'f> Builder<'f> {
             other => other?,
         };
         let mut plain = std::mem::take(&mut self.plain);
-        let limit_bytes = self.options.record_bytes_max.min(self.plain_bytes_left);
+        let limit_bytes = self.opening.options.record_bytes_max.min(self.plain_bytes_left);
         let buffers = (&mut self.decoder, &mut plain);
         let result = head.decode(self.file, body, end - body, cut, limit_bytes, buffers);
         self.plain_bytes_left = self.plain_bytes_left.saturating_sub(plain.len() as u64);
         let result = result.and_then(|()| self.visit_plain(&plain, cut));
         self.plain = plain;
-        if head.plain_bytes() > limit_bytes && limit_bytes < self.options.record_bytes_max {
-            return Err(DamageKind::Expands { ratio: self.options.expansion_max });
+        if head.plain_bytes() > limit_bytes && limit_bytes < self.opening.options.record_bytes_max {
+            return Err(DamageKind::Expands { ratio: self.opening.options.expansion_max });
         }
         if let Some((start_ns, end_ns)) = result? {
             let kind = if cut { SegmentKind::CutChunk } else { SegmentKind::Chunk };
@@ -383,8 +380,8 @@ impl<'f> Builder<'f> {
 
     /// Adds a message outside any chunk to the run before it, or starts a new run.
     fn visit_loose(&mut self, at: u64, body: u64, end: u64) -> Result<(), DamageKind> {
-        if end - at > self.options.record_bytes_max {
-            let limit_bytes = self.options.record_bytes_max;
+        if end - at > self.opening.options.record_bytes_max {
+            let limit_bytes = self.opening.options.record_bytes_max;
             return Err(DamageKind::TooLarge { bytes: end - at, limit_bytes });
         }
         let bytes = (end - body).min(MessageHead::BYTES as u64) as usize;

@@ -257,7 +257,8 @@ pub(crate) fn storage(path: &Path, file: &File) -> Result<Storage, OpenBagError>
     }
     let path = path.to_owned();
     Err(match start {
-        [] => OpenBagError::Empty { path },
+        // Cut inside its first bytes, it says no more than none.
+        _ if MAGIC.starts_with(start) => OpenBagError::Empty { path },
         _ if start.starts_with(b"#ROSBAG V") => OpenBagError::Ros1 { path },
         _ => OpenBagError::Foreign { path },
     })

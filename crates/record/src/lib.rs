@@ -57,7 +57,7 @@ pub use recorder::{
     LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
     StartRecorderError, TopicToRecord,
 };
-pub use reindex::{ReindexError, Reindexed, reindex, reindex_with};
+pub use reindex::{ReindexError, Reindexed, reindex, reindex_telling};
 pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
 pub use writer::{
     BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,

@@ -8,7 +8,7 @@ use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkDecoder, ChunkHead, Section, Windo
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::fields::{RECORD_HEAD_BYTES, split_record};
 use crate::file_index::{MessageHead, Segment, SegmentKind};
-use crate::options::ReaderOptions;
+use crate::options::{Opening, ReaderOptions};
 use crate::source::{self, MessageDecoder};
 use crate::sqlite::{Pages, RowIndex};
 use mcap::records::op;
@@ -330,7 +330,7 @@ enum Handle {
 impl Handle {
     fn open(file: &BagFile, options: &ReaderOptions) -> Result<Handle, DamageKind> {
         let path = &file.index.path;
-        let source = source::open(path, options)?;
+        let source = source::open(path, Opening::silent(*options))?;
         if file.rows.is_none() {
             return Ok(Handle::Mcap(source.file));
         }

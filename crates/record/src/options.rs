@@ -1,9 +1,5 @@
 //! The limits of a reader: bags are other people's input. And who hears how far opening one is.
 
-/// Is told now and then how far the opening of a file is: bytes that were looked through, and bytes
-/// of the file.
-pub type OpeningProgress = fn(u64, u64);
-
 /// Limits of a reader.
 #[derive(Debug, Clone, Copy)]
 pub struct ReaderOptions {
@@ -17,16 +13,23 @@ pub struct ReaderOptions {
     pub expansion_max: u64,
     /// ... and to this many bytes more, so that small files of zeros are read whole.
     pub expansion_bytes_free: u64,
-    /// Who is told how far the opening of a file is. Files with an index are opened at once, others
-    /// are looked through.
-    pub on_opening: Option<OpeningProgress>,
 }
 
-impl ReaderOptions {
-    pub(crate) fn tell(&self, done_bytes: u64, bytes: u64) {
-        if let Some(tell) = self.on_opening {
-            tell(done_bytes, bytes);
-        }
+/// Is told now and then how far the opening of a file is: bytes that were looked through, and bytes
+/// of the file. Files with an index are opened at once, others are looked through.
+pub type OpeningProgress<'p> = &'p dyn Fn(u64, u64);
+
+/// How a bag is opened: the limits, and who is told how far that is.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening<'p> {
+    pub(crate) options: ReaderOptions,
+    pub(crate) progress: OpeningProgress<'p>,
+}
+
+impl Opening<'static> {
+    /// Nobody is told.
+    pub(crate) fn silent(options: ReaderOptions) -> Self {
+        Self { options, progress: &|_, _| {} }
     }
 }
 
@@ -48,7 +51,6 @@ impl Default for ReaderOptions {
             order_bytes_max: ORDER_BYTES_MAX,
             expansion_max: EXPANSION_MAX,
             expansion_bytes_free: EXPANSION_BYTES_FREE,
-            on_opening: None,
         }
     }
 }

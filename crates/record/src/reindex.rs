@@ -3,7 +3,7 @@
 use crate::bag::{BagReader, OpenBagError};
 use crate::folder;
 use crate::metadata::{BagSummary, METADATA_NAME, TopicCount};
-use crate::options::ReaderOptions;
+use crate::options::{Opening, OpeningProgress, ReaderOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -61,18 +61,22 @@ pub enum ReindexError {
 /// # Errors
 /// When the folder has no files of a bag, or metadata.yaml cannot be written.
 pub fn reindex(folder: &Path) -> Result<Reindexed, ReindexError> {
-    reindex_with(folder, ReaderOptions::default())
+    reindex_telling(folder, &|_, _| {})
 }
 
-/// The same with other limits of reading.
+/// The same; `progress` hears how far it is, on this thread.
 ///
 /// # Errors
 /// As [`reindex`].
-pub fn reindex_with(folder: &Path, options: ReaderOptions) -> Result<Reindexed, ReindexError> {
+pub fn reindex_telling(
+    folder: &Path,
+    progress: OpeningProgress<'_>,
+) -> Result<Reindexed, ReindexError> {
     if !folder.is_dir() {
         return Err(ReindexError::NoFolder { path: folder.to_owned() });
     }
-    let reader = BagReader::open_files(folder::find_all(folder)?, options)?;
+    let opening = Opening { options: ReaderOptions::default(), progress };
+    let reader = BagReader::open_files(folder::find_all(folder)?, opening)?;
     let storage = reader.storage();
     if !["mcap", "sqlite3"].contains(&storage) {
         return Err(ReindexError::TwoStorages { path: folder.to_owned() });

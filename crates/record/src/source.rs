@@ -4,7 +4,7 @@
 //! the reader's limits: never beside the bag, and not into memory.
 
 use crate::damage::DamageKind;
-use crate::options::ReaderOptions;
+use crate::options::Opening;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -34,31 +34,33 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Opens the file at `path`.
-pub(crate) fn open(path: &Path, options: &ReaderOptions) -> io::Result<Source> {
+pub(crate) fn open(path: &Path, opening: Opening<'_>) -> io::Result<Source> {
     let file = open_regular(path)?;
     let mut start = [0; ZSTD_MAGIC.len()];
     if file.read_at(&mut start, 0)? < start.len() || start != ZSTD_MAGIC {
         return Ok(Source { file, compressed: false, damage: None });
     }
     let compressed_bytes = file.metadata()?.len();
+    let options = opening.options;
     let limit_bytes = options
         .expansion_bytes_free
         .saturating_add(compressed_bytes.saturating_mul(options.expansion_max));
     let plain = temporary_file()?;
-    let damage =
-        match decompress(file, &plain, limit_bytes, |at| options.tell(at, compressed_bytes)) {
-            Ok(plain_bytes) if plain_bytes > limit_bytes => {
-                plain.set_len(limit_bytes)?;
-                Some(DamageKind::Expands { ratio: options.expansion_max })
-            }
-            Ok(_) => None,
-            Err(Failure::Write(error)) => {
-                let folder = std::env::temp_dir();
-                let what = format!("no room to decompress it in {}: {error}", folder.display());
-                return Err(io::Error::new(error.kind(), what));
-            }
-            Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
-        };
+    let damage = match decompress(file, &plain, limit_bytes, |at| {
+        (opening.progress)(at, compressed_bytes)
+    }) {
+        Ok(plain_bytes) if plain_bytes > limit_bytes => {
+            plain.set_len(limit_bytes)?;
+            Some(DamageKind::Expands { ratio: options.expansion_max })
+        }
+        Ok(_) => None,
+        Err(Failure::Write(error)) => {
+            let folder = std::env::temp_dir();
+            let what = format!("no room to decompress it in {}: {error}", folder.display());
+            return Err(io::Error::new(error.kind(), what));
+        }
+        Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),
+    };
     Ok(Source { file: plain, compressed: true, damage })
 }
 

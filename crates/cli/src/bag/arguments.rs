@@ -1,7 +1,7 @@
 //! What `crossdock bag` takes, in the words and flags of `ros2 bag`.
 
 use super::watched;
-use crate::arguments::{Rate, domain_id, positive, seconds, topic_name};
+use crate::arguments::{DefinitionArguments, Rate, domain_id, positive, seconds, topic_name};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -47,6 +47,8 @@ pub(crate) struct CheckArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) definitions: DefinitionArguments,
 }
 
 #[derive(Debug, Args)]
@@ -175,6 +177,8 @@ pub(crate) struct ConvertArguments {
     pub(crate) filter: TopicFilter,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) definitions: DefinitionArguments,
 }
 
 #[derive(Debug, Args)]
@@ -197,6 +201,8 @@ pub(crate) struct CutArguments {
     pub(crate) filter: TopicFilter,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) definitions: DefinitionArguments,
 }
 
 /// A time that may be 0.
@@ -238,6 +244,8 @@ pub(crate) struct PlayArguments {
     pub(crate) rate: Rate,
     #[command(flatten)]
     pub(crate) filter: TopicFilter,
+    #[command(flatten)]
+    pub(crate) definitions: DefinitionArguments,
     /// New names of topics, as `/old:=/new`
     #[arg(short = 'm', long, value_name = "OLD:=NEW", num_args = 1.., value_parser = remap)]
     pub(crate) remap: Vec<Remap>,

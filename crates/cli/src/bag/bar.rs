@@ -1,6 +1,7 @@
 //! A bar on a terminal that says how far something is that takes more than a second.
 
 use crate::output;
+use crossdock_record::BagReader;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,31 @@ const TICK: Duration = Duration::from_millis(200);
 const WIDTH: u64 = 30;
 /// Steps between two looks at the clock.
 const STEPS: u64 = 64;
+
+/// A part in time of bags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    start_ns: u64,
+    length_ns: u64,
+}
+
+impl Part {
+    /// From one log time to another, or to the end of the bags. `None`: all of them, whose messages
+    /// they count.
+    pub(super) fn of(readers: &[BagReader], start_ns: u64, end_ns: u64) -> Option<Self> {
+        if (start_ns, end_ns) == (0, u64::MAX) {
+            return None;
+        }
+        let last_ns = readers.iter().map(BagReader::end_ns).max().unwrap_or(0);
+        Some(Self { start_ns, length_ns: end_ns.min(last_ns).saturating_sub(start_ns) })
+    }
+}
+
+/// Nanoseconds of seconds that a user gave.
+pub(super) fn ns(seconds: f64) -> u64 {
+    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// The bar. It is shown on standard error, if that is a terminal.
 pub(super) struct Bar {
@@ -28,34 +54,30 @@ impl Bar {
         Self { began, due, steps: 0, shown: false }
     }
 
-    /// One more of `total` is done.
-    pub(super) fn step(&mut self, total: u64) {
+    /// One more message is done, of this log time: of a part in time, or of `total` messages. Looks
+    /// at the clock now and then.
+    pub(super) fn step(&mut self, part: Option<Part>, total: u64, time_ns: u64) {
         self.steps += 1;
         if self.due.is_some() && self.steps.is_multiple_of(STEPS) {
-            self.at(self.steps, total, "messages");
+            self.at(part, (self.steps, total), time_ns);
         }
     }
 
-    /// As much of the `total` time of a recording is done; looks at the clock now and then.
-    pub(super) fn step_time(&mut self, done: Duration, total: Duration) {
-        self.steps += 1;
-        if self.due.is_some() && self.steps.is_multiple_of(STEPS) {
-            self.at_time(done, total);
+    /// So many of `total` messages are done, the last of this log time. The time counts in a part.
+    pub(super) fn at(&mut self, part: Option<Part>, (done, total): (u64, u64), time_ns: u64) {
+        match part {
+            None => self.show(share(done, total), || format!("{done} of {total} messages")),
+            Some(Part { start_ns, length_ns }) => {
+                let done_ns = time_ns.saturating_sub(start_ns);
+                let [done, length] = [done_ns, length_ns].map(|ns| ns as f64 / 1e9);
+                self.show(share(done_ns, length_ns), || format!("{done:.1} of {length:.1} s"));
+            }
         }
     }
 
-    /// So many of `total` are done.
-    pub(super) fn at(&mut self, done: u64, total: u64, unit: &str) {
-        // What a bag says that it holds may be less than it does.
-        let share = done.min(total) as f64 / total.max(1) as f64;
-        self.show(share, || format!("{done} of {total} {unit}"));
-    }
-
-    /// So much of the `total` time of a recording is done.
-    pub(super) fn at_time(&mut self, done: Duration, total: Duration) {
-        let [done, total] = [done, total].map(|it| it.as_secs_f64());
-        let share = if total > 0.0 { (done / total).min(1.0) } else { 0.0 };
-        self.show(share, || format!("{done:.1} of {total:.1} s"));
+    /// So many of the bytes of a file are done.
+    pub(super) fn at_bytes(&mut self, done: u64, total: u64) {
+        self.show(share(done, total), || format!("{} of {} KiB", done >> 10, total >> 10));
     }
 
     fn show(&mut self, share: f64, words: impl FnOnce() -> String) {
@@ -80,6 +102,11 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// What a bag says that it holds may be less than it does.
+fn share(done: u64, total: u64) -> f64 {
+    done.min(total) as f64 / total.max(1) as f64
 }
 
 fn line(share: f64, words: &str, elapsed: Duration) -> String {

@@ -35,7 +35,8 @@ struct TopicFindings {
 }
 
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
-    let reader = super::with_bar(|options| BagReader::open_with(&arguments.bag, options))?;
+    let mut reader = super::open_silently(&arguments.bag)?;
+    super::define(&mut reader, &arguments.definitions.interfaces)?;
     let findings = examine(&reader);
     let text = if arguments.json { output::json(&findings)? } else { text(&findings) };
     output::print_result(&text)?;
@@ -66,7 +67,7 @@ fn examine(reader: &BagReader) -> Findings {
                 continue;
             }
         };
-        bar.step(total);
+        bar.step(None, total, message.log_time_ns);
         count += 1;
         let findings = &mut topics[message.topic];
         findings.messages += 1;

@@ -3,8 +3,8 @@
 use super::arguments::{
     ChunkCompression, ConvertArguments, CutArguments, FormArguments, OutputArguments, TopicFilter,
 };
-use super::bar::Bar;
-use super::{open, watched};
+use super::bar::{Bar, Part, ns};
+use super::{open_defined, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
@@ -19,12 +19,13 @@ use std::time::Duration;
 
 pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitCode> {
     let paths = arguments.bags.iter().chain(&arguments.input);
-    let readers = paths.map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    let readers =
+        paths.map(|path| open_defined(path, &arguments.definitions)).collect::<Result<Vec<_>>>()?;
     copy(&readers, &arguments.filter, (0, u64::MAX), &arguments.output)
 }
 
 pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
-    let reader = open(&arguments.bag)?;
+    let reader = open_defined(&arguments.bag, &arguments.definitions)?;
     let start_ns = reader.start_ns().saturating_add(ns(arguments.start));
     let end = arguments.end.or(arguments.duration.map(|duration| arguments.start + duration));
     let end_ns = end.map_or(u64::MAX, |end| reader.start_ns().saturating_add(ns(end)));
@@ -32,11 +33,6 @@ pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
         bail!("--end lies before --start: nothing would be left");
     }
     copy(&[reader], &arguments.filter, (start_ns, end_ns), &arguments.output)
-}
-
-fn ns(seconds: f64) -> u64 {
-    let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How the new bag is written.
@@ -84,7 +80,8 @@ fn copy(
         let topics = topics.collect::<Result<Vec<_>>>()?;
         sources.push(Source { messages: reader.messages_from(start_ns), topics });
     }
-    let (total, span) = extent(readers, start_ns, end_ns);
+    let total = readers.iter().map(BagReader::message_count).sum();
+    let part = Part::of(readers, start_ns, end_ns);
     let (mut bar, mut damaged) = (Bar::begin(), false);
     loop {
         // Bags are few: the next message is looked for among all of them.
@@ -98,13 +95,7 @@ fn copy(
         }
         let source = &mut sources[place];
         let Some(Ok(message)) = source.messages.next_message() else { continue };
-        match span {
-            None => bar.step(total),
-            Some((start_ns, whole)) => {
-                let done_ns = message.log_time_ns.saturating_sub(start_ns);
-                bar.step_time(Duration::from_nanos(done_ns), whole);
-            }
-        }
+        bar.step(part, total, message.log_time_ns);
         if let Some(topic) = source.topics[message.topic].filter(|_| message.log_time_ns <= end_ns)
         {
             let slices = [IoSlice::new(message.data)];
@@ -125,15 +116,6 @@ fn copy(
     let line = format!("{}: {} messages\n", path.display(), saved.messages);
     output::print(&clean_line(&line))?;
     Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Messages in the bags; and, if a part in time is copied, where it begins and how long it is.
-fn extent(readers: &[BagReader], start_ns: u64, end_ns: u64) -> (u64, Option<(u64, Duration)>) {
-    let total = readers.iter().map(BagReader::message_count).sum();
-    let is_part = (start_ns, end_ns) != (0, u64::MAX);
-    let last_ns = readers.iter().map(BagReader::end_ns).max().unwrap_or(0);
-    let whole = Duration::from_nanos(end_ns.min(last_ns).saturating_sub(start_ns));
-    (total, is_part.then_some((start_ns, whole)))
 }
 
 fn clean_line(line: &str) -> String {

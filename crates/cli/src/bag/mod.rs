@@ -10,15 +10,20 @@ mod play;
 mod record;
 mod watched;
 
+use crate::arguments::DefinitionArguments;
+use crate::definitions::definitions;
 use crate::output;
 use crate::output::clean;
 use anyhow::{Context, Result};
 use arguments::{BagCommand, ReindexArguments};
 use bar::Bar;
-use crossdock_record::{BagReader, OfferedQos, ReaderOptions, qos_overrides};
+use crossdock_record::{
+    BagReader, OfferedQos, OpenBagError, OpeningProgress, ReaderOptions, qos_overrides,
+    reindex_telling,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Runs one of the bag commands.
@@ -35,7 +40,7 @@ pub(crate) fn bag(command: &BagCommand) -> Result<ExitCode> {
 }
 
 fn reindex(arguments: &ReindexArguments) -> Result<ExitCode> {
-    let done = with_bar(|options| crossdock_record::reindex_with(&arguments.folder, options))?;
+    let done = with_bar(|progress| reindex_telling(&arguments.folder, progress))?;
     output::warn(&done.damage);
     let (path, files) = (done.metadata.display(), done.files);
     let plural = if files == 1 { "" } else { "s" };
@@ -45,27 +50,35 @@ fn reindex(arguments: &ReindexArguments) -> Result<ExitCode> {
 
 /// Opens a bag, with a warning for what is odd about it.
 fn open(path: &Path) -> Result<BagReader> {
-    let reader = with_bar(|options| BagReader::open_with(path, options))?;
+    let reader = open_silently(path)?;
     output::warn(reader.remarks());
     Ok(reader)
 }
 
-thread_local! {
-    /// The bar of the bag that is being opened on this thread.
-    static OPENING: RefCell<Option<Bar>> = const { RefCell::new(None) };
+/// Opens a bag, with definitions that it lacks from elsewhere.
+fn open_defined(path: &Path, interfaces: &DefinitionArguments) -> Result<BagReader> {
+    let mut reader = open(path)?;
+    define(&mut reader, &interfaces.interfaces)?;
+    Ok(reader)
+}
+
+/// Looks elsewhere for definitions that a bag lacks.
+pub(crate) fn define(reader: &mut BagReader, folders: &[PathBuf]) -> Result<()> {
+    if !folders.is_empty() || reader.lacks_definitions() {
+        reader.define(definitions(folders)?.library());
+    }
+    Ok(())
+}
+
+/// Opens a bag without a word about what is odd.
+fn open_silently(path: &Path) -> Result<BagReader, OpenBagError> {
+    with_bar(|progress| BagReader::open_telling(path, ReaderOptions::default(), progress))
 }
 
 /// Opens a bag with a bar for files that have to be looked through.
-fn with_bar<T>(open: impl FnOnce(ReaderOptions) -> T) -> T {
-    fn tell(done_bytes: u64, bytes: u64) {
-        OPENING.with_borrow_mut(|bar| {
-            bar.get_or_insert_with(Bar::begin).at(done_bytes >> 10, bytes >> 10, "KiB");
-        });
-    }
-    let opened = open(ReaderOptions { on_opening: Some(tell), ..ReaderOptions::default() });
-    // Its line ends with it.
-    drop(OPENING.take());
-    opened
+fn with_bar<T>(open: impl FnOnce(OpeningProgress<'_>) -> T) -> T {
+    let bar = RefCell::new(Bar::begin());
+    open(&|done_bytes, bytes| bar.borrow_mut().at_bytes(done_bytes, bytes))
 }
 
 /// Reads a file with the quality of service of topics.

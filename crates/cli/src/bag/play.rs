@@ -1,9 +1,9 @@
 //! `crossdock bag play`: publishes the messages of a bag in the domain.
 
 use super::arguments::{PlayArguments, RequestsSource};
-use super::bar::Bar;
+use super::bar::{Bar, Part, ns};
 use super::copy::must_have;
-use super::{open, overrides, watched};
+use super::{open_defined, overrides, watched};
 use crate::arguments::Rate;
 use crate::output::{self, clean, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(100);
 const RATE_STEP: f64 = 1.1;
 
 pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
-    let reader = open(&arguments.bag)?;
+    let reader = open_defined(&arguments.bag, &arguments.definitions)?;
     let topics = topics(&reader, arguments)?;
     let participant = Participant::open(ParticipantOptions::new(arguments.domain_id, NAME))?;
     let observer = observer_options(arguments.domain_id, NAME);
@@ -42,7 +42,7 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     let published = topics.iter().filter(|it| it.requests.is_none());
     let names: Vec<String> =
         published.map(|it| it.renamed.clone().unwrap_or_else(|| it.name.clone())).collect();
-    let span = Span::of(&reader, arguments);
+    let part = part(&reader, arguments);
     let options = PlayerOptions {
         start_offset: Duration::try_from_secs_f64(arguments.start_offset)?,
         duration: arguments.playback_duration.map(Duration::try_from_secs_f64).transpose()?,
@@ -57,8 +57,8 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     player.play();
     let keys = std::io::stdin().is_terminal() && !arguments.disable_keyboard_controls;
     match keys {
-        true => with_keys(&player, arguments, span)?,
-        false => until_end(&player, span)?,
+        true => with_keys(&player, arguments, part)?,
+        false => until_end(&player, part)?,
     }
     player.stop();
     report(&player.wait()?)
@@ -140,7 +140,7 @@ fn wait_connected(participant: &Participant, topics: &[String]) -> Result<()> {
 }
 
 /// Waits for the end, or for a signal.
-fn until_end(player: &Player, span: Option<Span>) -> Result<()> {
+fn until_end(player: &Player, part: Option<Part>) -> Result<()> {
     let wake = Wake::new(Suspension::Allowed)?;
     player.when_finished(wake.caller());
     let mut bar = Bar::begin();
@@ -149,47 +149,28 @@ fn until_end(player: &Player, span: Option<Span>) -> Result<()> {
         if wake.wait(std::iter::empty(), deadline)? == Woken::Signal {
             break;
         }
-        show(player, &mut bar, span);
+        show(player, &mut bar, part);
     }
     Ok(())
 }
 
-/// The part of a bag in time that is played.
-#[derive(Clone, Copy)]
-struct Span {
-    start_ns: u64,
-    length: Duration,
-}
-
-impl Span {
-    /// `None`: all of it, whose messages the bag says.
-    fn of(reader: &BagReader, arguments: &PlayArguments) -> Option<Self> {
-        let ns = |seconds: f64| {
-            let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-            u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-        };
-        let start_ns = reader.start_ns().saturating_add(ns(arguments.start_offset));
-        let end_ns = arguments.playback_duration.map(|it| start_ns.saturating_add(ns(it)));
-        let last_ns = reader.end_ns();
-        let length_ns = end_ns.map_or(last_ns, |end| end.min(last_ns)).saturating_sub(start_ns);
-        (arguments.start_offset > 0.0 || end_ns.is_some())
-            .then_some(Self { start_ns, length: Duration::from_nanos(length_ns) })
+/// The part of the bag that is played, if not all of it is.
+fn part(reader: &BagReader, arguments: &PlayArguments) -> Option<Part> {
+    if arguments.start_offset == 0.0 && arguments.playback_duration.is_none() {
+        return None;
     }
+    let start_ns = reader.start_ns().saturating_add(ns(arguments.start_offset));
+    let end_ns = arguments.playback_duration.map_or(u64::MAX, |it| start_ns.saturating_add(ns(it)));
+    Part::of(std::slice::from_ref(reader), start_ns, end_ns)
 }
 
-fn show(player: &Player, bar: &mut Bar, span: Option<Span>) {
+fn show(player: &Player, bar: &mut Bar, part: Option<Part>) {
     let progress = player.progress();
-    match span {
-        None => bar.at(progress.messages, progress.total, "messages"),
-        Some(Span { start_ns, length }) => {
-            let done_ns = progress.time_ns.saturating_sub(start_ns);
-            bar.at_time(Duration::from_nanos(done_ns), length);
-        }
-    }
+    bar.at(part, (progress.messages, progress.total), progress.time_ns);
 }
 
 /// Listens to keys until the end.
-fn with_keys(player: &Player, arguments: &PlayArguments, span: Option<Span>) -> Result<()> {
+fn with_keys(player: &Player, arguments: &PlayArguments, part: Option<Part>) -> Result<()> {
     let _settings = KeysAtOnce::set()?;
     let mut keyboard = Keyboard::open()?;
     let (mut bar, mut paused) = (Bar::begin(), arguments.start_paused);
@@ -223,7 +204,7 @@ fn with_keys(player: &Player, arguments: &PlayArguments, span: Option<Span>) -> 
             Some(Key::Up) => RATE_STEP,
             Some(Key::Down) => 1.0 / RATE_STEP,
             _ => {
-                show(player, &mut bar, span);
+                show(player, &mut bar, part);
                 continue;
             }
         };

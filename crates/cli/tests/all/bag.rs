@@ -175,6 +175,36 @@ fn sqlite_bags_become_mcap_bags_with_every_message_stamp_and_quality_of_service(
 }
 
 #[test]
+fn definitions_that_a_bag_lacks_come_from_the_environment_or_named_folders() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let place = Place::new("undefined");
+    let bag = data.join("bags/ros2_native/convert_a_db3");
+    let bag = bag.to_str().expect("text");
+    let error = place.refused(&["bag", "play", bag, "--topics", "/b_basictypes"]);
+    assert!(error.contains("--interfaces") && error.contains("BasicTypes"), "{error}");
+    let interfaces = data.join("interfaces");
+    let named = ["--interfaces", interfaces.to_str().expect("text")];
+    let with = |line: &[&str]| place.said(&[line, &named].concat());
+    let checked = with(&["bag", "check", bag]);
+    assert!(checked.ends_with("everything can be read\n"), "{checked}");
+    assert_eq!(with(&["bag", "play", bag, "--rate", "100"]), "150 messages of 2 topics\n");
+    // A copy has them, and needs no folder.
+    with(&["bag", "convert", bag, "-o", "whole"]);
+    with(&["bag", "cut", bag, "--duration", "1", "-o", "part"]);
+    for copy in ["whole", "part"] {
+        let checked = place.said(&["bag", "check", copy]);
+        assert!(checked.ends_with("everything can be read\n"), "{checked}");
+    }
+    // As a workspace has them below the current folder.
+    std::os::unix::fs::symlink(&interfaces, place.path("src")).expect("a link");
+    let mut command = place.command(&["bag", "check", bag]);
+    let output = command.current_dir(place.path("")).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let nothing = place.refused(&["bag", "check", bag, "--interfaces", "whole"]);
+    assert!(nothing.contains("holds no interface file"), "{nothing}");
+}
+
+#[test]
 fn what_is_played_is_recorded_by_others_under_the_chosen_names() {
     let place = Place::new("play");
     place.bag("drive.mcap", 40);

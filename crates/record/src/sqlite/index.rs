@@ -8,7 +8,7 @@ use crate::damage::{Damage, DamageKind};
 use crate::file_index::{
     ChannelRecord, DEFINITIONS_BYTES_MAX, FileIndex, SchemaRecord, Segment, SegmentKind,
 };
-use crate::options::ReaderOptions;
+use crate::options::Opening;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use std::path::Path;
 const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// Where the messages of a SQLite file lie.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RowIndex {
     /// Pages with messages, in the order of the rows. Segments are ranges of this list.
     leaves: Vec<u32>,
@@ -35,11 +35,7 @@ pub(crate) struct SqliteBag {
 }
 
 /// Looks through the tables of a file. The error says why it is no bag.
-pub(crate) fn index(
-    path: &Path,
-    pages: &Pages,
-    options: &ReaderOptions,
-) -> Result<SqliteBag, String> {
+pub(crate) fn index(path: &Path, pages: &Pages, opening: Opening<'_>) -> Result<SqliteBag, String> {
     let mut index = FileIndex::new(path);
     let mut damages = Vec::new();
     let tables = tables(pages, |page, kind| damages.push((page, kind)));
@@ -67,7 +63,7 @@ pub(crate) fn index(
     };
     let channels = read_topics(pages, topics, &schemas, &mut index)?;
     let mut rows = RowIndex { leaves: Vec::new(), columns, channels, bytes: BTreeMap::new() };
-    rows.find_messages(pages, messages.root, options, &mut index);
+    rows.find_messages(pages, messages.root, opening, &mut index);
     index.segments.sort_by_key(|segment| (segment.start_ns, segment.offset));
     Ok(SqliteBag { index, rows })
 }
@@ -169,16 +165,17 @@ impl RowIndex {
         &mut self,
         pages: &Pages,
         root: u32,
-        options: &ReaderOptions,
+        opening: Opening<'_>,
         index: &mut FileIndex,
     ) {
         // Payloads do not share pages in a sound file: what claims more than there is, is damaged.
         let mut bytes_left = pages.total_bytes();
         let mut damages = Vec::new();
         let mut growing = Growing { first: 0, bytes: 0, span_ns: None };
+        let limit_bytes = opening.options.record_bytes_max;
         let (columns, mut scratch) = (self.columns, (Vec::new(), Vec::new()));
         let visit = |number: u32, page: &[u8]| {
-            options.tell(pages.total_bytes() - bytes_left, pages.total_bytes());
+            (opening.progress)(pages.total_bytes() - bytes_left, pages.total_bytes());
             let (count, bytes) = (index.message_count, growing.bytes);
             let Ok(TablePage::Leaf(leaf)) = TablePage::parse(page, number, pages) else { return };
             let mut error = None;
@@ -187,7 +184,7 @@ impl RowIndex {
                     let row = columns.row(&cell, cell.local).or_else(|_| {
                         let (other, record) = &mut scratch;
                         record.clear();
-                        cell.read_record(pages, options.record_bytes_max, other, record)?;
+                        cell.read_record(pages, limit_bytes, other, record)?;
                         columns.row(&cell, record)
                     })?;
                     bytes_left = bytes_left.checked_sub(cell.record_bytes).ok_or(SHARED)?;

@@ -2,7 +2,9 @@
 
 use crate::common;
 use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};
-use crossdock_record::{BagReader, BagWriter, Compression, WriterOptions};
+use crossdock_record::{
+    BagReader, BagWriter, Compression, DamageKind, OpenBagError, WriterOptions, reindex,
+};
 use std::fs;
 use std::io::IoSlice;
 use std::path::Path;
@@ -52,6 +54,45 @@ fn a_folder_is_split_by_bytes_or_time_and_read_as_one_bag() {
     let one = scratch.path("one.mcap");
     let options = WriterOptions { split_bytes: Some(100), ..options(Compression::None, 100) };
     assert_eq!(split(&one, options), ["one.mcap"]);
+}
+
+#[test]
+fn a_file_that_is_no_bag_leaves_the_other_files_of_its_folder_readable() {
+    let scratch = Scratch::new("one_of_many");
+    let path = scratch.path("drive");
+    let by_bytes = WriterOptions { split_bytes: Some(8000), ..options(Compression::None, 2000) };
+    let count = split(&path, by_bytes).len();
+    // As a recorder leaves it that is killed while it begins a file.
+    fs::remove_file(path.join("metadata.yaml")).unwrap();
+    let next = path.join(format!("drive_{count}.mcap"));
+    let (empty, foreign) = (DamageKind::EmptyFile, "it is neither an MCAP nor a SQLite file");
+    for (bytes, what) in [
+        (&b""[..], empty.to_string()),
+        (&b"\x89MCAP"[..], empty.to_string()),
+        (&b"a letter"[..], foreign.to_owned()),
+        (&b"#ROSBAG V2.0\n"[..], "it is a ROS 1 bag".to_owned()),
+        (&b"SQLite format 3\0"[..], "this file of the bag is not read: ".to_owned()),
+    ] {
+        fs::write(&next, bytes).unwrap();
+        let reader = BagReader::open(&path).unwrap();
+        let damage = reader.damage().expect("it is said").to_string();
+        assert!(damage.contains(&what) && damage.contains("drive_"), "{damage}");
+        let found = contents(&reader);
+        assert_eq!(check_strings(&found), 600);
+        let error = found.error.expect("it is said at the end, too").to_string();
+        assert!(error.contains(&what) && error.contains("600 messages"), "{error}");
+    }
+    // A new metadata.yaml names the files that can be read.
+    fs::write(&next, b"").unwrap();
+    assert_eq!(reindex(&path).unwrap().files, count);
+    assert!(contents(&BagReader::open(&path).unwrap()).error.is_none());
+    // With no other file it is an error.
+    let alone = scratch.path("alone");
+    fs::create_dir(&alone).unwrap();
+    fs::write(alone.join("alone_0.mcap"), b"").unwrap();
+    fs::write(alone.join("alone_1.mcap"), b"a letter").unwrap();
+    let error = BagReader::open(&alone).unwrap_err();
+    assert!(matches!(&error, OpenBagError::Empty { path } if path.ends_with("alone_0.mcap")));
 }
 
 #[test]
