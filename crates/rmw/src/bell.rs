@@ -1,6 +1,7 @@
 //! The bell of a context: the doorbell that its ports ring, and which entity each number is.
 
 use crate::callbacks::News;
+use crate::idle::Settles;
 use crate::ports::events::Happenings;
 use crate::waiting::{Bell, EntityId};
 use crossdock_comm::{DoorbellControl, SharedDoorbell};
@@ -13,7 +14,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What rings at the doorbell: a subscription, a client or a service.
-pub(crate) trait Rings: Send + Sync {
+pub(crate) trait Rings: Settles {
     /// What the doorbell calls it; several may share a number.
     fn doorbell_index(&self) -> Option<u16>;
     /// Asks its publishers to ring, and says whether something is there to take.

@@ -309,6 +309,11 @@ impl<O: Owner> AnyPublisher<O> {
         self.core.has_room()
     }
 
+    /// As [`crate::Publisher::settle`].
+    pub fn settle(&self) {
+        self.core.settle();
+    }
+
     /// Subscribers outside this thread's group that the next message reaches.
     pub fn peers(&self) -> usize {
         self.core.peers()

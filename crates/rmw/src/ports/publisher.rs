@@ -6,6 +6,7 @@ use crate::bell::lock;
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
+use crate::idle::Settles;
 use crate::ports::events::Happenings;
 use crate::qos::{End, decide};
 use crossdock_comm::{
@@ -21,7 +22,7 @@ pub(crate) struct Publisher {
     pub(crate) qos: QosProfile,
     pub(crate) gid: [u8; 16],
     pub(crate) happenings: Arc<Happenings>,
-    port: Mutex<Port>,
+    port: Arc<Mutex<Port>>,
 }
 
 struct Port {
@@ -58,7 +59,8 @@ impl Publisher {
         let publisher = context.participant.free_any_publisher(schema, options)?;
         let happenings = Happenings::new(&context.hub, publisher.events());
         let gid = publisher.gid();
-        let port = Mutex::new(Port { publisher, lent: Vec::new() });
+        let port = Arc::new(Mutex::new(Port { publisher, lent: Vec::new() }));
+        context.idle.add(&port);
         Ok(Self { plan, qos: actual, gid, happenings, port })
     }
 
@@ -108,6 +110,14 @@ impl Publisher {
     /// Subscriptions that the next message reaches.
     pub(crate) fn matched(&self) -> usize {
         lock(&self.port).publisher.matched()
+    }
+}
+
+impl Settles for Mutex<Port> {
+    fn settle(&self) {
+        if let Ok(port) = self.try_lock() {
+            port.publisher.settle();
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::abi::shared::{QosProfile, RMW_QOS_POLICY_HISTORY_KEEP_ALL};
 use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::idle::Settles;
 use crate::ports::events::Happenings;
 use crate::qos::{End, best_available, decide};
 use crossdock_comm::{
@@ -133,6 +134,15 @@ impl Rings for Subscription {
 
     fn arrived(&self) -> u64 {
         lock(&self.port).arrived()
+    }
+}
+
+impl Settles for Subscription {
+    fn settle(&self) {
+        if let Ok(port) = self.port.try_lock() {
+            // Looking takes note.
+            port.is_ready();
+        }
     }
 }
 
