@@ -19,6 +19,15 @@ pub(crate) trait Rings: Settles {
     fn doorbell_index(&self) -> Option<u16>;
     /// Asks its publishers to ring, and says whether something is there to take.
     fn arm(&self) -> bool;
+    /// As [`Rings::arm`], but publishers of this context need not ring: they call the callbacks
+    /// of their topic themselves ([`Near`](crate::callbacks::Near)).
+    fn arm_others(&self) -> bool {
+        self.arm()
+    }
+    /// The topic, of a subscription.
+    fn topic(&self) -> Option<&str> {
+        None
+    }
     /// How many messages have come since the last call.
     fn arrived(&self) -> u64;
     /// Connects with those who have come; other calls do that, too.

@@ -512,6 +512,12 @@ impl<O: Owner> AnySubscriber<O> {
         self.core.arm()
     }
 
+    /// As [`AnySubscriber::arm`], but publishers of the same participant do not ring: for programs
+    /// that look again after each message that they publish.
+    pub fn arm_others(&self) -> bool {
+        self.core.arm_others() || !self.core.lookahead.is_empty()
+    }
+
     /// How many messages have come since the last call, taken ones among them, and of each
     /// publisher at most as many as it keeps. A few loads for each publisher.
     pub fn arrived(&self) -> u64 {

@@ -3,6 +3,7 @@
 use crate::Plan;
 use crate::abi::shared::QosProfile;
 use crate::bell::lock;
+use crate::callbacks::Near;
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
@@ -23,6 +24,8 @@ pub(crate) struct Publisher {
     pub(crate) gid: [u8; 16],
     pub(crate) happenings: Arc<Happenings>,
     port: Arc<Mutex<Port>>,
+    /// Callbacks of the topic's subscriptions in this context.
+    near: Arc<Near>,
 }
 
 struct Port {
@@ -61,7 +64,8 @@ impl Publisher {
         let gid = publisher.gid();
         let port = Arc::new(Mutex::new(Port { publisher, lent: Vec::new() }));
         context.idle.add(&port);
-        Ok(Self { plan, qos: actual, gid, happenings, port })
+        let near = context.hub.near(topic);
+        Ok(Self { plan, qos: actual, gid, happenings, port, near })
     }
 
     /// Publishes a message of `bytes` bytes, which `write` writes.
@@ -73,12 +77,17 @@ impl Publisher {
         let port = lock(&self.port);
         let mut loan = port.publisher.loan(bytes)?;
         let used = write(loan.bytes_mut())?;
-        send(loan, used)
+        send(loan, used)?;
+        drop(port);
+        self.near.tell();
+        Ok(())
     }
 
     /// Publishes a message given as CDR.
     pub(crate) fn publish_cdr(&self, cdr: &[u8]) -> Result<(), Failure> {
-        Ok(lock(&self.port).publisher.publish_cdr(cdr, now_ns(), [0; 2])?)
+        lock(&self.port).publisher.publish_cdr(cdr, now_ns(), [0; 2])?;
+        self.near.tell();
+        Ok(())
     }
 
     /// Lends memory for one message of a plain type. It holds an earlier message or zeros: every
@@ -93,8 +102,11 @@ impl Publisher {
 
     /// Publishes a message that was lent.
     pub(crate) fn publish_lent(&self, address: usize) -> Result<(), Failure> {
-        let port = &mut *lock(&self.port);
-        send(port.take_lent(address)?, self.plan.message_bytes())
+        let mut port = lock(&self.port);
+        send(port.take_lent(address)?, self.plan.message_bytes())?;
+        drop(port);
+        self.near.tell();
+        Ok(())
     }
 
     /// Takes a message back that was lent and is not to be published.

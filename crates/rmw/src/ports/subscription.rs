@@ -23,6 +23,7 @@ pub(crate) struct Subscription {
     pub(crate) qos: QosProfile,
     pub(crate) happenings: Arc<Happenings>,
     port: Mutex<AnySubscriber<AnyThread>>,
+    topic: String,
     gid: [u8; 16],
     doorbell_index: Option<u16>,
     /// Messages of this participant's publishers are passed over.
@@ -61,6 +62,7 @@ impl Subscription {
             plan,
             qos: actual,
             happenings,
+            topic: topic.to_owned(),
             gid: subscriber.gid(),
             doorbell_index: subscriber.doorbell_index(),
             port: Mutex::new(subscriber),
@@ -130,6 +132,14 @@ impl Rings for Subscription {
 
     fn arm(&self) -> bool {
         lock(&self.port).arm()
+    }
+
+    fn arm_others(&self) -> bool {
+        lock(&self.port).arm_others()
+    }
+
+    fn topic(&self) -> Option<&str> {
+        Some(&self.topic)
     }
 
     fn arrived(&self) -> u64 {
