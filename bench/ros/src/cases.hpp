@@ -11,8 +11,9 @@ void floor_of_the_machine();
 /// Images of these many bytes go to another process and back.
 void image_hops(std::size_t bytes, std::size_t rounds);
 
-/// Messages of plain types go to another process and back, lent on both sides.
-void plain_hops(std::size_t rounds);
+/// Messages of a plain type, of 64 bytes or of 8 MiB, go to another process and back, lent on both
+/// sides.
+void plain_hops(bool is_large, std::size_t rounds);
 
 /// A hop from node to node in one process, driven by the events executor. Nothing if this rclcpp
 /// has none.

@@ -18,7 +18,7 @@ bool run(const std::string & name, const std::string & argument)
     const auto bytes = std::stoul(argument);
     image_hops(bytes, bytes >= 1 << 20 ? 1'000 : 10'000);
   } else if (name == "plain") {
-    plain_hops(5'000);
+    plain_hops(argument == "8MiB", 5'000);
   } else if (name == "events") {
     events_hops(20'000);
   } else if (name == "rate") {
@@ -44,7 +44,7 @@ int main(int count, char ** words)
     if (run(name, argument)) {
       return 0;
     }
-    std::fprintf(stderr, "bench floor | image BYTES | plain | events | rate COUNT\n");
+    std::fprintf(stderr, "bench floor | image BYTES | plain 64|8MiB | events | rate COUNT\n");
   } catch (const std::exception & error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
   }

@@ -1,6 +1,7 @@
 //! The bell of a context: the doorbell that its ports ring, and which entity each number is.
 
 use crate::callbacks::News;
+use crate::idle::Settles;
 use crate::ports::events::Happenings;
 use crate::waiting::{Bell, EntityId};
 use crossdock_comm::{DoorbellControl, SharedDoorbell};
@@ -13,11 +14,20 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What rings at the doorbell: a subscription, a client or a service.
-pub(crate) trait Rings: Send + Sync {
+pub(crate) trait Rings: Settles {
     /// What the doorbell calls it; several may share a number.
     fn doorbell_index(&self) -> Option<u16>;
     /// Asks its publishers to ring, and says whether something is there to take.
     fn arm(&self) -> bool;
+    /// As [`Rings::arm`], but publishers of this context need not ring: they call the callbacks
+    /// of their topic themselves ([`Near`](crate::callbacks::Near)).
+    fn arm_others(&self) -> bool {
+        self.arm()
+    }
+    /// The topic, of a subscription.
+    fn topic(&self) -> Option<&str> {
+        None
+    }
     /// How many messages have come since the last call.
     fn arrived(&self) -> u64;
     /// Connects with those who have come; other calls do that, too.

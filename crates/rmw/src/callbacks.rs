@@ -5,13 +5,17 @@
 //! 2. A callback is called with the number of messages that have come since the last call. It runs
 //!    under no lock but its own, which only its removal waits for.
 //! 3. After its removal a callback does not run any more, except if it removes itself.
+//! 4. A publisher of the same context calls the callbacks of its topic itself, on the thread that
+//!    publishes: between nodes of one process no thread is woken ([`Near`]). What a callback
+//!    publishes on its own topic is told when it returns.
 
 use crate::bell::{Entity, PortBell, Rings, lock};
 use crate::failure::Failure;
 use crate::waiting::{EntityId, Kind, Waiting};
 use crossdock_shm::ForkMark;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, ThreadId};
 
@@ -48,11 +52,15 @@ impl Slot {
         }
     }
 
+    /// Whether the caller is called by the callback.
+    fn runs_here(&self) -> bool {
+        *lock(&self.runs_on) == Some(std::thread::current().id())
+    }
+
     /// Rule 3.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
-        let is_own = *lock(&self.runs_on) == Some(std::thread::current().id());
-        if !is_own {
+        if !self.runs_here() {
             drop(lock(&self.callback));
         }
     }
@@ -75,15 +83,68 @@ impl News {
     pub(crate) fn look(&self) -> bool {
         // Counting takes in publishers that have come; those are armed afterwards. What comes
         // between the two looks is counted by the second, or rings.
+        let is_first = !self.was_seen.swap(true, Ordering::Relaxed);
+        // A publisher that has not seen this yet has published what is counted here.
+        fence(Ordering::SeqCst);
         let before = self.port.arrived();
-        let is_there = self.port.arm();
+        let is_there = self.port.arm_others();
         let mut arrived = before + self.port.arrived();
         // What an earlier callback was told of is there still.
-        if !self.was_seen.swap(true, Ordering::Relaxed) && is_there {
+        if is_first && is_there {
             arrived = arrived.max(1);
         }
         self.count.fetch_add(arrived, Ordering::Relaxed);
         arrived > 0
+    }
+
+    /// Calls with what was counted, if anything was.
+    fn call(&self) {
+        // Again, if the callback has published.
+        loop {
+            let count = self.count.swap(0, Ordering::Relaxed);
+            if count == 0 {
+                return;
+            }
+            self.slot.call(usize::try_from(count).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// Rule 4, behind the fence with which a message is published.
+    fn tell(&self) {
+        if self.was_seen.load(Ordering::Relaxed) {
+            self.count.fetch_add(self.port.arrived(), Ordering::Relaxed);
+            if !self.slot.runs_here() {
+                self.call();
+            }
+        }
+    }
+}
+
+/// Callbacks of one topic's subscriptions in a context: rule 4.
+#[derive(Default)]
+pub(crate) struct Near {
+    is_any: AtomicBool,
+    /// Taken out as a whole, because a callback may publish, or end a callback.
+    news: Mutex<Arc<[Arc<News>]>>,
+}
+
+impl Near {
+    /// A message was published. One load if the topic has no callback in the context. No
+    /// allocation.
+    #[inline]
+    pub(crate) fn tell(&self) {
+        if self.is_any.load(Ordering::Relaxed) {
+            let all = Arc::clone(&lock(&self.news));
+            all.iter().for_each(|news| news.tell());
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<Arc<News>>)) {
+        let mut news = lock(&self.news);
+        let mut all = news.to_vec();
+        change(&mut all);
+        self.is_any.store(!all.is_empty(), Ordering::Relaxed);
+        *news = all.into();
     }
 }
 
@@ -92,6 +153,8 @@ pub(crate) struct Hub {
     pub(crate) waiting: Waiting<PortBell>,
     /// Entities with a callback.
     called: Mutex<Vec<EntityId>>,
+    /// By topic.
+    near: Mutex<HashMap<String, Arc<Near>>>,
     /// Wakes the thread to look at `called` and `is_over`.
     changed: EntityId,
     is_over: AtomicBool,
@@ -106,6 +169,7 @@ impl Hub {
         Self {
             waiting,
             called: Mutex::default(),
+            near: Mutex::default(),
             changed,
             is_over: AtomicBool::new(false),
             thread: Mutex::default(),
@@ -146,7 +210,11 @@ impl Hub {
         self.start()?;
         let (count, was_seen, slot) =
             (AtomicU64::new(0), AtomicBool::new(false), Slot::new(callback));
-        let id = self.add(Entity::News(Arc::new(News { port, count, was_seen, slot })));
+        let news = Arc::new(News { port, count, was_seen, slot });
+        if let Some(topic) = news.port.topic() {
+            self.near(topic).change(|all| all.push(Arc::clone(&news)));
+        }
+        let id = self.add(Entity::News(news));
         lock(&self.called).push(id);
         self.waiting.trigger(self.changed);
         Ok(id)
@@ -158,8 +226,16 @@ impl Hub {
         let entity = self.waiting.bell().entity(id);
         self.remove(id);
         if let Some(Entity::News(news)) = entity.as_deref() {
+            if let Some(topic) = news.port.topic() {
+                self.near(topic).change(|all| all.retain(|other| !Arc::ptr_eq(other, news)));
+            }
             news.slot.end();
         }
+    }
+
+    /// The callbacks of a topic. Allocates.
+    pub(crate) fn near(&self, topic: &str) -> Arc<Near> {
+        Arc::clone(lock(&self.near).entry(topic.to_owned()).or_default())
     }
 
     fn start(self: &Arc<Self>) -> Result<(), Failure> {
@@ -200,10 +276,7 @@ impl Hub {
             for id in &fired {
                 let entity = self.waiting.bell().entity(*id);
                 if let Some(Entity::News(news)) = entity.as_deref() {
-                    let count = news.count.swap(0, Ordering::Relaxed);
-                    if count > 0 {
-                        news.slot.call(usize::try_from(count).unwrap_or(usize::MAX));
-                    }
+                    news.call();
                 }
             }
         }

@@ -3,6 +3,7 @@
 use crate::bell::{PortBell, lock};
 use crate::callbacks::Hub;
 use crate::failure::Failure;
+use crate::idle::Idle;
 use crate::waiting::EntityId;
 use crossdock_comm::{
     DoorbellOptions, GraphView, Maker, Participant, ParticipantOptions, SharedDoorbell,
@@ -16,6 +17,7 @@ pub(crate) struct Context {
     pub(crate) doorbell: SharedDoorbell,
     pub(crate) hub: Arc<Hub>,
     pub(crate) graph: GraphView,
+    pub(crate) idle: Arc<Idle>,
     /// Guard conditions of nodes that are triggered when the graph changes.
     graph_guards: Arc<Mutex<Vec<EntityId>>>,
     /// The security enclave, which is only shown.
@@ -33,7 +35,11 @@ impl Context {
         let graph = participant.graph()?;
         let graph_guards = Arc::<Mutex<Vec<EntityId>>>::default();
         let (of_hub, guards) = (Arc::downgrade(&hub), Arc::clone(&graph_guards));
+        let idle = Arc::<Idle>::default();
+        let (ports, bell) = (Arc::clone(&idle), doorbell.clone());
         graph.set_callback(move || {
+            ports.settle();
+            bell.settle();
             if let Some(hub) = of_hub.upgrade() {
                 lock(&guards).iter().for_each(|guard| hub.waiting.trigger(*guard));
             }
@@ -43,6 +49,7 @@ impl Context {
             doorbell,
             hub,
             graph,
+            idle,
             graph_guards,
             enclave: enclave.to_owned(),
             is_shut_down: AtomicBool::new(false),

@@ -28,6 +28,8 @@ pub mod convert;
 mod error_state;
 #[cfg(not(loom))]
 mod failure;
+#[cfg(not(loom))]
+mod idle;
 #[allow(unsafe_code, reason = "reads structs that generators of ROS 2 write")]
 pub mod introspection;
 #[cfg(not(loom))]

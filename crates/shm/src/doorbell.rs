@@ -236,6 +236,19 @@ impl Doorbell {
         }
     }
 
+    /// Gives back what it has of peer processes that have gone, as draining does. For an executor
+    /// that does not sleep for long. What such a peer has rung is kept for the next drain.
+    /// Allocates.
+    pub fn settle(&self) {
+        if self.shared.fork.in_child() || self.shared.inbox.is_empty() {
+            return;
+        }
+        let mut rang = Vec::new();
+        self.absorb(&mut |input| rang.push(input));
+        let control = self.control();
+        rang.iter().for_each(|input| control.ring(*input));
+    }
+
     #[cold]
     fn absorb(&self, each: &mut impl FnMut(u16)) {
         let mut lines = self.lines.borrow_mut();

@@ -120,6 +120,10 @@ impl OwnBell {
         self.bell.sleep(timeout, arm)
     }
 
+    fn settle(&self) {
+        self.bell.settle();
+    }
+
     pub(crate) fn add_input(&self) -> Input {
         Input { inputs: Arc::clone(&self.inputs), index: self.inputs.add() }
     }
@@ -187,6 +191,14 @@ impl SharedDoorbell {
         let woken = bell.sleep(timeout, arm);
         bell.drain(each);
         woken
+    }
+
+    /// Gives back what it has of processes that have gone, unless a thread waits, which does so
+    /// itself. For programs whose threads do not wait for long. Does not block.
+    pub fn settle(&self) {
+        if let Ok(bell) = self.bell.try_lock() {
+            bell.settle();
+        }
     }
 
     /// The half that wakes the waiting thread.

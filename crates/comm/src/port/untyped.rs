@@ -309,6 +309,11 @@ impl<O: Owner> AnyPublisher<O> {
         self.core.has_room()
     }
 
+    /// As [`crate::Publisher::settle`].
+    pub fn settle(&self) {
+        self.core.settle();
+    }
+
     /// Subscribers outside this thread's group that the next message reaches.
     pub fn peers(&self) -> usize {
         self.core.peers()
@@ -505,6 +510,12 @@ impl<O: Owner> AnySubscriber<O> {
     /// As [`crate::Subscriber::arm`].
     pub fn arm(&self) -> bool {
         self.core.arm()
+    }
+
+    /// As [`AnySubscriber::arm`], but publishers of the same participant do not ring: for programs
+    /// that look again after each message that they publish.
+    pub fn arm_others(&self) -> bool {
+        self.core.arm_others() || !self.core.lookahead.is_empty()
     }
 
     /// How many messages have come since the last call, taken ones among them, and of each

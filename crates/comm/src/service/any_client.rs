@@ -94,6 +94,11 @@ impl<O: Owner> AnyClient<O> {
         self.core.wait_for_server(timeout)
     }
 
+    /// Takes note of servers that came or went, for a client that is idle for long. Does not block.
+    pub fn settle(&self) {
+        self.core.settle();
+    }
+
     /// Node and process of the server.
     pub fn server(&self) -> Option<String> {
         self.core.server().map(|server| server.label.clone())

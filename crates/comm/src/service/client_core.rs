@@ -231,6 +231,12 @@ impl ClientCore {
         self.responses.take_arrived()
     }
 
+    /// Takes note of servers that came or went.
+    pub(crate) fn settle(&self) {
+        self.requests.settle();
+        self.absorb(&mut self.calls.borrow_mut());
+    }
+
     /// Who serves, if both directions stand.
     pub(crate) fn server(&self) -> Option<Arc<Counterpart>> {
         self.absorb(&mut self.calls.borrow_mut());

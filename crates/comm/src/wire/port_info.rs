@@ -26,6 +26,11 @@ pub(crate) struct PortInfo {
     pub(crate) maker: Maker,
 }
 
+/// Whether two GIDs name ports of one process.
+pub(crate) fn is_of_one_process(one: [u8; 16], other: [u8; 16]) -> bool {
+    one[..8] == other[..8]
+}
+
 /// What names a port across processes: half of its process's name, and its number there.
 pub(crate) fn gid_of(process: PeerName, port: u64) -> [u8; 16] {
     let mut gid = process.to_bytes();

@@ -6,6 +6,7 @@ use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
+use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, SendFlatError};
 use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions};
@@ -114,5 +115,13 @@ impl Rings for Client {
 
     fn arrived(&self) -> u64 {
         lock(&self.port).arrived()
+    }
+}
+
+impl Settles for Client {
+    fn settle(&self) {
+        if let Ok(port) = self.port.try_lock() {
+            port.settle();
+        }
     }
 }

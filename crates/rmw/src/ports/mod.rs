@@ -29,6 +29,7 @@ pub(crate) struct Registered<P: Rings + 'static> {
 impl<P: Rings + 'static> Registered<P> {
     pub(crate) fn new(context: &Arc<Context>, port: P) -> Self {
         let port = Arc::new(port);
+        context.idle.add(&port);
         let entity = context.hub.add(Entity::Port(Arc::<P>::clone(&port)));
         Self { context: Arc::clone(context), port, entity, callback: Mutex::default() }
     }

@@ -3,9 +3,11 @@
 use crate::Plan;
 use crate::abi::shared::QosProfile;
 use crate::bell::lock;
+use crate::callbacks::Near;
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
+use crate::idle::Settles;
 use crate::ports::events::Happenings;
 use crate::qos::{End, decide};
 use crossdock_comm::{
@@ -21,7 +23,9 @@ pub(crate) struct Publisher {
     pub(crate) qos: QosProfile,
     pub(crate) gid: [u8; 16],
     pub(crate) happenings: Arc<Happenings>,
-    port: Mutex<Port>,
+    port: Arc<Mutex<Port>>,
+    /// Callbacks of the topic's subscriptions in this context.
+    near: Arc<Near>,
 }
 
 struct Port {
@@ -58,8 +62,10 @@ impl Publisher {
         let publisher = context.participant.free_any_publisher(schema, options)?;
         let happenings = Happenings::new(&context.hub, publisher.events());
         let gid = publisher.gid();
-        let port = Mutex::new(Port { publisher, lent: Vec::new() });
-        Ok(Self { plan, qos: actual, gid, happenings, port })
+        let port = Arc::new(Mutex::new(Port { publisher, lent: Vec::new() }));
+        context.idle.add(&port);
+        let near = context.hub.near(topic);
+        Ok(Self { plan, qos: actual, gid, happenings, port, near })
     }
 
     /// Publishes a message of `bytes` bytes, which `write` writes.
@@ -71,12 +77,17 @@ impl Publisher {
         let port = lock(&self.port);
         let mut loan = port.publisher.loan(bytes)?;
         let used = write(loan.bytes_mut())?;
-        send(loan, used)
+        send(loan, used)?;
+        drop(port);
+        self.near.tell();
+        Ok(())
     }
 
     /// Publishes a message given as CDR.
     pub(crate) fn publish_cdr(&self, cdr: &[u8]) -> Result<(), Failure> {
-        Ok(lock(&self.port).publisher.publish_cdr(cdr, now_ns(), [0; 2])?)
+        lock(&self.port).publisher.publish_cdr(cdr, now_ns(), [0; 2])?;
+        self.near.tell();
+        Ok(())
     }
 
     /// Lends memory for one message of a plain type. It holds an earlier message or zeros: every
@@ -91,8 +102,11 @@ impl Publisher {
 
     /// Publishes a message that was lent.
     pub(crate) fn publish_lent(&self, address: usize) -> Result<(), Failure> {
-        let port = &mut *lock(&self.port);
-        send(port.take_lent(address)?, self.plan.message_bytes())
+        let mut port = lock(&self.port);
+        send(port.take_lent(address)?, self.plan.message_bytes())?;
+        drop(port);
+        self.near.tell();
+        Ok(())
     }
 
     /// Takes a message back that was lent and is not to be published.
@@ -108,6 +122,14 @@ impl Publisher {
     /// Subscriptions that the next message reaches.
     pub(crate) fn matched(&self) -> usize {
         lock(&self.port).publisher.matched()
+    }
+}
+
+impl Settles for Mutex<Port> {
+    fn settle(&self) {
+        if let Ok(port) = self.try_lock() {
+            port.publisher.settle();
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
+use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyRequest, AnyServer};
 use crossdock_comm::{AnswerError, AnyThread, FreeServerOptions, Ticket};
@@ -147,5 +148,14 @@ impl Rings for Service {
     fn meet(&self) {
         // Making the memory for responses is all that counting clients does beside.
         let _ = lock(&self.port).server.clients();
+    }
+}
+
+impl Settles for Service {
+    fn settle(&self) {
+        if let Ok(port) = self.port.try_lock() {
+            // Counting takes note.
+            let _ = port.server.clients();
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::abi::shared::{QosProfile, RMW_QOS_POLICY_HISTORY_KEEP_ALL};
 use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::idle::Settles;
 use crate::ports::events::Happenings;
 use crate::qos::{End, best_available, decide};
 use crossdock_comm::{
@@ -22,6 +23,7 @@ pub(crate) struct Subscription {
     pub(crate) qos: QosProfile,
     pub(crate) happenings: Arc<Happenings>,
     port: Mutex<AnySubscriber<AnyThread>>,
+    topic: String,
     gid: [u8; 16],
     doorbell_index: Option<u16>,
     /// Messages of this participant's publishers are passed over.
@@ -60,6 +62,7 @@ impl Subscription {
             plan,
             qos: actual,
             happenings,
+            topic: topic.to_owned(),
             gid: subscriber.gid(),
             doorbell_index: subscriber.doorbell_index(),
             port: Mutex::new(subscriber),
@@ -131,8 +134,25 @@ impl Rings for Subscription {
         lock(&self.port).arm()
     }
 
+    fn arm_others(&self) -> bool {
+        lock(&self.port).arm_others()
+    }
+
+    fn topic(&self) -> Option<&str> {
+        Some(&self.topic)
+    }
+
     fn arrived(&self) -> u64 {
         lock(&self.port).arrived()
+    }
+}
+
+impl Settles for Subscription {
+    fn settle(&self) {
+        if let Ok(port) = self.port.try_lock() {
+            // Looking takes note.
+            port.is_ready();
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crossdock_shm::{Meta, TakeError as RingTakeError};
 use super::SubscriberCore;
 use crate::error::TakeError;
 use crate::port::connection::Connection;
+use crate::wire::port_info::is_of_one_process;
 use crate::wire::status_records::counter;
 
 /// What looking at one more message found.
@@ -70,6 +71,18 @@ impl SubscriberCore {
         self.absorb(&mut state);
         // All of them, even after one had something.
         state.connections.iter().fold(false, |ready, c| c.arm() | ready) || self.has_notes()
+    }
+
+    /// As [`Self::arm_behind_window`], but publishers of this participant do not ring.
+    pub(crate) fn arm_others(&self) -> bool {
+        let own = self.gid();
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        let look = |ready, c: &Connection| match is_of_one_process(c.gid(), own) {
+            true => c.is_ready() | ready,
+            false => c.arm() | ready,
+        };
+        state.connections.iter().fold(false, look) || self.has_notes()
     }
 
     /// Is a message there (or a loss to count) that is not in the window?

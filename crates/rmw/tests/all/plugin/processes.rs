@@ -5,7 +5,9 @@ use super::{DEFAULT, On, PLAIN, Plain, Ros, options, own_domain, plugin};
 use crate::rosidl::types;
 use crossdock_test_support::{Random, done, long, number};
 use rmw_crossdock::introspection::Language;
+use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// What makes a process of this program the other side.
 const DOMAIN: &str = "CROSSDOCK_RMW_OTHER_SIDE";
@@ -87,10 +89,37 @@ fn messages_and_calls_go_to_another_process_until_it_is_killed() {
     }
 }
 
-/// What a process has open and mapped.
-fn resources() -> [usize; 2] {
-    let open = std::fs::read_dir("/proc/self/fd").unwrap().count();
-    [open, std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()]
+/// What this process has open, and what it has mapped of files: how often each thing, by the part
+/// of its name that says what it is.
+fn resources() -> BTreeMap<String, i64> {
+    let mut found = BTreeMap::new();
+    let mut add = |how: &str, name: &str| {
+        let kind = name.split_once('[').filter(|(kind, _)| *kind != "anon_inode:");
+        *found.entry(format!("{how} {}", kind.map_or(name, |(kind, _)| kind))).or_default() += 1;
+    };
+    for entry in std::fs::read_dir("/proc/self/fd").unwrap() {
+        // The folder that is being read is gone when its turn comes.
+        if let Ok(name) = std::fs::read_link(entry.unwrap().path()) {
+            add("open", &name.to_string_lossy());
+        }
+    }
+    for line in std::fs::read_to_string("/proc/self/maps").unwrap().lines() {
+        // Memory without a name is the allocator's.
+        if let Some(place) = line.find('/') {
+            add("mapped", &line[place..]);
+        }
+    }
+    found
+}
+
+/// What there is more or less of than before.
+fn difference(before: &BTreeMap<String, i64>) -> BTreeMap<String, i64> {
+    let mut difference = resources();
+    for (name, count) in before {
+        *difference.entry(name.clone()).or_default() -= count;
+    }
+    difference.retain(|_, count| *count != 0);
+    difference
 }
 
 /// Talks to processes that are killed in the middle of it. Does nothing unless a test has started
@@ -108,7 +137,7 @@ fn the_side_that_lives_on() {
     let on = On { subscriptions: vec![pong], clients: vec![client], ..On::default() };
     let mut message: Plain = [0.0; 43];
     let kills = number("CROSSDOCK_KILLS").unwrap_or(if long() { 1000 } else { 50 });
-    let mut early = None;
+    let before = resources();
     for kill in 0..kills {
         let mut other = other_side(domain);
         ros.until(|| ros.matched(ping) == 1 && is_available(&ros, client));
@@ -142,18 +171,30 @@ fn the_side_that_lives_on() {
             while take_response(&ros, client).is_some() {}
             ros.matched(ping) == 0 && !is_available(&ros, client)
         });
-        if kill == 9 {
-            early = Some(resources());
-        }
     }
-    if let Some([open, mapped]) = early {
-        println!("open and mapped: {early:?} after ten kills, {:?} after all", resources());
-        // The last one's are given back when its end has been worked off. Memory for messages that
-        // nobody took grows by some segments: far less than one for each kill.
-        ros.until(|| {
-            let [open_now, mapped_now] = resources();
-            open_now <= open + 8 && mapped_now <= mapped + 16
-        });
+    // All that belonged to those that were killed is given back when the last end has been worked
+    // off and their messages have been taken, which stay readable until then.
+    let end = Instant::now() + Duration::from_secs(super::PATIENCE.sec);
+    while !difference(&before).is_empty() {
+        let left = difference(&before);
+        assert!(Instant::now() < end, "more (or less) than before the kills: {left:#?}");
+        while ros.take(pong, message.as_mut_ptr().cast()) {}
+        while take_response(&ros, client).is_some() {}
+        std::thread::yield_now();
+    }
+    // Ports that nobody uses keep nothing either.
+    for _ in 0..10 {
+        let mut other = other_side(domain);
+        ros.until(|| ros.matched(ping) == 1);
+        other.kill().unwrap();
+        other.wait().unwrap();
+        ros.until(|| ros.matched(ping) == 0);
+    }
+    let end = Instant::now() + Duration::from_secs(super::PATIENCE.sec);
+    while !difference(&before).is_empty() {
+        let left = difference(&before);
+        assert!(Instant::now() < end, "idle ports have more (or less) than before: {left:#?}");
+        std::thread::yield_now();
     }
     // SAFETY: as the API asks.
     unsafe {

@@ -4,7 +4,7 @@ use super::calls::{answer, send, take_request, take_response};
 use super::{DEFAULT, NO_TIME, On, PLAIN, Plain, Ros, options, own_domain, zeroed};
 use rmw_crossdock::abi::current::EVENTS;
 use rmw_crossdock::abi::shared::{
-    CountStatus, Event, LivelinessChangedStatus, QosIncompatibleStatus, QosProfile,
+    CountStatus, Event, LivelinessChangedStatus, Publisher, QosIncompatibleStatus, QosProfile,
     RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
 };
 use rmw_crossdock::introspection::Language;
@@ -271,4 +271,55 @@ fn callbacks_tell_of_every_message_request_response_and_match() {
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
     }
     assert_eq!(messages.load(Ordering::SeqCst), 5);
+}
+
+/// A publisher whose callback publishes again until it has been told of five messages.
+struct Echo<'a> {
+    ros: &'a Ros,
+    publisher: *const Publisher,
+    told: AtomicUsize,
+}
+
+unsafe extern "C" fn publish_again(echo: *const c_void, count: usize) {
+    // SAFETY: an echo that lives as long as the callback is set.
+    let echo = unsafe { &*echo.cast::<Echo<'_>>() };
+    if echo.told.fetch_add(count, Ordering::SeqCst) + count < 5 {
+        let message: Plain = [0.5; 43];
+        echo.ros.publish(echo.publisher, message.as_ptr().cast());
+    }
+}
+
+#[test]
+fn a_callback_has_run_when_a_publisher_of_its_context_returns_and_may_publish_itself() {
+    let Some(ros) = Ros::new(own_domain(), "near") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    let (total, message) = (AtomicUsize::new(0), [0.5; 43]);
+    ros.until(|| ros.matched(publisher) == 1);
+    let set = ros.api.rmw_subscription_set_on_new_message_callback;
+    ros.publish(publisher, message.as_ptr().cast());
+    // SAFETY: as the API asks.
+    assert_eq!(unsafe { set(subscription, Some(add), (&raw const total).cast()) }, RMW_RET_OK);
+    // The first time a thread of the plug-in calls, for what was there.
+    ros.until(|| total.load(Ordering::SeqCst) == 1);
+    for number in 2..100 {
+        ros.publish(publisher, message.as_ptr().cast());
+        assert_eq!(total.load(Ordering::SeqCst), number);
+    }
+    let echo = Echo { ros: &ros, publisher, told: AtomicUsize::new(0) };
+    let mut taken: Plain = [0.0; 43];
+    while ros.take(subscription, taken.as_mut_ptr().cast()) {}
+    // SAFETY: as the API asks.
+    let set_echo = unsafe { set(subscription, Some(publish_again), (&raw const echo).cast()) };
+    assert_eq!(set_echo, RMW_RET_OK);
+    ros.publish(publisher, message.as_ptr().cast());
+    ros.until(|| echo.told.load(Ordering::SeqCst) == 5);
+    // SAFETY: as the API asks.
+    unsafe {
+        assert_eq!(set(subscription, None, null()), RMW_RET_OK);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+    assert_eq!((total.into_inner(), echo.told.into_inner()), (99, 5));
 }
