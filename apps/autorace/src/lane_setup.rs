@@ -1,10 +1,10 @@
-//! What the lane planner in hardware is made with: camera, colours and the way from the front picture
-//! to the view, as the SystemVerilog file `lane_planner_setup.sv`.
+//! What the lane planner in hardware is made with: camera, colours and the way from the front
+//! picture to the view, as the SystemVerilog file `lane_planner_setup.sv`.
 //!
-//! The view is taken from the tables of the software ([`crate::lane_view`]). Hardware has no room for
-//! the place of each pixel: it follows a line of equal steps through one front row per view row, in
-//! fixed point. [`lane_setup`] finds such lines and checks each of their pixels against the tables, so
-//! the view has the same bits. Set-up code.
+//! The view is taken from the tables of the software ([`crate::lane_view`]). Hardware has no room
+//! for the place of each pixel: it follows a line of equal steps through one front row per view
+//! row, in fixed point. [`lane_setup`] finds such lines and checks each of their pixels against the
+//! tables, so the view has the same bits. Set-up code.
 
 use crate::camera::{Homography, HomographyError};
 use crate::hsv::{Hsv, HsvRange};
@@ -237,7 +237,8 @@ fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
     let reach = windows.iter().map(|it| it.outer).max().unwrap_or(1);
     let mut text = String::from(
         "// What the lane planner is made with. Generated: `crossdock-autorace lane-setup`; see\n\
-         // apps/autorace/src/lane_setup.rs.\n/* verilator lint_off DECLFILENAME */\n`default_nettype none\n\npackage lane_planner_setup;\n",
+         // apps/autorace/src/lane_setup.rs.\n/* verilator lint_off DECLFILENAME */\n\
+         `default_nettype none\n\npackage lane_planner_setup;\n",
     );
     let mut constant = |name: &str, value: String| {
         writeln!(text, "  localparam int unsigned {name} = {value};").expect("text");

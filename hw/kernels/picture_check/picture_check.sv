@@ -4,8 +4,9 @@
 //               encoding is rgb8 or mono8 (CHANNELS), its rows are packed (step is width *
 //               CHANNELS), its data have step * height bytes, and it has no more than MAX_BYTES,
 //               nor rows of more than MAX_ROW_BYTES. A message without data may have rows of any
-//               length. If WIDTH or HEIGHT is not 0, the picture has exactly that side. That is what software refuses (apps/autorace/src/nodes/message.rs), and
-//               what there is no room for.
+//               length. If WIDTH or HEIGHT is not 0, the picture has exactly that side. That is
+//               what software refuses (apps/autorace/src/nodes/message.rs), and what there is no
+//               room for.
 // Verdict       `fits`, in the cycle of `look`: all but step * height. `looked`: it stands.
 //               `settled`: so does `good`, all together. Before `settled` `good` means nothing.
 // Latency       1 cycle from `look` to `looked`, bits of MAX_BYTES + 1 to `settled`.

@@ -1,22 +1,22 @@
-// Picture shell: all that a node which makes a picture of a picture needs between the adapters of its
-// messages and its kernel.
+// Picture shell: all that a node which makes a picture of a picture needs between the adapters of
+// its messages and its kernel.
 //
-// Function      Takes the fields of an image message from a generated take adapter, has picture_check
-//               look at them, feeds the picture's bytes to the kernel, and offers the message that
-//               the kernel's bytes belong to: the header of the message that came (stamp, frame),
-//               its size, and the node's own sequence, from 0. A node whose picture has another
-//               size or encoding gives its own values to the publish adapter.
+// Function      Takes the fields of an image message from a generated take adapter, has
+//               picture_check look at them, feeds the picture's bytes to the kernel, and offers the
+//               message that the kernel's bytes belong to: the header of the message that came
+//               (stamp, frame), its size, and the node's own sequence, from 0. A node whose picture
+//               has another size or encoding gives its own values to the publish adapter.
 // Refused       What picture_check refuses, and what is no message (`s_failed`). It is taken to its
 //               end at the pace of all others and counted by a cycle of `dropped`.
-// Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing is
-//               fed before picture_check has settled, and not before the message before is out.
+// Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing
+//               is fed before picture_check has settled, and not before the message before is out.
 //               `start` begins a picture, with its fields. If its message turns out to be wrong,
-//               `cut` is high for a cycle at least: the kernel has to end the picture on its own. Its
-//               last beat waits for the end of the message that came. `m_damaged` says that the
+//               `cut` is high for a cycle at least: the kernel has to end the picture on its own.
+//               Its last beat waits for the end of the message that came. `m_damaged` says that the
 //               message must be marked, and it uses up no sequence number.
-// Storing       STREAMS 0: for kernels that give nothing before `k_last`. A picture is fed while the
-//               one before leaves. What turns out to be wrong leaves the kernel, and is gone. `start`,
-//               `cut` and `m_damaged` stay low.
+// Storing       STREAMS 0: for kernels that give nothing before `k_last`. A picture is fed while
+//               the one before leaves. What turns out to be wrong leaves the kernel, and is gone.
+//               `start`, `cut` and `m_damaged` stay low.
 // Empty         A picture without bytes never reaches the kernel; its message is published.
 // Publishing    `m_valid` rises when the first bytes are there, so that no gap is behind it, and
 //               stands until `m_ready`. The kernel's bytes go to the publish adapter directly:
@@ -26,9 +26,9 @@
 // Back-pressure s_data_ready depends on k_ready, k_taken on m_wanted, in the same cycle.
 // Ordering      First in, first out.
 // Busy          High from a beat that comes (`passes`) to 63 cycles after the last thing to do. Low
-//               while a message stops half way. 63 cycles: behind a beat a message takes the walk over
-//               two words (at most 16 operations), the bits of step * height, and the stages of the
-//               kernel, which may be 20.
+//               while a message stops half way. 63 cycles: behind a beat a message takes the walk
+//               over two words (at most 16 operations), the bits of step * height, and the stages
+//               of the kernel, which may be 20.
 // Reset         Nothing taken, nothing published, sequence 0.
 // Parameters    STREAMS: 0 or 1. MAX_BYTES, MAX_ROW_BYTES, WIDTH, HEIGHT: see picture_check.
 //               FRAME_BYTES: bound of header.frame_id, 1 to 4096.

@@ -1,5 +1,5 @@
-// Properties of picture_shell: every good message is published once, with its own header and its own
-// bytes, in order; nothing else is published unmarked; what is not published is told.
+// Properties of picture_shell: every good message is published once, with its own header and its
+// own bytes, in order; nothing else is published unmarked; what is not published is told.
 `include "axis_formal.svh"
 
 // What the take adapter keeps to: fields stand from the first look to the end of the message, data

@@ -1,11 +1,11 @@
 // Row contrast: which marked pixels of a row stand out of the pixels left and right of them.
 //
-// Function      Rows of WIDTH pixels come as pairs: the value of each, and two marks. A pixel x leaves
-//               with its second mark as it came. It leaves with its first mark if it came with it,
-//               and its value exceeds, by CONTRAST at least, the mean of the values from x - outer to
-//               x - inner and that from x + inner to x + outer, as far as these pixels are in the
-//               row. A side without pixels is satisfied. Exact in integers: value * n against
-//               sum + CONTRAST * n, as in apps/autorace/src/lane_view.rs.
+// Function      Rows of WIDTH pixels come as pairs: the value of each, and two marks. A pixel x
+//               leaves with its second mark as it came. It leaves with its first mark if it came
+//               with it, and its value exceeds, by CONTRAST at least, the mean of the values from x
+//               - outer to x - inner and that from x + inner to x + outer, as far as these pixels
+//               are in the row. A side without pixels is satisfied. Exact in integers: value * n
+//               against sum + CONTRAST * n, as in apps/autorace/src/lane_view.rs.
 // Windows       `inner` and `outer` of the row of number `row` have to stand one cycle after `row`
 //               has changed, and until it changes again. 1 <= inner <= outer <= REACH.
 // Latency       outer / 2 + 7 cycles from a pair to its own.
@@ -51,15 +51,18 @@ module row_contrast #(
     $fatal(1, "%m: CONTRAST is 0 to 255");
   end
 
-  // The last pairs are kept: as many as the window of one has on both sides, and some to write ahead.
+  // The last pairs are kept: as many as the window of one has on both sides, and some to write
+  // ahead.
   localparam int unsigned Pair = $clog2(2 * REACH + 24) - 1;   // bits of a pair's number
   localparam int unsigned Pairs = 1 << Pair;
-  localparam int unsigned Ahead = Pairs - (REACH + 1) / 2 - 2; // pairs behind the one that is decided
+  // Pairs from the one that is decided on.
+  localparam int unsigned Ahead = Pairs - (REACH + 1) / 2 - 2;
   localparam int unsigned Place = $clog2(WIDTH + 2 * REACH + 8);
   localparam int unsigned Sum = 20;    // bits of a sum: 4096 * 255
   localparam int unsigned Last = WIDTH / 2;
 
-  // Rows are written, and behind each a pair of nothing, so that the sum up to its end has a place. --
+  // Rows are written, and behind each a pair of nothing, so that the sum up to its end has a place.
+  // --
 
   logic [Place-1:0] come;      // pairs of the row that have come; Last: the pair of nothing is next
   logic [Pair-1:0]  write_at;
@@ -74,7 +77,7 @@ module row_contrast #(
 
   assign s_ready = room && !fills;
 
-  // Pairs are decided in the order in which they came ----------------------------------------------
+  // Pairs are decided in the order in which they came ---------------------------------------------
 
   logic [Place-1:0] x;         // the left pixel of the pair
   logic [Pair-1:0]  base;      // the pair's number of the row's first one
@@ -116,8 +119,8 @@ module row_contrast #(
     end
   end
 
-  // The four ends of the windows, of the pair's left pixel; those of the right pixel are one further,
-  // or the same if the row ends there. ---------------------------------------------------------------
+  // The four ends of the windows, of the pair's left pixel; those of the right pixel are one
+  // further, or the same if the row ends there. ---------------------------------------------------
 
   logic [Place-1:0] place [4];
   logic             same [4];
@@ -162,7 +165,7 @@ module row_contrast #(
     pair <= kept[read_at];
   end
 
-  // Sums, and of how many values --------------------------------------------------------------------
+  // Sums, and of how many values ------------------------------------------------------------------
 
   logic            read_valid;
   logic            read_last;
@@ -195,7 +198,8 @@ module row_contrast #(
     sum_last <= read_last;
     sum_marks <= pair[19:16];
     for (int unsigned i = 0; i < 4; i++) begin
-      sums[i] <= sum_of(i[0], at_odd[i/2*2+1], at_same[i/2*2+1], even_out[i/2*2+1], odd_out[i/2*2+1])
+      sums[i] <= sum_of(i[0], at_odd[i/2*2+1], at_same[i/2*2+1], even_out[i/2*2+1],
+              odd_out[i/2*2+1])
           - sum_of(i[0], at_odd[i/2*2], at_same[i/2*2], even_out[i/2*2], odd_out[i/2*2]);
       counts[i] <= count[i];
     end
@@ -204,7 +208,7 @@ module row_contrast #(
     if (rst || clear) sum_valid <= 1'b0;
   end
 
-  // (value - CONTRAST) * n against the sum -----------------------------------------------------------
+  // (value - CONTRAST) * n against the sum --------------------------------------------------------
 
   logic                product_valid;
   logic                product_last;

@@ -2,23 +2,24 @@
 // equal steps through one of them.
 //
 // Function      ROWS rows of WIDTH pixels of 2 bits come as pairs. The view has VIEW_ROWS rows of
-//               VIEW_WIDTH pixels, which leave 8 per beat, a byte each. Row `view_row` of the view is
-//               told by `line`: {seen, front row, first, step}. Its pixel x has the class of the
+//               VIEW_WIDTH pixels, which leave 8 per beat, a byte each. Row `view_row` of the view
+//               is told by `line`: {seen, front row, first, step}. Its pixel x has the class of the
 //               pixel (first + x * step) >> SHIFT of that front row in bits 0 and 1, or bit 2 alone
 //               if there is none: outside of the row, or `seen` is 0.
-// Lines         `line` has to stand one cycle after `view_row` has changed, and until it changes again.
-//               Front rows must not become smaller from row to row, and 8 steps are 16 pixels at most.
-// Waits         A row of the view leaves when its front row is complete. After `cut`, at once: what it
-//               shows is chance then.
+// Lines         `line` has to stand one cycle after `view_row` has changed, and until it changes
+//               again. Front rows must not become smaller from row to row, and 8 steps are 16
+//               pixels at most.
+// Waits         A row of the view leaves when its front row is complete. After `cut`, at once: what
+//               it shows is chance then.
 // Latency       3 cycles from the pair that completes a row to the first beat that shows it.
 // Throughput    1 pair and 1 beat per cycle.
 // Back-pressure None for what comes. m_data stands until m_ready.
 // Ordering      Rows from the top, pixels from the left. m_last is the view's last beat.
-// Busy          From the cycle behind `start` until the last beat has left; what is left of the picture
-//               before is forgotten with `start`.
+// Busy          From the cycle behind `start` until the last beat has left; what is left of the
+//               picture before is forgotten with `start`.
 // Reset         Not busy.
-// Parameters    WIDTH: a multiple of 32, at most 2016. ROWS: 1 to 2048. VIEW_WIDTH: a multiple of 8.
-//               VIEW_ROWS. SHIFT: bits behind the point, 4 to 24.
+// Parameters    WIDTH: a multiple of 32, at most 2016. ROWS: 1 to 2048. VIEW_WIDTH: a multiple of
+//               8. VIEW_ROWS. SHIFT: bits behind the point, 4 to 24.
 `default_nettype none
 
 module row_warp #(
@@ -61,7 +62,7 @@ module row_warp #(
   localparam int unsigned Beats = VIEW_WIDTH / 8;
   localparam int unsigned Beat = $clog2(Beats);
 
-  // Words of 16 pixels are put together and kept, even and odd ones apart ---------------------------
+  // Words of 16 pixels are put together and kept, even and odd ones apart -------------------------
 
   logic [27:0]     gathered;
   logic [3:0]      pairs;       // pairs of the two words that come: the topmost bit says which one
@@ -84,7 +85,7 @@ module row_warp #(
     end
   end
 
-  // Rows of the view --------------------------------------------------------------------------------
+  // Rows of the view ------------------------------------------------------------------------------
 
   wire                    seen = line[2*SHIFT+26];
   wire        [10:0]      front = line[2*SHIFT+15 +: 11];
@@ -144,8 +145,8 @@ module row_warp #(
     end
   end
 
-  // Where the eight pixels of a beat are: in the word of the first one that is in the row, or in the
-  // next one. ------------------------------------------------------------------------------------------
+  // Where the eight pixels of a beat are: in the word of the first one that is in the row, or in
+  // the next one. ---------------------------------------------------------------------------------
 
   logic signed [11:0] columns [8];
   always_comb

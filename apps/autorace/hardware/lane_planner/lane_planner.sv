@@ -2,24 +2,25 @@
 // apps/autorace/src/nodes/lane_planner.rs, bit for bit, for pictures that need no rectification.
 //
 // Function      Takes sensor_msgs/msg/Image, marks yellow and white lines with mark_lanes while it
-//               comes, and publishes the bird's-eye view with the header (stamp, frame) of the message
-//               that it came in. Camera and colours are those of lane_planner_setup.
+//               comes, and publishes the bird's-eye view with the header (stamp, frame) of the
+//               message that it came in. lane_planner_setup has camera and colours.
 // Published     A mono8 picture of ViewWidth x ViewHeight; is_bigendian 0. The frame's header has
 //               view_publisher_id, the stamp of the frame that came, and the node's own sequence,
 //               from 0.
-// Refused       What the software node refuses: another encoding than rgb8, step other than 3 * width,
-//               data of another length than step * height, another size than Width x Height. Beside that
-//               what is no message at all, see frame_take. Such a message is taken to its end at the pace
-//               of all others, and counted by a cycle of `dropped`. (The software node ends the run with
-//               an error.)
-// Damaged       As gaussian_blur: what turns out to be wrong when the view has begun to leave comes to
-//               its end, marked damaged (tuser), and uses up no sequence number.
-// Latency       From the first beat in to the last beat out: a cycle per beat of rows that the view does
-//               not use, Width / 2 + 1 cycles per row that it uses, and 300 cycles. A view that has more
-//               beats than that behind its first row takes these.
-// Throughput    1 beat per cycle in both directions, but in rows that the view uses. Pictures follow each
-//               other in their latency.
-// Back-pressure s_axis_image_tready follows the stages of mark_lanes, which never wait for the view.
+// Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
+//               width, data of another length than step * height, another size than Width x Height.
+//               Beside that what is no message at all, see frame_take. Such a message is taken to
+//               its end at the pace of all others, and counted by a cycle of `dropped`. (The
+//               software node ends the run with an error.)
+// Damaged       As gaussian_blur: what turns out to be wrong when the view has begun to leave comes
+//               to its end, marked damaged (tuser), and uses up no sequence number.
+// Latency       From the first beat in to the last beat out: a cycle per beat of rows that the view
+//               does not use, Width / 2 + 1 cycles per row that it uses, and 300 cycles. A view
+//               that has more beats than that behind its first row takes these.
+// Throughput    1 beat per cycle in both directions, but in rows that the view uses. Pictures
+//               follow each other in their latency.
+// Back-pressure s_axis_image_tready follows the stages of mark_lanes, which never wait for the
+//               view.
 // Ordering      First in, first out.
 // Busy          High from a beat that is taken to 63 cycles after the last thing to do. Low while a
 //               message stops half way: with its next beat it goes on.

@@ -1,18 +1,19 @@
-// Mark lanes: the bytes of an rgb8 picture come, and the bird's-eye view of its yellow and white lines
-// leaves, as in apps/autorace/src/lane_view.rs, bit for bit, for the camera of lane_planner_setup.
+// Mark lanes: the bytes of an rgb8 picture come, and the bird's-eye view of its yellow and white
+// lines leaves, as in apps/autorace/src/lane_view.rs, bit for bit, for the camera of
+// lane_planner_setup.
 //
-// Function      `start` begins a picture of Width x Height; then its bytes come, packed, 8 per beat. Rows
-//               that the view does not use pass. Of the others pixel_hsv tells the colours, row_contrast
-//               which white pixels stand out of the road, and row_warp gives the view: a byte per pixel,
-//               bit 0 white, bit 1 yellow, 4 unseen.
+// Function      `start` begins a picture of Width x Height; then its bytes come, packed, 8 per
+//               beat. Rows that the view does not use pass. Of the others pixel_hsv tells the
+//               colours, row_contrast which white pixels stand out of the road, and row_warp gives
+//               the view: a byte per pixel, bit 0 white, bit 1 yellow, 4 unseen.
 // Cut           After `cut` the view comes to its end at its own pace, whatever came; what it shows
 //               then is chance.
 // Latency       The rows above the first one that the view uses, that row, and 90 cycles.
-// Throughput    1 beat per cycle; rows that the view uses take Width / 2 + 1 cycles, so that the view,
-//               a beat per cycle, waits for none of them but the first ones.
+// Throughput    1 beat per cycle; rows that the view uses take Width / 2 + 1 cycles, so that the
+//               view, a beat per cycle, waits for none of them but the first ones.
 // Back-pressure s_ready depends on registers and on the stages behind it in the same cycle.
-// Busy          From the cycle behind `start` until the last beat has left; `start` while it is busy does
-//               nothing.
+// Busy          From the cycle behind `start` until the last beat has left; `start` while it is
+//               busy does nothing.
 // Reset         Not busy.
 `default_nettype none
 
@@ -45,7 +46,7 @@ module mark_lanes (
 
   wire begins = start && !busy;
 
-  // Rows of the view pass on, two pixels at a time; all others end here ------------------------------
+  // Rows of the view pass on, two pixels at a time; all others end here ---------------------------
 
   logic [Column-1:0] column;
   logic [Row-1:0]    row;
@@ -82,7 +83,7 @@ module mark_lanes (
     .m_ready(pair_moves)
   );
 
-  // Colours -----------------------------------------------------------------------------------------
+  // Colours ---------------------------------------------------------------------------------------
 
   wire [1:0]  white;
   wire [1:0]  yellow;
@@ -115,7 +116,7 @@ module mark_lanes (
     wire unused_of_colours = &{1'b0, hue, saturation};
   end
 
-  // White that stands out of its row ----------------------------------------------------------------
+  // White that stands out of its row --------------------------------------------------------------
 
   wire [Band-1:0] band_row;
   wire [19:0]     window;
@@ -153,7 +154,7 @@ module mark_lanes (
     .m_valid(marked_valid)
   );
 
-  // The view ----------------------------------------------------------------------------------------
+  // The view --------------------------------------------------------------------------------------
 
   wire [Lines-1:0]      view_row;
   wire [26+2*Shift:0]   line;

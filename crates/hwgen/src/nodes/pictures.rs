@@ -1,5 +1,5 @@
-//! The adapter of node types that make a picture of a picture: those of both ports and
-//! `picture_shell` in one module, so that such a node is its kernel.
+//! The adapter of node types that make a picture of a picture: the adapters of both ports
+//! and `picture_shell` in one module, so that such a node is its kernel.
 
 use crossdock_graph::HardwareNode;
 

@@ -1,8 +1,8 @@
-// Frames of pictures of node type NODE: all that the node needs beside its kernel, made of the adapters
-// of its ports and picture_shell, which has the contract. Generated.
+// Frames of pictures of node type NODE: all that the node needs beside its kernel, made of the
+// adapters of its ports and picture_shell, which has the contract. Generated.
 //
-// Kernel        start with height, step and length of a picture; k_* its bytes, and cut; made_* what
-//               the kernel makes of them. See picture_shell.
+// Kernel        start with height, step and length of a picture; k_* its bytes, and cut; made_*
+//               what the kernel makes of them. See picture_shell.
 // Published     OUT_CHANNELS 0: rgb8, of the size that came. 1 (mono8) or 3 (rgb8): OUT_WIDTH *
 //               OUT_HEIGHT pixels. is_bigendian is 0: bytes have no order.
 `default_nettype none
@@ -52,7 +52,8 @@ module NODE_pictures #(
 
   localparam int unsigned FrameBytes = @FRAME;
   localparam int unsigned EncodingBits = 8 * @ENCODING;
-  localparam logic [39:0] Encoding = (OUT_CHANNELS == 1) ? "8onom" : 40'("8bgr");  // the first byte is the lowest
+  // The first byte is the lowest.
+  localparam logic [39:0] Encoding = (OUT_CHANNELS == 1) ? "8onom" : 40'("8bgr");
   localparam logic [31:0] EncodingBytes = (OUT_CHANNELS == 1) ? 32'd5 : 32'd4;
   localparam logic [31:0] OutStep = 32'(OUT_WIDTH * OUT_CHANNELS);
 

@@ -14,7 +14,8 @@ const NODE: PictureNode = PictureNode {
     kernels: &["byte_gear", "pixel_hsv", "row_contrast", "row_warp"],
     parameters: |_| Vec::new(),
     streams: true,
-    // A view has 614 400 pixels, whatever the picture's size; all kinds of odd frames are among them.
+    // A view has 614 400 pixels, whatever the picture's size; all kinds of odd frames are among
+    // them.
     pictures: 69,
     told,
     made: |limits| vec![(SETUP, must(lane_setup_of(&package(limits))))],
