@@ -118,7 +118,7 @@ int main(int count, char** words) {
       idle = 0;
       busy_alone = offered ? 0 : busy_alone + 1;
       // The longest wait that is its own: a table, and a picture that nobody is to get.
-      if (busy_alone > 2000 + P_MAX_BYTES / 8) tb::fail("it is busy without an end");
+      if (busy_alone > 2000 + NODE_MAX_BYTES / 8) tb::fail("it is busy without an end");
     } else {
       idle += 1;
       if (idle >= 2000 && !expected.empty() && sources[0].empty() && next == vectors.size())

@@ -20,6 +20,7 @@ pub mod image;
 pub mod jpeg;
 pub mod lane;
 pub mod lane_fit;
+pub mod lane_setup;
 pub mod lane_view;
 pub mod light;
 pub mod messages;

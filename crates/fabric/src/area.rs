@@ -22,6 +22,8 @@ pub struct Area {
     pub ff: u64,
     /// Block memory in units of 18 kbit.
     pub bram18: u64,
+    /// Multipliers (DSP48E2).
+    pub dsp: u64,
 }
 
 /// There is no figure for a design.
@@ -132,6 +134,7 @@ impl Area {
             area.lut += count * cost.lut;
             area.ff += count * cost.ff;
             area.bram18 += count * cost.bram18;
+            area.dsp += count * cost.dsp;
         }
         Ok(area)
     }
@@ -143,6 +146,7 @@ fn cost(cell: &str) -> Option<Area> {
     match cell {
         "RAMB36E2" => Some(Area { bram18: 2, ..Area::default() }),
         "RAMB18E2" => Some(Area { bram18: 1, ..Area::default() }),
+        "DSP48E2" => Some(Area { dsp: 1, ..Area::default() }),
         "RAM32M16" | "RAM64M8" | "RAM64X8SW" | "RAM32X16DR8" | "RAM256X1D" => lut(8),
         "RAM32M" | "RAM64M" | "RAM128X1D" => lut(4),
         "RAM32X1D" | "RAM64X1D" => lut(2),
@@ -162,16 +166,17 @@ mod tests {
     #[test]
     fn cells_are_counted_by_what_they_take() {
         let text = "2. Printing statistics.\n{\"design\": {\"num_cells_by_type\": \
-                    {\"LUT6\": 3, \"FDRE\": 5, \"RAMB36E2\": 1, \"CARRY4\": 9, \"SRL16E\": 2}}}";
+                    {\"LUT6\": 3, \"FDRE\": 5, \"RAMB36E2\": 1, \"CARRY4\": 9, \"SRL16E\": 2, \
+                    \"DSP48E2\": 4}}}";
         let area = Area::of_statistics(text);
-        assert_eq!(area, Ok(Area { lut: 5, ff: 5, bram18: 2 }));
+        assert_eq!(area, Ok(Area { lut: 5, ff: 5, bram18: 2, dsp: 4 }));
     }
 
     #[test]
     fn what_is_not_understood_is_no_figure() {
         assert_eq!(Area::of_statistics("{}"), Err(StatisticsError::Form));
-        let odd = "{\"design\": {\"num_cells_by_type\": {\"DSP48E2\": 1}}}";
-        let cell = "DSP48E2".to_owned();
+        let odd = "{\"design\": {\"num_cells_by_type\": {\"PLL\": 1}}}";
+        let cell = "PLL".to_owned();
         assert_eq!(Area::of_statistics(odd), Err(StatisticsError::Cell { cell }));
         let negative = "{\"design\": {\"num_cells_by_type\": {\"LUT6\": -1}}}";
         assert_eq!(Area::of_statistics(negative), Err(StatisticsError::Form));

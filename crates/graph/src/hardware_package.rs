@@ -9,6 +9,7 @@ use crate::description::{
 };
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::names::{field_fault, listed, message_type_fault, token_fault};
+use crate::parameters::read_parameters;
 use crate::qos::QosRequest;
 use crate::read::{Keys, Reading};
 use crate::scalar::Scalar;
@@ -63,7 +64,7 @@ const PACKAGE: Keys = Keys {
 const NODE: Keys = Keys {
     what: "a node type in hardware",
     required: &["sources"],
-    optional: &["doc", "module", "width", "drops", "parameters", "inputs", "outputs"],
+    optional: &["doc", "module", "width", "drops", "parameters", "built_in", "inputs", "outputs"],
 };
 const INPUT: Keys = Keys {
     what: "an input in hardware",
@@ -102,6 +103,10 @@ pub struct HardwareNode {
     /// purpose.
     #[serde(default)]
     pub drops: bool,
+    /// Values of parameters that only the software has, with which the module was made: a node in
+    /// a fabric has to have them.
+    #[serde(default)]
+    pub built_in: BTreeMap<String, ParameterValue>,
     /// By input: most elements of sequences and bytes of texts that it has room for.
     pub input_bounds: BTreeMap<String, BTreeMap<String, u32>>,
     /// By output: most elements of sequences and bytes of texts that it publishes.
@@ -196,6 +201,16 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
         let parameters = entries.iter().filter_map(|entry| parameter(reading, &name, entry));
         node.description.parameters = parameters.collect();
         one_each(reading, entries);
+    }
+    if let Some(tree) = fields.get("built_in") {
+        node.built_in = read_parameters(reading, tree, &["nodes", &name, "built_in"]);
+        for parameter in &node.description.parameters {
+            if node.built_in.contains_key(&parameter.name) {
+                let message = format!("`{}` is built in, and a parameter too", parameter.name);
+                let advice = "remove it from `built_in` or from `parameters`";
+                reading.note(ViolationKind::Duplicate, tree.place, message, advice);
+            }
+        }
     }
     if let Some(tree) = fields.get("inputs") {
         for entry in reading.map(tree, "`inputs`") {

@@ -467,6 +467,7 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
         node(""),
         node(", doc: what it does, module: other, width: 512, drops: true"),
         node(", parameters: { clip: -2147483648, size: 2147483647, whole: 3.0 }"),
+        node(", built_in: { a: true, b: 2.5, c: text, d: [1, 2], e: [], f: [x] }"),
         node(", outputs: { o: { type: a/msg/B, bounds: { data: 1, header.frame_id: 3 } } }"),
         node("").replace("type: a/msg/B", "type: a/msg/B, trigger: false, optional: true"),
         file("{ n: { outputs: { o: { type: a/msg/B, optional: true } }, sources: [n.v] } }"),
@@ -476,6 +477,8 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
     ];
     let bad = [
         node(", drops: 3"),
+        node(", built_in: [1]"),
+        node(", built_in: { a: { b: 1 } }"),
         node(", drops: [late]"),
         file("{}"),
         file("[n]"),

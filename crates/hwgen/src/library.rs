@@ -64,6 +64,8 @@ pub enum LibraryModule {
     LineWindow,
     /// Whether a message is a picture.
     PictureCheck,
+    /// What a node that makes a picture of a picture needs beside its kernel.
+    PictureShell,
     /// The pixels of a picture as its bytes pass.
     PixelGear,
     /// Hue, saturation and value of a pixel.
@@ -72,6 +74,10 @@ pub enum LibraryModule {
     PixelLevels,
     /// Stores a message and sends it again.
     Replay,
+    /// Which marked pixels of a row stand out of those beside them.
+    RowContrast,
+    /// A view of stored rows, along a line through one of them for each of its own.
+    RowWarp,
     /// Pixels left and right of a beat.
     RowWindow,
     /// Makes a reset of a clock out of any other.
@@ -123,7 +129,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 38] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -153,10 +159,13 @@ impl LibraryModule {
         Self::ByteGear,
         Self::LineWindow,
         Self::PictureCheck,
+        Self::PictureShell,
         Self::PixelGear,
         Self::PixelHsv,
         Self::PixelLevels,
         Self::Replay,
+        Self::RowContrast,
+        Self::RowWarp,
         Self::RowWindow,
         Self::ResetSync,
     ];
@@ -209,10 +218,13 @@ impl LibraryModule {
             Self::ByteGear => "byte_gear",
             Self::LineWindow => "line_window",
             Self::PictureCheck => "picture_check",
+            Self::PictureShell => "picture_shell",
             Self::PixelGear => "pixel_gear",
             Self::PixelHsv => "pixel_hsv",
             Self::PixelLevels => "pixel_levels",
             Self::Replay => "replay",
+            Self::RowContrast => "row_contrast",
+            Self::RowWarp => "row_warp",
             Self::RowWindow => "row_window",
             Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
@@ -234,6 +246,7 @@ impl LibraryModule {
                 Self::AxisPack,
             ],
             Self::MemifMmu | Self::MemifTlb => &[Self::MemifGate],
+            Self::PictureShell => &[Self::PictureCheck],
             Self::PixelLevels => &[Self::PixelGear, Self::Replay],
             _ => &[],
         }
@@ -274,10 +287,17 @@ impl LibraryModule {
             Self::PictureCheck => {
                 include_str!("../../../hw/kernels/picture_check/picture_check.sv")
             }
+            Self::PictureShell => {
+                include_str!("../../../hw/kernels/picture_shell/picture_shell.sv")
+            }
             Self::PixelGear => include_str!("../../../hw/kernels/pixel_gear/pixel_gear.sv"),
             Self::PixelHsv => include_str!("../../../hw/kernels/pixel_hsv/pixel_hsv.sv"),
             Self::PixelLevels => include_str!("../../../hw/kernels/pixel_levels/pixel_levels.sv"),
             Self::Replay => include_str!("../../../hw/kernels/replay/replay.sv"),
+            Self::RowContrast => {
+                include_str!("../../../hw/kernels/row_contrast/row_contrast.sv")
+            }
+            Self::RowWarp => include_str!("../../../hw/kernels/row_warp/row_warp.sv"),
             Self::RowWindow => include_str!("../../../hw/kernels/row_window/row_window.sv"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),

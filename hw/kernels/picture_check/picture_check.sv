@@ -4,20 +4,23 @@
 //               encoding is rgb8 or mono8 (CHANNELS), its rows are packed (step is width *
 //               CHANNELS), its data have step * height bytes, and it has no more than MAX_BYTES,
 //               nor rows of more than MAX_ROW_BYTES. A message without data may have rows of any
-//               length. That is what software refuses (apps/autorace/src/nodes/message.rs), and
-//               what there is no room for.
+//               length. If WIDTH or HEIGHT is not 0, the picture has exactly that side. That is
+//               what software refuses (apps/autorace/src/nodes/message.rs), and what there is no
+//               room for.
 // Verdict       `fits`, in the cycle of `look`: all but step * height. `looked`: it stands.
 //               `settled`: so does `good`, all together. Before `settled` `good` means nothing.
 // Latency       1 cycle from `look` to `looked`, bits of MAX_BYTES + 1 to `settled`.
 // Reset         Nothing looked at.
 // Parameters    CHANNELS: 3 (rgb8) or 1 (mono8). MAX_BYTES: of a picture, 8 to 2^24.
-//               MAX_ROW_BYTES: of a row, 1 to 2^24.
+//               MAX_ROW_BYTES: of a row, 1 to 2^24. WIDTH, HEIGHT: sides, 1 to 2^24, or 0: any.
 `default_nettype none
 
 module picture_check #(
   parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
-  parameter int unsigned MAX_ROW_BYTES = MAX_BYTES
+  parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,
+  parameter int unsigned WIDTH = 0,
+  parameter int unsigned HEIGHT = 0
 ) (
   input  wire         clk,
   input  wire         rst,
@@ -54,7 +57,8 @@ module picture_check #(
   wire [33:0] row_bytes = (CHANNELS == 3) ? {2'd0, width} + {1'd0, width, 1'b0} : {2'd0, width};
   assign fits = encoding_length == NameBytes && (encoding & NameMask) == Name
       && row_bytes == {2'd0, step} && length <= 32'(MAX_BYTES)
-      && (step <= 32'(MAX_ROW_BYTES) || length == '0);
+      && (step <= 32'(MAX_ROW_BYTES) || length == '0)
+      && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT));
 
   // step * height, a bit of height per cycle from the top. What does not fit into the bits of a
   // length never becomes smaller again.

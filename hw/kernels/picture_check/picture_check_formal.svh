@@ -8,6 +8,7 @@ wire         formal_named = (CHANNELS == 3) ? encoding_length == 32'd4 && encodi
     : encoding_length == 32'd5 && encoding == "8onom";
 wire         formal_good = formal_named && {2'd0, step} == 34'(CHANNELS) * {2'd0, width}
     && length <= 32'(MAX_BYTES) && (length == '0 || step <= 32'(MAX_ROW_BYTES))
+    && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT))
     // A product of two that are not 0 is at least each of them.
     && ((step == '0 || height == '0) ? length == '0
         : step <= length && height <= length && formal_area[2*Bits-1:0] == (2*Bits)'(length));

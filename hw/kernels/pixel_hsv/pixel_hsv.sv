@@ -2,20 +2,22 @@
 // apps/autorace/src/hsv.rs, bit for bit.
 //
 // Function      Hue is 0 to 179 in steps of two degrees, saturation and value are 0 to 255.
-//               m_inside: all three lie in LOW to HIGH, both included, {h, s, v} each. A range of
-//               hues may wrap: if the low end is above the high one, it is what lies outside of
-//               them.
+//               m_inside: all three lie in LOW to HIGH, both included, {h, s, v} each; m_other: in
+//               OTHER_LOW to OTHER_HIGH. A range of hues may wrap: if the low end is above the high
+//               one, it is what lies outside of them.
 // Latency       3 cycles.
 // Throughput    1 pixel per cycle.
 // Back-pressure The pipeline moves in cycles with `move`, and stands in all others.
 // Ordering      First in, first out. What stands beside a pixel (s_valid) leaves beside it.
 // Reset         No pixel.
-// Parameters    LOW, HIGH: ends of the range, {hue, saturation, value}.
+// Parameters    LOW, HIGH, OTHER_LOW, OTHER_HIGH: ends of the ranges, {hue, saturation, value}.
 `default_nettype none
 
 module pixel_hsv #(
   parameter int unsigned LOW = 24'h00_00_00,
-  parameter int unsigned HIGH = 24'hb3_ff_ff
+  parameter int unsigned HIGH = 24'hb3_ff_ff,
+  parameter int unsigned OTHER_LOW = 24'h00_00_00,
+  parameter int unsigned OTHER_HIGH = 24'hb3_ff_ff
 ) (
   input  wire         clk,
   input  wire         rst,
@@ -26,11 +28,10 @@ module pixel_hsv #(
   output logic [7:0]  m_saturation,
   output logic [7:0]  m_value,
   output logic        m_inside,
+  output logic        m_other,
   output logic        m_valid
 );
 
-  localparam logic [23:0] Low = 24'(LOW);
-  localparam logic [23:0] High = 24'(HIGH);
 
   // 255 * 4096 / i and 180 * 4096 / (6 i), rounded, half to even.
   logic [19:0] saturations [256];
@@ -104,17 +105,22 @@ module pixel_hsv #(
   wire signed [17:0] turned = second_hue[29:12];
   wire [7:0]         hue = turned[17] ? 8'(turned + 18'sd180) : turned[7:0];
   wire [7:0]         saturation = second_saturation[19:12];
-  // An end of the range may be that of all values.
-  wire               wraps = Low[23:16] > High[23:16];
-  /* verilator lint_off CMPCONST */
-  /* verilator lint_off UNSIGNED */
-  wire               above = hue >= Low[23:16];
-  wire               below = hue <= High[23:16];
-  wire               is_inside = (wraps ? above || below : above && below)
-      && saturation >= Low[15:8] && saturation <= High[15:8]
-      && second_value >= Low[7:0] && second_value <= High[7:0];
-  /* verilator lint_on UNSIGNED */
-  /* verilator lint_on CMPCONST */
+
+  wire [1:0] is_inside;
+  for (genvar i = 0; i < 2; i++) begin : g_ranges
+    localparam logic [23:0] Low = 24'((i == 0) ? LOW : OTHER_LOW);
+    localparam logic [23:0] High = 24'((i == 0) ? HIGH : OTHER_HIGH);
+    // An end of the range may be that of all values.
+    /* verilator lint_off CMPCONST */
+    /* verilator lint_off UNSIGNED */
+    wire above = hue >= Low[23:16];
+    wire below = hue <= High[23:16];
+    assign is_inside[i] = ((Low[23:16] > High[23:16]) ? above || below : above && below)
+        && saturation >= Low[15:8] && saturation <= High[15:8]
+        && second_value >= Low[7:0] && second_value <= High[7:0];
+    /* verilator lint_on UNSIGNED */
+    /* verilator lint_on CMPCONST */
+  end
 
   always_ff @(posedge clk) begin
     if (move) begin
@@ -122,7 +128,8 @@ module pixel_hsv #(
       m_hue <= hue;
       m_saturation <= saturation;
       m_value <= second_value;
-      m_inside <= is_inside;
+      m_inside <= is_inside[0];
+      m_other <= is_inside[1];
     end
     if (rst) m_valid <= 1'b0;
   end

@@ -10,6 +10,7 @@ use crate::parameters::USE_SIM_TIME;
 use crate::qos::is_time;
 use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
+use std::collections::BTreeMap;
 
 impl<'a> Check<'a> {
     pub(super) fn nodes(&mut self, nodes: &[Resolved<'a>]) {
@@ -199,12 +200,18 @@ impl<'a> Check<'a> {
             (Some(hardware), true) => (hardware, Some(description)),
             (other, _) => (description, other),
         };
+        let built_in = resolved.hardware.filter(|_| resolved.in_fabric);
+        let built_in = built_in.map(|(_, hardware)| &hardware.built_in);
+        if let (Some(built_in), Some(software)) = (built_in, other) {
+            self.built_in(node, built_in, software);
+        }
         let of_other = || other.into_iter().flat_map(|it| &it.parameters);
         let known = || used.parameters.iter().chain(of_other()).map(|it| it.name.as_str());
         for (name, value) in &node.parameters {
             let path = ["parameters", name.as_str()];
             let elsewhere = other.and_then(|description| description.parameter(name));
-            if let (None, Some(elsewhere)) = (used.parameter(name), elsewhere)
+            let is_built_in = built_in.is_some_and(|built_in| built_in.contains_key(name));
+            if let (None, Some(elsewhere), false) = (used.parameter(name), elsewhere, is_built_in)
                 && value.converted_to(elsewhere.default.parameter_type()).as_ref()
                     != Some(&elsewhere.default)
             {
@@ -243,6 +250,44 @@ impl<'a> Check<'a> {
             let advice = "write true or false".to_owned();
             let path = ["parameters", USE_SIM_TIME];
             self.node_fault(ViolationKind::ParameterType, node, &path, message, advice);
+        }
+    }
+
+    /// What a module was made with is what the node has, said or by default: else the hardware
+    /// would silently do something else than the software.
+    fn built_in(
+        &mut self,
+        node: &GraphNode,
+        built_in: &BTreeMap<String, ParameterValue>,
+        software: &NodeTypeDescription,
+    ) {
+        for (name, made_with) in built_in {
+            let Some(parameter) = software.parameter(name) else {
+                let message = format!(
+                    "`{}` in hardware was made with a value of `{name}`, which the software does not have",
+                    node.node_type
+                );
+                let advice = "correct the name under `built_in` in the hardware package file";
+                let kind = ViolationKind::UnknownParameter;
+                self.node_fault(kind, node, &["parameters"], message, advice.to_owned());
+                continue;
+            };
+            let wanted = parameter.default.parameter_type();
+            let said = node.parameters.get(name);
+            let value = said.unwrap_or(&parameter.default).converted_to(wanted);
+            if value == made_with.converted_to(wanted) {
+                continue;
+            }
+            let how = if said.is_some() { "is" } else { "is by default" };
+            let message = format!(
+                "parameter `{name}` {how} another value than `{}` in hardware was made with",
+                node.node_type
+            );
+            let advice = "make it the same as under `built_in` in the hardware package file, or make \
+                          the module anew with this value";
+            let path = ["parameters", name.as_str()];
+            let kind = ViolationKind::UnknownParameter;
+            self.node_fault(kind, node, &path, message, advice.to_owned());
         }
     }
 

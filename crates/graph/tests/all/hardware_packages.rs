@@ -236,6 +236,26 @@ fn what_exists_twice_has_the_same_ports_and_types() {
 }
 
 #[test]
+fn a_node_in_a_fabric_has_the_values_that_its_module_was_made_with() {
+    let file = PACKAGE.replace("parameters:", "built_in: { size: [1, 2.5] }\n    parameters:");
+    assert_ne!(file, PACKAGE);
+    let size = parameter("size", ParameterValue::DoubleArray(vec![0.0, 0.0]));
+    let all = descriptions(Some(invert(vec![size])), Some(&file));
+    let with = |value: &str| GRAPH.replace("mask: 3", &format!("mask: 3, size: {value}"));
+    assert_eq!(checked_graph(&with("[1.0, 2.5]"), &in_fabric(), &all).unwrap().warnings, []);
+    // The node in software may have any value.
+    assert_eq!(checked_graph(&with("[1, 2]"), &in_process(), &all).unwrap().warnings.len(), 1);
+    for (graph, how) in
+        [(with("[1, 2]"), "is another"), (GRAPH.to_owned(), "is by default another")]
+    {
+        let violations = checked_graph(&graph, &in_fabric(), &all).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:#?}");
+        let told = format!("parameter `size` {how} value than `invert` in hardware was made with");
+        assert!(violations[0].contains(&told), "{violations:#?}");
+    }
+}
+
+#[test]
 fn what_only_executors_see_to_is_warned_of_where_the_node_is_hardware() {
     let graph = GRAPH.replace(
         "inputs: { image: /a }\n    outputs: { inverted",

@@ -2,6 +2,7 @@
 //! adapters of their messages, and their sources. How a board is wired is in `instance`.
 
 mod instance;
+mod pictures;
 mod ports;
 mod sources;
 
@@ -77,11 +78,12 @@ pub(crate) fn nodes(request: &Request<'_>, network: &Network) -> Nodes {
         words.push(take_sources(implementation, &mut names, &mut found));
     }
     modules(&used, &words, &mut found.violations);
-    let named: BTreeSet<&str> =
-        words.iter().flat_map(|words| &words.named).map(String::as_str).collect();
+    let named: BTreeSet<String> = words.iter().flat_map(|words| words.named.clone()).collect();
+    let named = with_adapters(&used, named);
     let mut adapters = Vec::new();
     for implementation in &used {
         adapters.extend(take_adapters(request, implementation, &named, &mut names, &mut found));
+        adapters.extend(take_pictures(implementation, &named, &mut names, &mut found));
     }
     found.list.splice(0..0, adapters);
     for module in LibraryModule::ALL.into_iter().filter(|module| named.contains(module.name())) {
@@ -264,11 +266,66 @@ fn modules(used: &[&Implementation<'_>], words: &[Words], violations: &mut Vec<V
     }
 }
 
+/// The names that sources say, with what the picture adapters among them are made of.
+fn with_adapters(used: &[&Implementation<'_>], mut named: BTreeSet<String>) -> BTreeSet<String> {
+    for implementation in used {
+        let node = implementation.node;
+        if named.contains(&pictures::name(node)) {
+            named.insert(LibraryModule::PictureShell.name().to_owned());
+            named.extend(ports::of_type(node).into_iter().map(|port| adapter_name(node, &port)));
+        }
+    }
+    named
+}
+
+/// The name of the adapter of a port.
+fn adapter_name(node: &HardwareNode, port: &ports::TypePort<'_>) -> String {
+    let name = format!("{}_{}", node.description.node_type, port.name);
+    message::adapter_name(&name, port.publishes)
+}
+
+/// The adapter of a node type that makes a picture of a picture, if its sources name it.
+fn take_pictures(
+    implementation: &Implementation<'_>,
+    named: &BTreeSet<String>,
+    names: &mut Names,
+    found: &mut Nodes,
+) -> Option<String> {
+    let node = implementation.node;
+    let name = pictures::name(node);
+    if !named.contains(&name) {
+        return None;
+    }
+    let mut refuse = |message: String, advice: &str| {
+        let kind = ViolationKind::HardwareName;
+        found.violations.push(fault(implementation, kind, &[], message, advice));
+    };
+    let text = match pictures::text(node) {
+        Ok(text) => text,
+        Err(why) => {
+            let advice = "change its ports, or take its messages apart in the node";
+            refuse(format!("a source names `{name}`, but the node type has none: {why}"), advice);
+            return None;
+        }
+    };
+    let of = format!("pictures of node type `{}`", node.description.node_type);
+    let taken = claim(&mut names.modules, &name, &of, &text)
+        .or_else(|| claim(&mut names.files, &format!("{name}.sv"), &of, &text));
+    if let Some(other) = taken {
+        let message =
+            format!("its adapter would be called `{name}`, a name that is taken: {other}");
+        refuse(message, "rename the node type, or the other one");
+        return None;
+    }
+    found.files.insert(format!("{name}.sv"), text);
+    Some(format!("{name}.sv"))
+}
+
 /// The adapters of a node type's ports: their files, and which of them its sources name.
 fn take_adapters(
     request: &Request<'_>,
     implementation: &Implementation<'_>,
-    named: &BTreeSet<&str>,
+    named: &BTreeSet<String>,
     names: &mut Names,
     found: &mut Nodes,
 ) -> Vec<String> {
@@ -281,7 +338,7 @@ fn take_adapters(
             continue;
         };
         let (key, what) = if port.publishes { ("outputs", "output") } else { ("inputs", "input") };
-        let name = message::adapter_name(&format!("{node_type}_{}", port.name), port.publishes);
+        let name = adapter_name(node, &port);
         let of = format!("{what} `{}` of node type `{node_type}`", port.name);
         let path = [key, port.name];
         let text = message::adapter(&name, &of, node.width, &layout.shape, port.publishes);

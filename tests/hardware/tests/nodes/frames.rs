@@ -106,6 +106,8 @@ pub(crate) struct Limits {
     pub(crate) max_bytes: u32,
     /// The node's MAX_WIDTH; a node without one takes pictures of any width.
     pub(crate) max_width: u32,
+    /// The only size of pictures that the node takes, if it has one.
+    pub(crate) size: Option<(u32, u32)>,
 }
 
 /// A software node: its type and its output; its input is `image`.
@@ -154,6 +156,8 @@ fn picture(random: &mut Random, limits: Limits) -> Fields {
     let most = [1, 3, 40, pixels][random.below(4)];
     let width = 1 + random.below(most.min(limits.max_width as usize));
     let height = 1 + random.below(most / width);
+    let (width, height) =
+        limits.size.map_or((width, height), |(width, height)| (width as usize, height as usize));
     let low = random.below(256);
     let high = low + random.below(256 - low);
     let kind = random.below(5);
@@ -214,6 +218,10 @@ fn odd(mut fields: Fields, number: usize, limits: Limits, random: &mut Random) -
         21 if limits.max_width < limits.max_bytes / 3 => {
             let width = limits.max_width as usize + 1 + random.below(3);
             fields = Fields::picture(width, 1, vec![9; width * 3]);
+        }
+        22 if limits.size.is_some() => {
+            let Fields { width, height, data, .. } = fields;
+            fields = Fields::picture(width as usize / 2, height as usize * 2, data);
         }
         _ => fields.encoding = vec![b'r'; 17],
     }
@@ -279,7 +287,12 @@ pub(crate) fn recorded(bag: &Path, stamps: &[i64]) -> Vec<Fields> {
 
 /// What the software node publishes for each frame, of sequence and publisher 0; nothing where it
 /// refuses the message, or hardware does: damaged, above its bounds, too large.
-fn expected(sent: &[Sent], limits: Limits, (node, output): Twin) -> Vec<Option<Vec<u8>>> {
+fn expected(
+    sent: &[Sent],
+    limits: Limits,
+    (node, output): Twin,
+    told: &str,
+) -> Vec<Option<Vec<u8>>> {
     let plan = limits.plan();
     let message = |sent: &Sent| {
         let header = FrameHeader::read(&sent.bytes).ok()?;
@@ -289,6 +302,9 @@ fn expected(sent: &[Sent], limits: Limits, (node, output): Twin) -> Vec<Option<V
         let view = Image::view(Block::new(block.as_slice())).ok()?;
         let fits = |it: Rgb<'_>| {
             let bytes = it.data().len();
+            if let Some((width, height)) = limits.size {
+                return (it.width(), it.height()) == (width as usize, height as usize);
+            }
             bytes == 0
                 || bytes <= limits.max_bytes as usize && it.width() <= limits.max_width as usize
         };
@@ -296,9 +312,10 @@ fn expected(sent: &[Sent], limits: Limits, (node, output): Twin) -> Vec<Option<V
     };
     let taken: Vec<_> = sent.iter().map(message).collect();
     let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
-    let results = twin::published(package(), node, ["image", output], blocks);
+    let results = twin::published(package(), node, ["image", output], told, blocks);
     assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
     let mut results = results.into_iter();
+    let plan = Limits { bound: 1 << 24, ..limits }.plan();
     let frame = |header: &FrameHeader| {
         let block = results.next().expect("as many");
         let mut payload = Vec::new();
@@ -317,8 +334,9 @@ fn expected(sent: &[Sent], limits: Limits, (node, output): Twin) -> Vec<Option<V
 }
 
 /// The file that the testbench reads, named by its content; and how many messages it has published.
-pub(crate) fn file(sent: &[Sent], limits: Limits, twin: Twin) -> (PathBuf, u64) {
-    let expected = expected(sent, limits, twin);
+/// `told` are the parameters of the software node.
+pub(crate) fn file(sent: &[Sent], limits: Limits, twin: Twin, told: &str) -> (PathBuf, u64) {
+    let expected = expected(sent, limits, twin, told);
     let mut bytes = (sent.len() as u32).to_le_bytes().to_vec();
     for (sent, expected) in sent.iter().zip(&expected) {
         bytes.extend(u32::from(sent.damaged).to_le_bytes());

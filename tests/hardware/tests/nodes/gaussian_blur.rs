@@ -9,14 +9,17 @@ use crossdock_test_support::{done, workspace};
 
 const NODE: PictureNode = PictureNode {
     twin: ("gaussian_blur", "blurred"),
-    kernels: &["byte_gear", "line_window", "picture_check", "row_window"],
+    kernels: &["byte_gear", "line_window", "row_window"],
     parameters: |limits| vec![("MAX_WIDTH", limits.max_width), ("MAX_BYTES", limits.max_bytes)],
     streams: true,
+    pictures: 300,
+    told: |_| "{}".to_owned(),
+    made: |_| Vec::new(),
 };
 /// A small node whose messages may be longer and wider than its pictures.
-const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45 };
+const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45, size: None };
 /// The node as it is shipped.
-const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640 };
+const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
 
 /// The kernel, for pictures of so many channels, bytes per row and bytes.
 fn kernel(channels: u64, row_bytes: u64, bytes: u64) -> Simulation {
@@ -89,45 +92,45 @@ fn a_picture_takes_its_beats_and_those_of_two_rows() {
 const FAULTS: [Mutation; 7] = [
     Mutation {
         what: "a damaged message is published as if it were none",
-        file: "gaussian_blur.sv",
-        from: "doomed <= failed;",
+        file: "picture_shell.sv",
+        from: "doomed <= s_failed;",
         to: "doomed <= 1'b0;",
     },
     Mutation {
         what: "the end of a picture does not wait for that of its message",
-        file: "gaussian_blur.sv",
-        from: "wire         picture_given = picture_valid && !(picture_last && feeds);",
-        to: "wire         picture_given = picture_valid;",
+        file: "picture_shell.sv",
+        from: "assign m_given = k_made_valid && !(k_made_last && feeds);",
+        to: "assign m_given = k_made_valid;",
     },
     Mutation {
         what: "a damaged message takes a sequence number",
-        file: "gaussian_blur.sv",
-        from: "if (!doomed) sequence_next",
-        to: "sequence_next",
+        file: "picture_shell.sv",
+        from: "if (!m_damaged) m_sequence",
+        to: "m_sequence",
     },
     Mutation {
         what: "a picture that is cut never ends",
-        file: "gaussian_blur.sv",
-        from: ".cut(feeds && (failed || ends_early)),",
-        to: ".cut(1'b0),",
+        file: "picture_shell.sv",
+        from: "assign cut = feeds && (s_failed || (s_data_valid && s_data_user));",
+        to: "assign cut = 1'b0;",
     },
     Mutation {
         what: "what is no message is dropped without a word",
-        file: "gaussian_blur.sv",
-        from: "dropped <= !rst && (failed || (",
-        to: "dropped <= !rst && ((",
+        file: "picture_shell.sv",
+        from: "dropped <= !rst && ends && (s_failed || !good);",
+        to: "dropped <= !rst && ends && !good;",
     },
     Mutation {
         what: "the clock stops while the last rows are still to leave",
-        file: "gaussian_blur.sv",
-        from: "wire        waits = held && (picture_given || !feeds);",
-        to: "wire        waits = 1'b0;",
+        file: "picture_shell.sv",
+        from: "assign waits = held && (m_given || !feeds);",
+        to: "assign waits = 1'b0;",
     },
     Mutation {
         what: "wider pictures than there is memory for are taken",
         file: "gaussian_blur.sv",
-        from: ".MAX_ROW_BYTES(RowBytes)\n  ) u_check",
-        to: ".MAX_ROW_BYTES(MAX_BYTES)\n  ) u_check",
+        from: ".MAX_ROW_BYTES(RowBytes)\n  ) u_pictures",
+        to: ".MAX_ROW_BYTES(MAX_BYTES)\n  ) u_pictures",
     },
 ];
 

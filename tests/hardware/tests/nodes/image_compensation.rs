@@ -8,9 +8,12 @@ use crossdock_test_support::done;
 
 const NODE: PictureNode = PictureNode {
     twin: ("image_compensation", "compensated"),
-    kernels: &["picture_check", "pixel_gear", "pixel_levels", "replay"],
+    kernels: &["pixel_gear", "pixel_levels", "replay"],
     parameters: |limits| vec![("MAX_BYTES", limits.max_bytes)],
     streams: false,
+    pictures: 300,
+    told: |_| "{}".to_owned(),
+    made: |_| Vec::new(),
 };
 /// A small node whose messages may be longer than its pictures.
 const SMALL: Limits = limits(4000, 3000);
@@ -18,7 +21,7 @@ const SMALL: Limits = limits(4000, 3000);
 const SHIPPED: Limits = limits(921_600, 921_600);
 
 const fn limits(bound: u32, max_bytes: u32) -> Limits {
-    Limits { bound, max_bytes, max_width: 1 << 20 }
+    Limits { bound, max_bytes, max_width: 1 << 20, size: None }
 }
 
 #[test]
@@ -59,8 +62,8 @@ fn a_picture_takes_its_beats_twice_and_a_table_and_the_next_one_overlaps() {
 const FAULTS: [Mutation; 9] = [
     Mutation {
         what: "what is no message is dropped without a word",
-        file: "image_compensation.sv",
-        from: "dropped <= !rst && ends && (failed || !good);",
+        file: "picture_shell.sv",
+        from: "dropped <= !rst && ends && (s_failed || !good);",
         to: "dropped <= !rst && ends && !good;",
     },
     Mutation {
@@ -89,27 +92,27 @@ const FAULTS: [Mutation; 9] = [
     },
     Mutation {
         what: "the picture of a damaged message stays in the kernel",
-        file: "image_compensation.sv",
-        from: "if (feeds && (failed || (came && settled && !good))) doomed <= 1'b1;",
-        to: "if (feeds && came && settled && !good) doomed <= 1'b1;",
+        file: "picture_shell.sv",
+        from: "if (feeds && (s_failed || (s_valid && settled && !good))) doomed <= 1'b1;",
+        to: "if (feeds && s_valid && settled && !good) doomed <= 1'b1;",
     },
     Mutation {
         what: "a picture is fed before a refused one is gone",
-        file: "image_compensation.sv",
-        from: ".s_valid(data_valid && feeds && !doomed),",
-        to: ".s_valid(data_valid && feeds),",
+        file: "picture_shell.sv",
+        from: "assign k_valid = s_data_valid && feeds && !doomed;",
+        to: "assign k_valid = s_data_valid && feeds;",
     },
     Mutation {
         what: "a refused picture leaves in place of the one before it",
-        file: "image_compensation.sv",
-        from: "wire         drains = doomed && !held;",
-        to: "wire         drains = doomed;",
+        file: "picture_shell.sv",
+        from: "wire drains = doomed && !held;",
+        to: "wire drains = doomed;",
     },
     Mutation {
         what: "the clock stops while a message is held",
-        file: "image_compensation.sv",
-        from: "else if (held || doomed || (",
-        to: "else if ((",
+        file: "picture_shell.sv",
+        from: "assign waits = held || doomed;",
+        to: "assign waits = 1'b0;",
     },
 ];
 

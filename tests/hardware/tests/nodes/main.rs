@@ -6,6 +6,7 @@ mod frames;
 mod gaussian_blur;
 mod image_compensation;
 mod kernels;
+mod lane_planner;
 mod picture_node;
 mod twin;
 

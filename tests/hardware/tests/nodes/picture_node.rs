@@ -35,12 +35,18 @@ topics: { /image: { mapping: gateway }, /made: { mapping: gateway } }
 pub(crate) struct PictureNode {
     /// Its type and its output.
     pub(crate) twin: Twin,
-    /// The library modules that it is made of, beside those of its adapters.
+    /// The library modules that its kernel is made of.
     pub(crate) kernels: &'static [&'static str],
     /// Its parameters, of these limits.
     pub(crate) parameters: fn(Limits) -> Vec<(&'static str, u32)>,
     /// Whether it publishes while a message comes.
     pub(crate) streams: bool,
+    /// Pictures of a simulation with pictures of chance.
+    pub(crate) pictures: usize,
+    /// The parameters of its software twin, in YAML.
+    pub(crate) told: fn(Limits) -> String,
+    /// Sources that are made for these limits, in place of those that are shipped.
+    pub(crate) made: fn(Limits) -> Vec<(&'static str, String)>,
 }
 
 impl PictureNode {
@@ -48,11 +54,18 @@ impl PictureNode {
     /// limits.
     pub(crate) fn design(&self, limits: Limits) -> Design {
         let (node, output) = self.twin;
-        let package = board::package(limits);
+        let mut package = board::package(limits);
+        // What is made for these limits is not what is shipped.
+        package.nodes.iter_mut().for_each(|it| it.built_in.clear());
         let graph = GRAPH.replace("NODE", node).replace("OUTPUT", output);
         let files = board::generated(&package, &graph, MAPPING).files;
-        let adapters = [format!("{node}_image_take.sv"), format!("{node}_{output}_publish.sv")];
-        let parts = ["frame_take", "frame_publish"].iter().chain(self.kernels);
+        let adapters = [
+            format!("{node}_image_take.sv"),
+            format!("{node}_{output}_publish.sv"),
+            format!("{node}_pictures.sv"),
+        ];
+        let parts = ["frame_take", "frame_publish", "picture_check", "picture_shell"];
+        let parts = parts.iter().chain(self.kernels);
         let parts = parts.map(|module| format!("{module}.sv"));
         let found = package.nodes.iter().find(|it| it.description.node_type == node);
         let sources = found.expect("the node type").sources.iter();
@@ -61,6 +74,8 @@ impl PictureNode {
         let design = names.fold(Design::new(node, &[]), |design, name| {
             design.with_source(&name, &files[name.as_str()])
         });
+        let made = (self.made)(limits).into_iter();
+        let design = made.fold(design, |design, (name, text)| design.with_source(name, &text));
         let parameters = (self.parameters)(limits).into_iter();
         parameters.fold(design, |design, (name, value)| design.set(name, u64::from(value)))
     }
@@ -70,14 +85,16 @@ impl PictureNode {
         let streams = u8::from(self.streams);
         let ports = format!(
             "#pragma once\n#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_{output}\n\
-             #define NODE_PUBLISHER_ID {output}_publisher_id\n#define NODE_STREAMS {streams}\n"
+             #define NODE_PUBLISHER_ID {output}_publisher_id\n#define NODE_STREAMS {streams}\n\
+             #define NODE_MAX_BYTES {}\n",
+            limits.max_bytes
         );
         Simulation::new(self.design(limits), TESTBENCH).with_file("ports.hpp", &ports)
     }
 
     /// The file of these frames for the testbench, and how many messages are published.
     pub(crate) fn file(&self, sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
-        frames::file(sent, limits, self.twin)
+        frames::file(sent, limits, self.twin, &(self.told)(limits))
     }
 
     pub(crate) fn run(&self, limits: Limits, vectors: &Path, options: &[&str]) -> Report {
@@ -87,12 +104,13 @@ impl PictureNode {
 
     /// Good, odd and damaged frames under many stalls, few, and none.
     pub(crate) fn equals_its_twin(&self, limits: Limits) {
-        let (path, count) = self.file(&frames::chance(1, 300, limits), limits);
-        assert!(count > 350, "{count} pictures");
+        let pictures = self.pictures;
+        let (path, count) = self.file(&frames::chance(1, pictures, limits), limits);
+        assert!(count as usize > pictures * 7 / 6, "{count} pictures");
         for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
             let report = self.run(limits, &path, &["--seed", seed, "--stalls", stalls]);
             assert_eq!(report.value("published"), count);
-            assert!(report.value("dropped") > 50, "{report:?}");
+            assert!(report.value("dropped") as usize > pictures / 6, "{report:?}");
             assert_eq!(report.value("damaged") > 0, self.streams, "{report:?}");
         }
     }
@@ -145,7 +163,7 @@ impl PictureNode {
 
     /// Each fault, on the frames of chance.
     pub(crate) fn catches(&self, limits: Limits, faults: &[crossdock_hardware_tests::Mutation]) {
-        let (path, _) = self.file(&frames::chance(1, 300, limits), limits);
+        let (path, _) = self.file(&frames::chance(1, self.pictures, limits), limits);
         let vectors = path.to_str().expect("a path");
         for fault in faults {
             let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];

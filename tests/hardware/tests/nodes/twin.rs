@@ -90,20 +90,22 @@ impl Node for Sink {
 }
 
 /// The messages that node type `node` of `package` publishes at `output` for those at `input`, as
-/// blocks. None of them may make it fail.
+/// blocks; `told` are its parameters, in YAML. None of them may make it fail.
 pub(crate) fn published(
     package: Package,
     node: &str,
     [input, output]: [&str; 2],
+    told: &str,
     messages: Vec<FlatBuffer>,
 ) -> Vec<FlatBuffer> {
-    let max_bytes = messages.iter().map(|it| it.as_slice().len()).max().unwrap_or(0) + 256;
+    let max_bytes =
+        messages.iter().map(|it| it.as_slice().len()).max().unwrap_or(0).max(1 << 20) + 256;
     let name = package.description().packages[0].name.clone();
     let graph = format!(
         "crossdock: 1\nname: twin\ntopics:\n  /in: {{ max_bytes: {max_bytes} }}\n  /out: {{ max_bytes: \
          {max_bytes} }}\nnodes:\n  camera: {{ package: ends, type: camera, outputs: {{ image: /in }} }}\n  \
-         twin: {{ package: {name}, type: {node}, inputs: {{ {input}: /in }}, outputs: {{ {output}: /out }} \
-         }}\n  sink: {{ package: ends, type: sink, inputs: {{ image: /out }} }}\n"
+         twin: {{ package: {name}, type: {node}, inputs: {{ {input}: /in }}, outputs: {{ {output}: /out }}, \
+         parameters: {told} }}\n  sink: {{ package: ends, type: sink, inputs: {{ image: /out }} }}\n"
     );
     let mapping = "crossdock: 1\nprocesses: { twin: { executors: [ { mode: chain, nodes: [camera, twin, \
                    sink] } ] } }\n";

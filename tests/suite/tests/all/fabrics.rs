@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 const COURSE: &str = "apps/autorace/course.graph.yaml";
 const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
 const COMPENSATED: &str = "/camera/image_compensated";
+/// Between blur and planner: inside the fabric if both are.
+const BLURRED: &str = "/camera/image_blurred";
 const SNAPSHOT: &str = "/camera/snapshot";
 
 /// `crossdock ARGUMENTS` with the tools that build boards, and boards kept from test to test.
@@ -67,15 +69,23 @@ fn count(value: &Value) -> u64 {
     value.as_u64().expect("a count")
 }
 
-/// Both mappings of a graph give the same messages on all topics; the summary of the one with
-/// hardware.
-fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> Value {
+/// Both mappings of a graph give the same messages on all topics but those inside the fabric; the
+/// summary of the one with hardware.
+fn the_mapping_does_not_matter(
+    graph: &str,
+    name: &str,
+    inside: &[&str],
+    arguments: &[&str],
+) -> Value {
     let mapped = |kind: &str| {
         let mapping = format!("apps/autorace/{name}.{kind}.mapping.yaml");
         let all = [&[graph, "--mapping", &mapping], arguments].concat();
         drive(&format!("{name}_{kind}"), &all)
     };
-    let (_, software) = mapped("chain");
+    let (_, mut software) = mapped("chain");
+    for topic in inside {
+        assert!(software.remove(*topic).is_some(), "{topic}");
+    }
     let (summary, hardware) = mapped("hardware");
     assert!(software[COMPENSATED].len() >= 5, "too few pictures to say anything");
     let count = |topics: &BTreeMap<String, Vec<Vec<u8>>>| -> BTreeMap<String, usize> {
@@ -90,9 +100,10 @@ fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> V
 }
 
 #[test]
-fn the_course_is_driven_the_same_with_compensation_and_blur_in_hardware() {
+fn the_course_is_driven_the_same_with_compensation_blur_and_planner_in_hardware() {
     let duration = if long() { "10" } else { "0.5" };
-    let summary = the_mapping_does_not_matter(COURSE, "course", &["--duration", duration]);
+    let summary =
+        the_mapping_does_not_matter(COURSE, "course", &[BLURRED], &["--duration", duration]);
     let topic = |name: &str| {
         let topics = summary["topics"].as_array().expect("topics");
         topics.iter().find(|topic| topic["topic"] == name).expect("the topic").clone()
@@ -102,7 +113,7 @@ fn the_course_is_driven_the_same_with_compensation_and_blur_in_hardware() {
     assert_eq!(topic(COMPENSATED)["copies"], images);
     let gateways = summary["gateways"].as_array().expect("gateways");
     let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
-    // Down the raw picture; up what two nodes made of it, one of the other without host memory.
+    // Down the raw picture; up the compensated one, and the view of the blurred one.
     assert_eq!((of("down"), of("up")), (images, 2 * images), "{summary:#}");
     assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
     // Each message crossed host memory once each way: its payload, and not a beat per segment more.
@@ -126,7 +137,7 @@ fn a_recording_gives_the_same_lights_with_compensation_and_blur_in_hardware() {
     let duration = if long() { "5" } else { "0.4" };
     let params = "apps/autorace/params/autorace.yaml";
     let arguments = ["--input", bag, "--params", params, "--duration", duration];
-    the_mapping_does_not_matter(HIGHWAY, "highway", &arguments);
+    the_mapping_does_not_matter(HIGHWAY, "highway", &[], &arguments);
 }
 
 #[test]
@@ -142,7 +153,7 @@ fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
     let (_, software) = drive("fabric_direct_software", &[&[COURSE], &duration[..]].concat());
     assert_eq!(hardware[COMPENSATED], software[COMPENSATED]);
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
-    // Two nodes, each with a port in and a port out.
+    // Four ports of nodes at topics in host memory; one topic is inside the fabric.
     assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(4), "{summary:#}");
 }
 
@@ -505,8 +516,8 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
         }
     };
     let without =
-        text.replace("planner, ", "").replace("[compensation, ", "[planner, compensation, ");
-    let software = ["node `planner`", "does not exist in hardware", "autorace.hardware.yaml"];
+        text.replace("polyfit, ", "").replace("[compensation, ", "[polyfit, compensation, ");
+    let software = ["node `polyfit`", "does not exist in hardware", "autorace.hardware.yaml"];
     refused("no_hardware", &without, &[], &software);
     let inside = text.replace(
         "/camera/image_compensated: { mapping: gateway }",

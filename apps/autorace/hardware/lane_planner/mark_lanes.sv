@@ -1,0 +1,195 @@
+// Mark lanes: the bytes of an rgb8 picture come, and the bird's-eye view of its yellow and white
+// lines leaves, as in apps/autorace/src/lane_view.rs, bit for bit, for the camera of
+// lane_planner_setup.
+//
+// Function      `start` begins a picture of Width x Height; then its bytes come, packed, 8 per
+//               beat. Rows that the view does not use pass. Of the others pixel_hsv tells the
+//               colours, row_contrast which white pixels stand out of the road, and row_warp gives
+//               the view: a byte per pixel, bit 0 white, bit 1 yellow, 4 unseen.
+// Cut           After `cut` the view comes to its end at its own pace, whatever came; what it shows
+//               then is chance.
+// Latency       The rows above the first one that the view uses, that row, and 90 cycles.
+// Throughput    1 beat per cycle; rows that the view uses take Width / 2 + 1 cycles, so that the
+//               view, a beat per cycle, waits for none of them but the first ones.
+// Back-pressure s_ready depends on registers and on the stages behind it in the same cycle.
+// Busy          From the cycle behind `start` until the last beat has left; `start` while it is
+//               busy does nothing.
+// Reset         Not busy.
+`default_nettype none
+
+module mark_lanes (
+  input  wire         clk,
+  input  wire         rst,
+  input  wire         start,
+  output logic        busy,
+  input  wire         cut,
+  input  wire  [63:0] s_data,
+  input  wire         s_valid,
+  output logic        s_ready,
+  output logic [63:0] m_data,
+  output logic        m_last,
+  output logic        m_valid,
+  input  wire         m_ready
+);
+
+  localparam int unsigned Width = lane_planner_setup::Width;
+  localparam int unsigned FirstRow = lane_planner_setup::FirstRow;
+  localparam int unsigned Rows = lane_planner_setup::Rows;
+  localparam int unsigned ViewHeight = lane_planner_setup::ViewHeight;
+  localparam int unsigned Shift = lane_planner_setup::Shift;
+  localparam int unsigned RowBeats = Width * 3 / 8;
+  localparam int unsigned Column = $clog2(RowBeats);
+  localparam int unsigned Row = $clog2(lane_planner_setup::Height + 1);
+  localparam int unsigned Band = $clog2(Rows + 1);
+  localparam int unsigned Windows = (Rows > 2) ? $clog2(Rows) : 1;
+  localparam int unsigned Lines = $clog2(ViewHeight);
+
+  wire begins = start && !busy;
+
+  // Rows of the view pass on, two pixels at a time; all others end here ---------------------------
+
+  logic [Column-1:0] column;
+  logic [Row-1:0]    row;
+  wire               in_band = row >= Row'(FirstRow) && row < Row'(FirstRow + Rows);
+  wire               pairs_take;
+  wire               pair_valid;
+  wire               pair_moves;
+  wire [63:0]        pair;
+
+  assign s_ready = busy && (!in_band || pairs_take);
+
+  always_ff @(posedge clk) begin
+    if (s_valid && s_ready) begin
+      column <= (column == Column'(RowBeats - 1)) ? '0 : column + 1'b1;
+      if (column == Column'(RowBeats - 1)) row <= row + 1'b1;
+    end
+    if (rst || begins) begin
+      column <= '0;
+      row <= '0;
+    end
+  end
+
+  byte_gear u_pairs (
+    .clk,
+    .rst,
+    .clear(begins),
+    .s_data,
+    .s_bytes(4'd8),
+    .s_valid(s_valid && busy && in_band),
+    .s_ready(pairs_take),
+    .want(4'd6),
+    .m_data(pair),
+    .m_valid(pair_valid),
+    .m_ready(pair_moves)
+  );
+
+  // Colours ---------------------------------------------------------------------------------------
+
+  wire [1:0]  white;
+  wire [1:0]  yellow;
+  wire [15:0] values;
+  wire [1:0]  colour_valid;
+  wire        contrast_takes;
+  assign pair_moves = !colour_valid[0] || contrast_takes;
+
+  for (genvar i = 0; i < 2; i++) begin : g_colours
+    wire [7:0] hue;
+    wire [7:0] saturation;
+    pixel_hsv #(
+      .LOW(lane_planner_setup::WhiteLow),
+      .HIGH(lane_planner_setup::WhiteHigh),
+      .OTHER_LOW(lane_planner_setup::YellowLow),
+      .OTHER_HIGH(lane_planner_setup::YellowHigh)
+    ) u_hsv (
+      .clk,
+      .rst(rst || begins),
+      .move(pair_moves),
+      .s_pixel(pair[24*i +: 24]),
+      .s_valid(pair_valid),
+      .m_hue(hue),
+      .m_saturation(saturation),
+      .m_value(values[8*i +: 8]),
+      .m_inside(white[i]),
+      .m_other(yellow[i]),
+      .m_valid(colour_valid[i])
+    );
+    wire unused_of_colours = &{1'b0, hue, saturation};
+  end
+
+  // White that stands out of its row --------------------------------------------------------------
+
+  wire [Band-1:0] band_row;
+  wire [19:0]     window;
+  wire [1:0]      marked_white;
+  wire [1:0]      marked_yellow;
+  wire            marked_last;
+  wire            marked_valid;
+
+  lane_planner_windows u_windows (
+    .clk,
+    .index(band_row[Windows-1:0]),
+    .word(window)
+  );
+
+  row_contrast #(
+    .WIDTH(Width),
+    .REACH(lane_planner_setup::Reach),
+    .CONTRAST(lane_planner_setup::Contrast),
+    .ROW_BITS(Band)
+  ) u_contrast (
+    .clk,
+    .rst,
+    .clear(begins),
+    .s_values(values),
+    .s_first(white),
+    .s_second(yellow),
+    .s_valid(colour_valid[0]),
+    .s_ready(contrast_takes),
+    .row(band_row),
+    .inner(window[9:0]),
+    .outer(window[19:10]),
+    .m_first(marked_white),
+    .m_second(marked_yellow),
+    .m_last(marked_last),
+    .m_valid(marked_valid)
+  );
+
+  // The view --------------------------------------------------------------------------------------
+
+  wire [Lines-1:0]      view_row;
+  wire [26+2*Shift:0]   line;
+
+  lane_planner_lines u_lines (
+    .clk,
+    .index(view_row),
+    .word(line)
+  );
+
+  row_warp #(
+    .WIDTH(Width),
+    .ROWS(Rows),
+    .VIEW_WIDTH(lane_planner_setup::ViewWidth),
+    .VIEW_ROWS(ViewHeight),
+    .SHIFT(Shift)
+  ) u_warp (
+    .clk,
+    .rst,
+    .start(begins),
+    .cut,
+    .busy,
+    .s_classes({marked_yellow[1], marked_white[1], marked_yellow[0], marked_white[0]}),
+    .s_last(marked_last),
+    .s_valid(marked_valid),
+    .view_row,
+    .line,
+    .m_data,
+    .m_last,
+    .m_valid,
+    .m_ready
+  );
+
+  wire unused = &{1'b0, pair[63:48], colour_valid[1], band_row};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,366 @@
+//! What the lane planner in hardware is made with: camera, colours and the way from the front
+//! picture to the view, as the SystemVerilog file `lane_planner_setup.sv`.
+//!
+//! The view is taken from the tables of the software ([`crate::lane_view`]). Hardware has no room
+//! for the place of each pixel: it follows a line of equal steps through one front row per view
+//! row, in fixed point. [`lane_setup`] finds such lines and checks each of their pixels against the
+//! tables, so the view has the same bits. Set-up code.
+
+use crate::camera::{Homography, HomographyError};
+use crate::hsv::{Hsv, HsvRange};
+use crate::lane_view::{OUTSIDE, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters, ViewTables, Window};
+use crossdock_graph::{HardwarePackage, ParameterType, ParameterValue};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use thiserror::Error;
+
+/// Bits behind the point of a place in a front row.
+const SHIFT: u32 = 22;
+/// Whole bits of a step: below 2 pixels, so that 8 of them are at most 16.
+const STEP_MAX: i64 = 2 << SHIFT;
+/// Places beyond this many pixels left or right of the row have no bits.
+const PLACE_MAX: i64 = 2000 << SHIFT;
+/// Steps on either side of the nearest one that are tried.
+const TRIED: i64 = 64;
+
+/// Why there is no lane planner in hardware for these parameters.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LaneSetupError {
+    /// The package file has no such node type.
+    #[error("the hardware package file has no node type `lane_planner`: name the file of autorace")]
+    NoPlanner,
+    /// A value is missing or of another type.
+    #[error("`built_in` of lane_planner needs `{name}`: {expected}")]
+    Value {
+        /// Name of the parameter.
+        name: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// The homography has no inverse.
+    #[error(transparent)]
+    Homography(#[from] HomographyError),
+    /// The camera's lens.
+    #[error(
+        "the lane planner in hardware does not rectify pictures: rectify them before and set \
+         `rectify: false`, or keep the node in software"
+    )]
+    Rectify,
+    /// The picture's size.
+    #[error(
+        "pictures are {width} x {height}, but the lane planner in hardware needs a width that is a \
+         multiple of 32 and at most 1984, and at most 2047 rows"
+    )]
+    Size {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
+    /// The homography leads nowhere.
+    #[error("no pixel of the view is in the picture: measure the homography again")]
+    Empty,
+    /// A view row does not come from one front row by equal steps.
+    #[error(
+        "row {row} of the view is no line of equal steps through one row of the picture, from left to \
+         right and from the top: hardware needs a camera without roll"
+    )]
+    Row {
+        /// Row of the view.
+        row: usize,
+    },
+}
+
+/// A view row: the front row in the band, and the line through it.
+#[derive(Clone, Copy, Debug)]
+struct ViewLine {
+    front: usize,
+    first: i64,
+    step: i64,
+}
+
+/// The text of `lane_planner_setup.sv` for the values under `built_in` of a hardware package file.
+///
+/// # Errors
+/// [`LaneSetupError`]: a value is missing, or hardware cannot do what it says.
+pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError> {
+    let node = package.node_type("lane_planner").ok_or(LaneSetupError::NoPlanner)?;
+    let values = BuiltIn(&node.built_in);
+    let side = |name| {
+        let expected = "the size of the pictures, pixels";
+        usize::try_from(values.integer(name, expected)?).map_err(|_| values.missing(name, expected))
+    };
+    let range = |low, high| -> Result<HsvRange, LaneSetupError> {
+        Ok(HsvRange { low: values.colour(low)?, high: values.colour(high)? })
+    };
+    if values.find("rectify", ParameterType::Bool) != Some(ParameterValue::Bool(false)) {
+        return Err(LaneSetupError::Rectify);
+    }
+    let expected = "levels, 0 to 255";
+    let contrast = values.integer("contrast_min", expected)?;
+    let parameters = ViewParameters {
+        camera: None,
+        homography: values.homography()?,
+        yellow: range("yellow_low", "yellow_high")?,
+        white: range("white_low", "white_high")?,
+        contrast_min: u8::try_from(contrast)
+            .map_err(|_| values.missing("contrast_min", expected))?,
+    };
+    lane_setup(parameters, side("width")?, side("height")?)
+}
+
+/// The values of a hardware package file.
+struct BuiltIn<'a>(&'a BTreeMap<String, ParameterValue>);
+
+impl BuiltIn<'_> {
+    fn missing(&self, name: &'static str, expected: &'static str) -> LaneSetupError {
+        LaneSetupError::Value { name, expected }
+    }
+
+    fn find(&self, name: &str, wanted: ParameterType) -> Option<ParameterValue> {
+        self.0.get(name)?.converted_to(wanted)
+    }
+
+    fn integer(&self, name: &'static str, expected: &'static str) -> Result<i64, LaneSetupError> {
+        match self.find(name, ParameterType::Integer) {
+            Some(ParameterValue::Integer(value)) => Ok(value),
+            _ => Err(self.missing(name, expected)),
+        }
+    }
+
+    fn colour(&self, name: &'static str) -> Result<Hsv, LaneSetupError> {
+        let found = match self.find(name, ParameterType::IntegerArray) {
+            Some(ParameterValue::IntegerArray(values)) => values,
+            _ => Vec::new(),
+        };
+        let parts: Option<Vec<u8>> = found.iter().map(|value| u8::try_from(*value).ok()).collect();
+        match parts.as_deref() {
+            Some(&[h, s, v]) if h < 180 => Ok(Hsv { h, s, v }),
+            _ => Err(self.missing(name, "[h, s, v] with h from 0 to 179, s and v from 0 to 255")),
+        }
+    }
+
+    fn homography(&self) -> Result<Homography, LaneSetupError> {
+        let name = "homography";
+        let found = match self.find(name, ParameterType::DoubleArray) {
+            Some(ParameterValue::DoubleArray(values)) => values,
+            _ => Vec::new(),
+        };
+        let [a, b, c, d, e, f, g, h, i] = found[..] else {
+            return Err(self.missing(name, "nine numbers, row by row"));
+        };
+        Ok(Homography::new([[a, b, c], [d, e, f], [g, h, i]])?)
+    }
+}
+
+/// The text of `lane_planner_setup.sv` for pictures of `width` x `height`.
+///
+/// Allocates some megabytes while it works.
+///
+/// # Errors
+/// [`LaneSetupError`]: what hardware cannot do with these parameters.
+pub fn lane_setup(
+    parameters: ViewParameters,
+    width: usize,
+    height: usize,
+) -> Result<String, LaneSetupError> {
+    if parameters.camera.is_some() {
+        return Err(LaneSetupError::Rectify);
+    }
+    if width == 0 || width % 32 != 0 || width > 1984 || height > 2047 {
+        return Err(LaneSetupError::Size { width, height });
+    }
+    let tables = ViewTables::new(parameters, width, height);
+    if tables.rows.is_empty() {
+        return Err(LaneSetupError::Empty);
+    }
+    let inverse = tables.parameters.homography.inverse();
+    let mut lines = Vec::with_capacity(VIEW_HEIGHT);
+    let mut front = 0;
+    for (row, places) in tables.warp.chunks_exact(VIEW_WIDTH).enumerate() {
+        let place = |x: usize| inverse.apply(x as f64, row as f64).0;
+        let slope = (place(VIEW_WIDTH - 1) - place(0)) / (VIEW_WIDTH - 1) as f64;
+        let line = view_line(places, width, slope).ok_or(LaneSetupError::Row { row })?;
+        if let Some(line) = line {
+            if line.front < front {
+                return Err(LaneSetupError::Row { row });
+            }
+            front = line.front;
+        }
+        lines.push(line);
+    }
+    Ok(text(&tables, &lines))
+}
+
+/// The line of a view row, about so many pixels per step; within: none if no pixel of the row is in
+/// the picture. None if it is no line.
+fn view_line(places: &[u32], width: usize, slope: f64) -> Option<Option<ViewLine>> {
+    let inside = |place: &u32| *place != OUTSIDE;
+    let (Some(first), Some(last)) =
+        (places.iter().position(inside), places.iter().rposition(inside))
+    else {
+        return Some(None);
+    };
+    let front = places[first] as usize / width;
+    let column = |x: usize| i64::from(places[x]) - (front * width) as i64;
+    if !(first..=last).all(|x| (0..width as i64).contains(&column(x))) {
+        return None;
+    }
+    // Not a number or too large: no step fits.
+    let nearest = (slope * f64::from(1 << SHIFT)).round() as i64;
+    let tried = (0..=TRIED).flat_map(|it| [nearest - it, nearest + it]);
+    let fits = |step: i64| {
+        let (mut low, mut high) = (-PLACE_MAX, PLACE_MAX);
+        for x in 0..places.len() {
+            let moved = x as i64 * step;
+            if (first..=last).contains(&x) {
+                low = low.max((column(x) << SHIFT) - moved);
+                high = high.min(((column(x) + 1) << SHIFT) - 1 - moved);
+            } else if x < first {
+                high = high.min(-1 - moved);
+            } else {
+                low = low.max(((width as i64) << SHIFT) - moved);
+            }
+        }
+        (low <= high).then_some(low + (high - low) / 2)
+    };
+    let found = tried
+        .filter(|step| (0..STEP_MAX).contains(step))
+        .find_map(|step| fits(step).map(|first| ViewLine { front, first, step }));
+    found.map(Some)
+}
+
+fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
+    let ViewTables { parameters, size: (width, height), rows, windows, .. } = tables;
+    let colour = |it: Hsv| format!("32'h00_{:02x}_{:02x}_{:02x}", it.h, it.s, it.v);
+    let reach = windows.iter().map(|it| it.outer).max().unwrap_or(1);
+    let mut text = String::from(
+        "// What the lane planner is made with. Generated: `crossdock-autorace lane-setup`; see\n\
+         // apps/autorace/src/lane_setup.rs.\n/* verilator lint_off DECLFILENAME */\n\
+         `default_nettype none\n\npackage lane_planner_setup;\n",
+    );
+    let mut constant = |name: &str, value: String| {
+        writeln!(text, "  localparam int unsigned {name} = {value};").expect("text");
+    };
+    constant("Width", width.to_string());
+    constant("Height", height.to_string());
+    constant("FirstRow", rows.start.to_string());
+    constant("Rows", rows.len().to_string());
+    constant("ViewWidth", VIEW_WIDTH.to_string());
+    constant("ViewHeight", VIEW_HEIGHT.to_string());
+    constant("Shift", SHIFT.to_string());
+    constant("Reach", reach.to_string());
+    constant("Contrast", parameters.contrast_min.to_string());
+    constant("YellowLow", colour(parameters.yellow.low));
+    constant("YellowHigh", colour(parameters.yellow.high));
+    constant("WhiteLow", colour(parameters.white.low));
+    constant("WhiteHigh", colour(parameters.white.high));
+    text += "endpackage\n\n";
+    let words = lines.iter().map(|line| {
+        let Some(ViewLine { front, first, step }) = *line else { return 0 };
+        let first = (first as u128) & ((1 << (12 + SHIFT)) - 1);
+        (1_u128 << (26 + 2 * SHIFT))
+            | (front as u128) << (15 + 2 * SHIFT)
+            | first << (3 + SHIFT)
+            | step as u128
+    });
+    let about =
+        "// Rows of the view: whether it is seen, its front row, its first place, its steps.\n";
+    table(&mut text, about, "lane_planner_lines", 27 + 2 * SHIFT, words);
+    let words =
+        windows.iter().map(|Window { inner, outer }| (*outer as u128) << 10 | *inner as u128);
+    let about = "// Front rows: the contrast window's outer and inner end.\n";
+    table(&mut text, about, "lane_planner_windows", 20, words);
+    text += "/* verilator lint_on DECLFILENAME */\n`default_nettype wire\n";
+    text
+}
+
+/// A module that gives the word of a number a cycle later.
+fn table(
+    text: &mut String,
+    about: &str,
+    name: &str,
+    bits: u32,
+    words: impl ExactSizeIterator<Item = u128>,
+) {
+    let count = words.len();
+    let index = usize::BITS - (count.max(2) - 1).leading_zeros();
+    write!(
+        text,
+        "{about}module {name} (\n  input  wire        clk,\n  input  wire  [{}:0] index,\n  output logic \
+         [{}:0] word\n);\n  logic [{}:0] words [{count}];\n  initial begin\n",
+        index - 1,
+        bits - 1,
+        bits - 1
+    )
+    .expect("text");
+    for (number, word) in words.enumerate() {
+        writeln!(text, "    words[{number}] = {bits}'h{word:x};").expect("text");
+    }
+    *text += "  end\n  always_ff @(posedge clk) word <= words[index];\nendmodule\n\n";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LaneSetupError, SHIFT, lane_setup, view_line};
+    use crate::camera::{Camera, Homography};
+    use crate::hsv::{Hsv, HsvRange};
+    use crate::lane_view::{OUTSIDE, ViewParameters};
+
+    fn parameters(rows: [[f64; 3]; 3]) -> ViewParameters {
+        let all = HsvRange { low: Hsv { h: 0, s: 0, v: 0 }, high: Hsv { h: 179, s: 255, v: 255 } };
+        let homography = Homography::new(rows).unwrap();
+        ViewParameters { camera: None, homography, yellow: all, white: all, contrast_min: 12 }
+    }
+
+    /// Of the closed course.
+    const COURSE: [[f64; 3]; 3] = [
+        [0.382_990_706_843, 0.580_384_420_189, -173.163_645_610_251],
+        [0.0, 2.714_192_101_124, -591.261_324_050_140],
+        [0.0, 0.001_813_701_313, -0.158_744_108_668],
+    ];
+
+    #[test]
+    fn lines_give_the_places_that_they_were_made_of() {
+        let width = 64;
+        // A slope of 5 / 8 from 3 places left of the row; row 2 of the band.
+        let place = |x: i64| (x * 5 - 24).div_euclid(8);
+        let places: Vec<u32> = (0..640)
+            .map(|x| match place(x) {
+                u @ 0..64 => 2 * width as u32 + u as u32,
+                _ => OUTSIDE,
+            })
+            .collect();
+        let line = view_line(&places, width, 0.625).unwrap().unwrap();
+        assert_eq!(line.front, 2);
+        for x in 0..640 {
+            let found = (line.first + x * line.step) >> SHIFT;
+            let (inside, is) = ((0..64).contains(&place(x)), (0..64).contains(&found));
+            assert!(inside == is && (!inside || found == place(x)), "{x}: {found}");
+        }
+        assert!(view_line(&[OUTSIDE; 640], width, 0.0).unwrap().is_none());
+        let mut bent = places;
+        bent[40] += 3;
+        assert!(view_line(&bent, width, 0.625).is_none());
+    }
+
+    #[test]
+    fn what_hardware_cannot_do_is_refused_with_what_to_do_instead() {
+        let rolled = [[0.38, 0.58, -173.0], [0.02, 2.71, -591.0], [0.0, 0.001_8, -0.158]];
+        let refused = |parameters, width| lane_setup(parameters, width, 480).unwrap_err();
+        assert!(matches!(refused(parameters(rolled), 640), LaneSetupError::Row { .. }));
+        assert!(matches!(refused(parameters(COURSE), 648), LaneSetupError::Size { .. }));
+        let camera = Camera::plumb_bob([530.0, 530.0, 319.5, 239.5], [0.1; 5]);
+        let distorted = ViewParameters { camera: Some(camera), ..parameters(COURSE) };
+        assert!(matches!(refused(distorted, 640), LaneSetupError::Rectify));
+        let away = [[1.0, 0.0, 5000.0], [0.0, 1.0, 5000.0], [0.0, 0.0, 1.0]];
+        assert!(matches!(refused(parameters(away), 640), LaneSetupError::Empty));
+    }
+
+    #[test]
+    fn the_course_has_a_setup_in_hardware() {
+        let text = lane_setup(parameters(COURSE), 640, 480).unwrap();
+        assert!(text.contains("package lane_planner_setup;") && text.contains("words[959] ="));
+    }
+}
