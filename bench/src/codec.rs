@@ -95,8 +95,8 @@ fn built<M: Message>(extra: Extra, fill: impl FnOnce(M::Builder<'_>)) -> FlatBuf
     FlatBuffer::from_bytes(&memory.as_slice()[..used])
 }
 
-/// How often all buffers are made anew. Which physical pages a buffer gets seems to decide a part of
-/// the time of a copy that is larger than a core's own cache.
+/// How often all buffers are made anew. Which physical pages a buffer gets seems to decide a part
+/// of the time of a copy that is larger than a core's own cache.
 const PLACEMENTS: usize = 9;
 
 /// Measures one type: in each round each operation once, so that all meet the same machine. What

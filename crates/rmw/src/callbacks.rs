@@ -133,10 +133,14 @@ impl Near {
     /// allocation.
     #[inline]
     pub(crate) fn tell(&self) {
-        if self.is_any.load(Ordering::Relaxed) {
+        if self.has_any() {
             let all = Arc::clone(&lock(&self.news));
             all.iter().for_each(|news| news.tell());
         }
+    }
+
+    fn has_any(&self) -> bool {
+        self.is_any.load(Ordering::Relaxed)
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<News>>)) {
@@ -233,9 +237,14 @@ impl Hub {
         }
     }
 
-    /// The callbacks of a topic. Allocates.
+    /// The callbacks of a topic. Forgets topics that have neither a publisher nor a callback.
+    /// Allocates.
     pub(crate) fn near(&self, topic: &str) -> Arc<Near> {
-        Arc::clone(lock(&self.near).entry(topic.to_owned()).or_default())
+        let mut topics = lock(&self.near);
+        if !topics.contains_key(topic) {
+            topics.retain(|_, near| Arc::strong_count(near) > 1 || near.has_any());
+        }
+        Arc::clone(topics.entry(topic.to_owned()).or_default())
     }
 
     fn start(self: &Arc<Self>) -> Result<(), Failure> {

@@ -14,10 +14,10 @@
 `default_nettype none
 
 module pixel_hsv #(
-  parameter int unsigned LOW = 24'h00_00_00,
-  parameter int unsigned HIGH = 24'hb3_ff_ff,
-  parameter int unsigned OTHER_LOW = 24'h00_00_00,
-  parameter int unsigned OTHER_HIGH = 24'hb3_ff_ff
+  parameter int unsigned LOW = 32'h00_00_00_00,
+  parameter int unsigned HIGH = 32'h00_b3_ff_ff,
+  parameter int unsigned OTHER_LOW = 32'h00_00_00_00,
+  parameter int unsigned OTHER_HIGH = 32'h00_b3_ff_ff
 ) (
   input  wire         clk,
   input  wire         rst,

@@ -217,9 +217,9 @@ pub fn settled_resources() -> (usize, usize) {
     last.0
 }
 
-/// Mappings and descriptors are as many as wanted, at once or when control threads are done. `meanwhile` is
-/// what they wait for. One look that finds so many is enough: a control thread that hears late of a
-/// socket tries to connect to it for a moment.
+/// Mappings and descriptors are as many as wanted, at once or when control threads are done.
+/// `meanwhile` is what they wait for. One look that finds so many is enough: a control thread that
+/// hears late of a socket tries to connect to it for a moment.
 pub fn comes_to(wanted: (usize, usize), after: &str, mut meanwhile: impl FnMut()) {
     let end = std::time::Instant::now() + LIMIT;
     let mut found = resources();

@@ -30,8 +30,8 @@ pub struct Program(pub PathBuf);
 impl Program {
     pub fn copy(name: &str) -> Program {
         let path = std::env::temp_dir().join(format!("crossdock-{name}-{}", std::process::id()));
-        // By another process: what this one has open for writing, a child that another test starts at
-        // the same time inherits, and nobody can start a program that is open for writing.
+        // By another process: what this one has open for writing, a child that another test starts
+        // at the same time inherits, and nobody can start a program that is open for writing.
         let own = std::env::current_exe().unwrap();
         assert!(Command::new("cp").args([&own, &path]).status().unwrap().success());
         Program(path)

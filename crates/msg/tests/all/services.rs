@@ -91,7 +91,7 @@ fn names_of_services_are_told_from_those_of_messages() {
         assert!(TypeName::parse_service(wrong).is_none(), "{wrong}");
     }
     let error = ServiceSchema::shipped("std_srvs/srv/Missing").unwrap_err().to_string();
-    assert!(error.contains("std_srvs/srv/Missing") && error.contains(".srv"), "{error}");
+    assert!(error.contains("std_srvs/srv/Missing") && error.contains("--interfaces"), "{error}");
 }
 
 #[test]
