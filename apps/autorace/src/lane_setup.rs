@@ -168,7 +168,7 @@ pub fn lane_setup(
     if parameters.camera.is_some() {
         return Err(LaneSetupError::Rectify);
     }
-    if width == 0 || width % 32 != 0 || width > 1984 || height > 2047 {
+    if width == 0 || !width.is_multiple_of(32) || width > 1984 || height > 2047 {
         return Err(LaneSetupError::Size { width, height });
     }
     let tables = ViewTables::new(parameters, width, height);

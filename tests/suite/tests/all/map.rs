@@ -77,8 +77,7 @@ fn nodes_of_the_driving_graph_are_placed_in_hardware_checked_and_not_run_without
         let output = run.output(&[command, HIGHWAY, "--mapping", &mapping]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{command}: {errors}");
-        for part in ["fabric `board`", "node `planner`", "does not exist in hardware", "a process"]
-        {
+        for part in ["node `planner`", "`lane_planner` in hardware was made with", "`built_in`"] {
             assert!(errors.contains(part), "{command}: `{part}` is missing in: {errors}");
         }
     }
