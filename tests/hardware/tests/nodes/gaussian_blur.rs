@@ -135,6 +135,7 @@ const FAULTS: [Mutation; 7] = [
 ];
 
 #[test]
+#[ignore = "long: a simulator for each fault"]
 fn faults_of_the_node_are_caught() {
     NODE.catches(SMALL, &FAULTS);
 }

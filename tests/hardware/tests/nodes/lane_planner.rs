@@ -156,6 +156,7 @@ const FAULTS: [Mutation; 6] = [
 ];
 
 #[test]
+#[ignore = "long: a simulator for each fault"]
 fn faults_of_the_node_are_caught() {
     NODE.catches(SMALL, &FAULTS);
 }
