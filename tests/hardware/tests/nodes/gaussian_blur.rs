@@ -54,34 +54,6 @@ fn the_kernel_takes_and_gives_a_beat_per_cycle() {
 }
 
 #[test]
-fn the_node_is_clean_under_all_warnings() {
-    must(lint(&NODE.design(SHIPPED)));
-    must(lint(&NODE.design(SMALL)));
-}
-
-#[test]
-fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
-    NODE.equals_its_twin(SMALL);
-}
-
-#[test]
-fn after_a_reset_the_node_begins_anew() {
-    let (path, _) = NODE.file(&frames::chance(2, 300, SMALL), SMALL);
-    NODE.run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
-}
-
-#[test]
-fn recorded_pictures_become_what_the_software_node_makes_of_them() {
-    NODE.equals_its_twin_on_recordings(SHIPPED, true);
-}
-
-#[test]
-#[ignore = "long: all pictures of recordings"]
-fn all_recorded_pictures_become_what_the_software_node_makes_of_them() {
-    done(NODE.equals_its_twin_on_recordings(SHIPPED, false), "blurred-pictures");
-}
-
-#[test]
 fn a_picture_takes_its_beats_and_those_of_two_rows() {
     let (beats, latency, period) = NODE.pace(SHIPPED);
     let rows = 2 * 240;
@@ -134,13 +106,7 @@ const FAULTS: [Mutation; 7] = [
     },
 ];
 
-#[test]
-#[ignore = "long: a simulator for each fault"]
-fn faults_of_the_node_are_caught() {
-    NODE.catches(SMALL, &FAULTS);
-}
-
-#[test]
-fn the_node_takes_no_more_area_than_its_budget() {
-    must(area_within_budget(&NODE.design(SHIPPED)));
+crate::picture_node::common_tests! {
+    small: SMALL, shipped: SHIPPED, area: SHIPPED,
+    resets: 300, amount: "blurred-pictures"
 }

@@ -25,34 +25,6 @@ const fn limits(bound: u32, max_bytes: u32) -> Limits {
 }
 
 #[test]
-fn the_node_is_clean_under_all_warnings() {
-    must(lint(&NODE.design(SHIPPED)));
-    must(lint(&NODE.design(SMALL)));
-}
-
-#[test]
-fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
-    NODE.equals_its_twin(SMALL);
-}
-
-#[test]
-fn after_a_reset_the_node_begins_anew() {
-    let (path, _) = NODE.file(&frames::chance(2, 300, SMALL), SMALL);
-    NODE.run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
-}
-
-#[test]
-fn recorded_pictures_become_what_the_software_node_makes_of_them() {
-    NODE.equals_its_twin_on_recordings(SHIPPED, true);
-}
-
-#[test]
-#[ignore = "long: all pictures of recordings"]
-fn all_recorded_pictures_become_what_the_software_node_makes_of_them() {
-    done(NODE.equals_its_twin_on_recordings(SHIPPED, false), "compensated-pictures");
-}
-
-#[test]
 fn a_picture_takes_its_beats_twice_and_a_table_and_the_next_one_overlaps() {
     let (beats, latency, period) = NODE.pace(SHIPPED);
     assert!((2 * beats..2 * beats + 630).contains(&latency), "{latency} for {beats}");
@@ -116,14 +88,9 @@ const FAULTS: [Mutation; 9] = [
     },
 ];
 
-#[test]
-#[ignore = "long: a simulator for each fault"]
-fn faults_of_the_node_are_caught() {
-    NODE.catches(SMALL, &FAULTS);
-}
-
-#[test]
-fn the_node_takes_no_more_area_than_its_budget() {
-    // What grows with the picture is memory alone, and the tool takes minutes for much of it.
-    must(area_within_budget(&NODE.design(limits(24_000, 24_000))));
+// What grows with the picture is memory alone, and the tool takes minutes for much of it. So the
+// area is taken with small ones.
+crate::picture_node::common_tests! {
+    small: SMALL, shipped: SHIPPED, area: limits(24_000, 24_000),
+    resets: 300, amount: "compensated-pictures"
 }

@@ -78,34 +78,6 @@ fn what_is_shipped_is_made_of_the_values_in_the_package_file() {
 }
 
 #[test]
-fn the_node_is_clean_under_all_warnings() {
-    must(lint(&NODE.design(SHIPPED)));
-    must(lint(&NODE.design(SMALL)));
-}
-
-#[test]
-fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
-    NODE.equals_its_twin(SMALL);
-}
-
-#[test]
-fn after_a_reset_the_node_begins_anew() {
-    let (path, _) = NODE.file(&frames::chance(2, 30, SMALL), SMALL);
-    NODE.run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
-}
-
-#[test]
-fn recorded_pictures_become_what_the_software_node_makes_of_them() {
-    NODE.equals_its_twin_on_recordings(SHIPPED, true);
-}
-
-#[test]
-#[ignore = "long: all pictures of recordings"]
-fn all_recorded_pictures_become_what_the_software_node_makes_of_them() {
-    done(NODE.equals_its_twin_on_recordings(SHIPPED, false), "lane-views");
-}
-
-#[test]
 fn a_picture_takes_its_beats_and_half_as_many_cycles_as_pixels_in_rows_of_the_view() {
     let (_, latency, period) = NODE.pace(SHIPPED);
     let setup = must(lane_setup_of(&package(SHIPPED)));
@@ -155,13 +127,7 @@ const FAULTS: [Mutation; 6] = [
     },
 ];
 
-#[test]
-#[ignore = "long: a simulator for each fault"]
-fn faults_of_the_node_are_caught() {
-    NODE.catches(SMALL, &FAULTS);
-}
-
-#[test]
-fn the_node_takes_no_more_area_than_its_budget() {
-    must(area_within_budget(&NODE.design(SHIPPED)));
+crate::picture_node::common_tests! {
+    small: SMALL, shipped: SHIPPED, area: SHIPPED,
+    resets: 30, amount: "lane-views"
 }

@@ -171,3 +171,52 @@ impl PictureNode {
         }
     }
 }
+
+/// The tests that every node of pictures has to pass, in the module that has its `NODE` and its
+/// `FAULTS`. `resets`: pictures of chance around a reset; `amount`: what the long run counts.
+macro_rules! common_tests {
+    (
+        small: $small:expr, shipped: $shipped:expr, area: $area:expr, resets: $resets:expr,
+        amount: $amount:expr
+    ) => {
+        #[test]
+        fn the_node_is_clean_under_all_warnings() {
+            must(lint(&NODE.design($shipped)));
+            must(lint(&NODE.design($small)));
+        }
+
+        #[test]
+        fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
+            NODE.equals_its_twin($small);
+        }
+
+        #[test]
+        fn after_a_reset_the_node_begins_anew() {
+            let (path, _) = NODE.file(&frames::chance(2, $resets, $small), $small);
+            NODE.run($small, &path, &["--seed", "4", "--resets", "1"]);
+        }
+
+        #[test]
+        fn recorded_pictures_become_what_the_software_node_makes_of_them() {
+            NODE.equals_its_twin_on_recordings($shipped, true);
+        }
+
+        #[test]
+        #[ignore = "long: all pictures of recordings"]
+        fn all_recorded_pictures_become_what_the_software_node_makes_of_them() {
+            done(NODE.equals_its_twin_on_recordings($shipped, false), $amount);
+        }
+
+        #[test]
+        #[ignore = "long: a simulator for each fault"]
+        fn faults_of_the_node_are_caught() {
+            NODE.catches($small, &FAULTS);
+        }
+
+        #[test]
+        fn the_node_takes_no_more_area_than_its_budget() {
+            must(area_within_budget(&NODE.design($area)));
+        }
+    };
+}
+pub(crate) use common_tests;
