@@ -125,6 +125,7 @@ impl<'w> Run<'w> {
             holds: 4,
             memory_limit_bytes: LIMIT_BYTES,
             lifeline: Lifeline::none(),
+            source: [0; 16],
         };
         let (start, joined) = (number(input), number(input));
         let attached = Attached { peer: 0, start, joined, segments: 0 };

@@ -104,6 +104,7 @@ impl Run {
             holds: 4,
             memory_limit_bytes: 1 << 20,
             lifeline: Lifeline::none(),
+            source: [0; 16],
         };
         let (ring, geometry) = (control.ring_fd(), control.geometry());
         let honest = RingSubscriber::connect(config, ring, geometry, attached.ok()?).ok()?;

@@ -65,6 +65,8 @@ pub(crate) struct Home {
     copies: OnceLock<Arc<Mapping>>,
     closed: AtomicBool,
     fork: ForkMark,
+    /// What the subscriber's owner calls the publisher.
+    source: [u8; 16],
     /// Rule 6.
     _lifeline: Lifeline,
 }
@@ -96,17 +98,17 @@ pub fn sweep() {
 }
 
 impl Home {
-    pub(crate) fn for_ring(conn: ConnLease, lifeline: Lifeline) -> Arc<Self> {
+    pub(crate) fn for_ring(conn: ConnLease, lifeline: Lifeline, source: [u8; 16]) -> Arc<Self> {
         sweep();
-        Self::new(Holds::Ring(conn), lifeline)
+        Self::new(Holds::Ring(conn), lifeline, source)
     }
 
     pub(crate) fn for_local() -> Arc<Self> {
         sweep();
-        Self::new(Holds::Local(Box::default()), Lifeline::none())
+        Self::new(Holds::Local(Box::default()), Lifeline::none(), [0; 16])
     }
 
-    fn new(holds: Holds, lifeline: Lifeline) -> Arc<Self> {
+    fn new(holds: Holds, lifeline: Lifeline, source: [u8; 16]) -> Arc<Self> {
         Arc::new_cyclic(|home: &std::sync::Weak<Home>| {
             // The address is the home's own, which does not move; nobody looks through it before it
             // is made.
@@ -130,6 +132,7 @@ impl Home {
                 copies: OnceLock::new(),
                 closed: AtomicBool::new(false),
                 fork: ForkMark::new(),
+                source,
                 _lifeline: lifeline,
                 holds,
             }
@@ -149,6 +152,11 @@ impl Home {
             Holds::Ring(lease) => lease.conn(),
             Holds::Local(conn) => conn,
         }
+    }
+
+    #[inline]
+    pub(crate) fn source(&self) -> [u8; 16] {
+        self.source
     }
 
     #[inline(always)]

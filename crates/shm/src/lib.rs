@@ -59,6 +59,7 @@
 //!     holds: 4,
 //!     memory_limit_bytes: 1 << 21,
 //!     lifeline: Lifeline::none(),
+//!     source: [0; 16],
 //! };
 //! let mut subscriber =
 //!     RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached)?;

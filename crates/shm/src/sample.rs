@@ -79,6 +79,15 @@ impl RawSample {
         (entry.payload.as_ptr(), entry.meta.len)
     }
 
+    /// What its subscriber's owner calls its publisher
+    /// ([`SubscriberConfig::source`](crate::SubscriberConfig::source)); zeros if it came through a
+    /// link.
+    #[inline]
+    pub fn source(&self) -> [u8; 16] {
+        // SAFETY: this sample's hold word is not 0 and its own.
+        unsafe { Home::of(self.entry) }.source()
+    }
+
     /// The memory object that the payload lies in; `None` in a forked child.
     pub fn region(&self) -> Option<Region> {
         // SAFETY: this sample's hold word is not 0 and its own.

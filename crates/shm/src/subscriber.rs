@@ -49,6 +49,8 @@ pub struct SubscriberConfig {
     /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may
     /// be told to detach it.
     pub lifeline: Lifeline,
+    /// The caller's name for the publisher, which each sample tells.
+    pub source: [u8; 16],
 }
 
 /// Why a further segment is refused.
@@ -280,7 +282,7 @@ impl RingSubscriber {
         let head = MapRef::new(&mapping, HEAD_AT).ok_or_else(small)?;
         let slots = MapSlice::new(&mapping, SLOTS_AT, slots).ok_or_else(small)?;
         let conn = config.conn.conn().clone();
-        let home = Home::for_ring(config.conn.clone(), config.lifeline);
+        let home = Home::for_ring(config.conn.clone(), config.lifeline, config.source);
         home.add_segment(0, mapping);
         let shared = Arc::new(SubscriberState {
             publisher: config.publisher,
@@ -317,6 +319,12 @@ impl RingSubscriber {
     /// The half for the control thread.
     pub fn control(&self) -> SubscriberControl {
         SubscriberControl { shared: self.shared.clone(), home: Arc::downgrade(&self.home) }
+    }
+
+    /// The caller's name for the publisher.
+    #[inline]
+    pub fn source(&self) -> [u8; 16] {
+        self.home.source()
     }
 
     /// Names the subscriber in errors.

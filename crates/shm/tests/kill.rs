@@ -196,6 +196,7 @@ fn connect_to(
         holds: 4,
         memory_limit_bytes: 1 << 30,
         lifeline: Lifeline::none(),
+        source: [0; 16],
     };
     let ring = fetch(process, reply[0]);
     RingSubscriber::connect(config, ring.as_fd(), geometry, attached).unwrap()

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Weak};
 
-use crossdock_msg::Schema;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::status::Entity;
 use crossdock_shm::{Copies, RingSubscriber};
@@ -68,8 +67,6 @@ pub(crate) struct RingConnection {
     pub(crate) copies: Option<Box<Copies>>,
     /// Who publishes.
     pub(crate) counterpart: Counterpart,
-    /// The publisher's type, if the subscriber takes any type.
-    pub(crate) schema: Option<Arc<Schema>>,
     /// Its record on our status table.
     pub(crate) record: Option<Entity>,
     /// What the publisher offers.

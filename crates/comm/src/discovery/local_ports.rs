@@ -1,9 +1,10 @@
 //! The ports of this process as its control thread knows them. Plain data.
 
 use std::num::NonZeroU8;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
+use crossdock_msg::Schema;
 use crossdock_shm::{DoorbellControl, RingControl};
 
 use crate::device::slabs::{Offered, Reach, Wish};
@@ -93,18 +94,32 @@ impl LocalSubscriber {
     /// Whether its messages release a node; those of a port that only looks do not
     /// ([`crate::Participant::watching_subscriber`]).
     pub(crate) fn releases(&self) -> bool {
-        let watches = self.takes == Takes::Any && self.back_pressure == BackPressure::Never;
+        let watches = self.takes.any().is_some() && self.back_pressure == BackPressure::Never;
         self.wake.is_some() && !watches
     }
 }
 
 /// Which types a subscriber takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Takes {
     /// The one that it was made for.
     One,
-    /// The type of the first publisher that it meets.
-    Any,
+    /// The type of the first publisher that it meets, which is left here.
+    Any(LearnedType),
+}
+
+/// The type of an untyped subscriber: known from the beginning, or left by the control thread
+/// before the subscriber is connected.
+pub(crate) type LearnedType = Arc<OnceLock<Arc<Schema>>>;
+
+impl Takes {
+    /// Where the type of the first publisher is left.
+    pub(crate) fn any(&self) -> Option<&LearnedType> {
+        match self {
+            Takes::One => None,
+            Takes::Any(learned) => Some(learned),
+        }
+    }
 }
 
 /// Where a triggering subscriber's executor sleeps.

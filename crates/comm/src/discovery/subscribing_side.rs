@@ -29,7 +29,7 @@ use crossdock_shm::{
 
 use crate::device::slabs::Wish;
 use crate::discovery::handover::{Counterpart, LetGo, PairEnd, PublisherKey, RingConnection};
-use crate::discovery::local_ports::{Depth, LocalPublisher, LocalSubscriber, Takes, Wake};
+use crate::discovery::local_ports::{Depth, LocalPublisher, LocalSubscriber, Wake};
 use crate::discovery::pairs::{Incoming, IncomingStage, LOCAL, Theirs};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::{ParticipantState, Peer};
@@ -219,7 +219,7 @@ fn connect(
         }
         return;
     }
-    if known.takes == Takes::Any && !learn(core, state, token, &info, subscriber) {
+    if known.takes.any().is_some() && !learn(core, state, token, &info, subscriber) {
         return;
     }
     match ask(core, state, token, &info, subscriber) {
@@ -345,8 +345,8 @@ fn learn(
         }
     };
     match learned {
-        Ok(_) => {
-            fix_type(state, subscriber, publisher);
+        Ok(schema) => {
+            fix_type(state, subscriber, publisher, schema);
             true
         }
         Err(reason) => {
@@ -361,8 +361,15 @@ fn learn(
 }
 
 /// From now on the subscriber takes this type only.
-fn fix_type(state: &mut ParticipantState, subscriber: u64, publisher: &PortInfo) {
+fn fix_type(
+    state: &mut ParticipantState,
+    subscriber: u64,
+    publisher: &PortInfo,
+    schema: Arc<Schema>,
+) {
     if let Some(known) = state.subscribers.get_mut(&subscriber) {
+        // The subscriber looks at it when it has a message, which comes later.
+        known.takes.any().map(|learned| learned.set(schema));
         known.info.type_name = publisher.type_name.clone();
         known.info.type_hash = publisher.type_hash;
         known.info.layout_hash = publisher.layout_hash;
@@ -540,7 +547,8 @@ fn open_connection(
     let label = info.label(&process);
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
     let copies = copying::copies_for(state, token, &label, shape)?;
-    let config = subscriber_config(core, state, number, (&info, label))?;
+    let gid = gid_of(process_name(core, state, token), publisher);
+    let config = subscriber_config(core, state, number, (&info, label, gid))?;
     let ring = RingSubscriber::connect_mapped(config, &memory, shape.attached)
         .map_err(|error| Failure::of(&error))?;
     let control = ring.control();
@@ -559,11 +567,9 @@ fn open_connection(
         depth: info.qos.depth,
         label: format!("node `{}` in process `{process}`", info.node),
     };
-    let gid = gid_of(counterpart.process, publisher);
     let (pulse, before) = (memory.pulse(), ring.next() - 1);
     let connection = Box::new(RingConnection {
         copies,
-        schema: schema_for(state, subscriber, &info),
         record: ring_record(core, state, subscriber, (&info, &counterpart), &ring),
         ring,
         counterpart,
@@ -596,7 +602,7 @@ fn subscriber_config(
     core: &ParticipantCore,
     state: &mut ParticipantState,
     number: u32,
-    (publisher, label): (&PortInfo, String),
+    (publisher, label, gid): (&PortInfo, String, [u8; 16]),
 ) -> Result<SubscriberConfig, Failure> {
     let pair = state.incoming.get_mut(&number).ok_or("the pair is gone")?;
     let asked = std::mem::replace(&mut pair.stage, IncomingStage::Asked(None));
@@ -619,6 +625,7 @@ fn subscriber_config(
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
         lifeline: Lifeline::of(end),
+        source: gid,
     })
 }
 
@@ -672,18 +679,6 @@ fn ring_memory(
 
 fn process_name(core: &ParticipantCore, state: &ParticipantState, token: u64) -> PeerName {
     state.peers.get(&token).and_then(|peer| peer.link.name).unwrap_or(core.name)
-}
-
-fn schema_for(
-    state: &ParticipantState,
-    subscriber: u64,
-    publisher: &PortInfo,
-) -> Option<Arc<Schema>> {
-    let known = state.subscribers.get(&subscriber)?;
-    if known.takes == Takes::One {
-        return None;
-    }
-    state.schemas.known(publisher)
 }
 
 /// The publisher refuses a pair of ours.

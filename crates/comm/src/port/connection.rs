@@ -5,14 +5,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use crossdock_msg::Schema;
 use crossdock_shm::status::Entity;
 use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::discovery::handover::{LetGo, PublisherKey, RingConnection};
 use crate::discovery::port_events::PortEvents;
-use crate::wire::port_info::gid_of;
 use crate::wire::qos::{Qos, limit};
 use crate::wire::status_records::CONNECTION_POSITION;
 
@@ -42,6 +40,7 @@ impl CountedLink {
         CountedLink { links: Arc::downgrade(links), gid, events }
     }
 
+    #[inline]
     fn has_publisher(&self) -> bool {
         self.links.strong_count() > 0
     }
@@ -88,23 +87,11 @@ enum MessageSource {
     },
 }
 
-/// A message that was taken, and its type if the subscriber takes any.
-pub(crate) struct Taken {
-    pub(crate) raw: RawSample,
-    pub(crate) schema: Option<Arc<Schema>>,
-    /// Place of its publisher among the publishers of the topic.
-    pub(crate) place: usize,
-    /// What names its publisher across processes.
-    pub(crate) gid: [u8; 16],
-}
-
 /// See the head of this file.
 pub(crate) struct Connection {
     // Order matters: the source's `LetGo` goes after its ring.
     source: MessageSource,
     publisher: PublisherKey,
-    /// What names the publisher across processes.
-    gid: [u8; 16],
     /// The last message number that was taken, lost or skipped.
     position: u64,
     /// The last message number whose arrival was told.
@@ -113,8 +100,6 @@ pub(crate) struct Connection {
     gap: bool,
     /// Its record on our status table.
     record: Option<Entity>,
-    /// The publisher's type, if the subscriber takes any type.
-    schema: Option<Arc<Schema>>,
     /// What is behind the ring's losses that were counted.
     counted: Losses,
     /// Messages that were copied and not counted yet.
@@ -150,8 +135,7 @@ pub(crate) struct NewLosses {
 impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
-        let gid = gid_of(made.counterpart.process, made.counterpart.port);
-        let RingConnection { mut ring, copies, let_go, record, schema, qos, publisher, .. } = made;
+        let RingConnection { mut ring, copies, let_go, record, qos, publisher, .. } = made;
         let position = ring.next() - 1;
         let source = match copies {
             None => MessageSource::Ring { ring, let_go },
@@ -160,7 +144,7 @@ impl Connection {
                 MessageSource::Copied { ring, copies, let_go }
             }
         };
-        Connection::new(source, (publisher, gid), position, record, schema, &qos)
+        Connection::new(source, publisher, position, record, &qos)
     }
 
     /// A link that has just joined `publisher`.
@@ -171,26 +155,23 @@ impl Connection {
     ) -> Connection {
         let GroupPublisher { key, gid, links, published, qos, events } = publisher;
         let source = MessageSource::Local { link, counted: CountedLink::new(links, gid, events) };
-        Connection::new(source, (key, gid), published, record, None, qos)
+        Connection::new(source, key, published, record, qos)
     }
 
     fn new(
         source: MessageSource,
-        (publisher, gid): (PublisherKey, [u8; 16]),
+        publisher: PublisherKey,
         position: u64,
         record: Option<Entity>,
-        schema: Option<Arc<Schema>>,
         qos: &Qos,
     ) -> Connection {
         let connection = Connection {
             source,
             publisher,
-            gid,
             position,
             told: position,
             gap: false,
             record,
-            schema,
             counted: Losses::default(),
             copied: 0,
             gone: false,
@@ -227,7 +208,10 @@ impl Connection {
     /// What names the publisher across processes.
     #[inline]
     pub(crate) fn gid(&self) -> [u8; 16] {
-        self.gid
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.source(),
+            MessageSource::Local { counted, .. } => counted.gid,
+        }
     }
 
     /// Messages that have come since the last call, at most as many as the publisher keeps.
@@ -239,10 +223,6 @@ impl Connection {
         let arrived = last.saturating_sub(self.told).min(self.depth);
         self.told = self.told.max(last);
         arrived
-    }
-
-    pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {
-        self.schema.as_ref()
     }
 
     /// The publisher of a ring serves it no more: it is drained. Should the publisher be there and
@@ -285,6 +265,7 @@ impl Connection {
     }
 
     /// Nothing new comes.
+    #[inline]
     pub(crate) fn is_gone(&self) -> bool {
         match &self.source {
             MessageSource::Ring { .. } | MessageSource::Copied { .. } => self.gone,
@@ -350,8 +331,10 @@ impl Connection {
 
     #[inline]
     pub(crate) fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
-        let taken = self.take_of_any_age()?;
-        if self.lifespan_ns == FOR_EVER { Ok(taken) } else { self.unexpired(taken) }
+        match self.take_of_any_age()? {
+            Some(sample) if self.lifespan_ns != FOR_EVER => self.unexpired(Some(sample)),
+            taken => Ok(taken),
+        }
     }
 
     /// The first message that is not older than its publisher's lifespan.

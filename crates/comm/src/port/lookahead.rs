@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crossdock_msg::Block;
 
-use crate::port::connection::Taken;
+use crossdock_shm::RawSample;
 
 /// Messages that a window has room for without allocating: a subscriber holds no more of one
 /// publisher.
@@ -17,7 +17,7 @@ const ROOM: usize = 16;
 
 /// See the head of this file.
 pub(crate) struct Lookahead {
-    messages: RefCell<VecDeque<Taken>>,
+    messages: RefCell<VecDeque<RawSample>>,
     /// How many these are.
     len: Cell<usize>,
     /// Where `header.stamp` lies, once somebody wants to know the newest message's.
@@ -48,13 +48,13 @@ impl Lookahead {
         self.len.get() == 0
     }
 
-    pub(crate) fn push(&self, taken: Taken) {
+    pub(crate) fn push(&self, taken: RawSample) {
         let mut messages = self.messages_mut();
         messages.push_back(taken);
         self.len.set(messages.len());
     }
 
-    pub(crate) fn pop(&self) -> Option<Taken> {
+    pub(crate) fn pop(&self) -> Option<RawSample> {
         let mut messages = self.messages_mut();
         let taken = messages.pop_front();
         self.len.set(messages.len());
@@ -68,7 +68,7 @@ impl Lookahead {
         drop(messages);
     }
 
-    fn messages_mut(&self) -> std::cell::RefMut<'_, VecDeque<Taken>> {
+    fn messages_mut(&self) -> std::cell::RefMut<'_, VecDeque<RawSample>> {
         match self.messages.try_borrow_mut() {
             Ok(messages) => messages,
             Err(_) => panic!(
@@ -78,13 +78,13 @@ impl Lookahead {
         }
     }
 
-    pub(crate) fn messages(&self) -> Ref<'_, VecDeque<Taken>> {
+    pub(crate) fn messages(&self) -> Ref<'_, VecDeque<RawSample>> {
         self.messages.borrow()
     }
 
     /// A message leaves the input.
     #[inline]
-    pub(crate) fn pass(&self, taken: &Taken) {
+    pub(crate) fn pass(&self, taken: &RawSample) {
         if let Some(offset) = self.stamp_offset.get() {
             self.last_stamp.set(header_stamp(taken, offset).or(self.last_stamp.get()));
         }
@@ -106,7 +106,7 @@ impl Lookahead {
         let messages = self.messages();
         let newest = messages.back()?;
         let stamp = self.stamp_offset.get().and_then(|offset| header_stamp(newest, offset));
-        Some((newest.raw.meta().stamp_ns, stamp))
+        Some((newest.meta().stamp_ns, stamp))
     }
 
     /// `header.stamp` of the last message that has left, if somebody watches.
@@ -115,7 +115,7 @@ impl Lookahead {
     }
 }
 
-fn header_stamp(taken: &Taken, offset: usize) -> Option<(i32, u32)> {
-    let block = Block::new(taken.raw.bytes());
+fn header_stamp(taken: &RawSample, offset: usize) -> Option<(i32, u32)> {
+    let block = Block::new(taken.bytes());
     block.read::<i32>(offset).zip(block.read::<u32>(offset + 4))
 }

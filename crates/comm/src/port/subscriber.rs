@@ -14,7 +14,6 @@ use crate::discovery::local_ports::Takes;
 use crate::discovery::participant::Participant;
 use crate::discovery::port_events::PortEvents;
 use crate::error::{DamagedPayload, PortError, TakeError};
-use crate::port::connection::Taken;
 use crate::port::counters::SubscriberCounters;
 use crate::port::doorbell::{Doorbell, SharedDoorbell};
 use crate::port::erased::SubscriberHandle;
@@ -285,8 +284,7 @@ impl<T: Message> Subscriber<T> {
 
 /// A message whose root is checked, once and for all: its length does not change.
 #[inline]
-fn checked<T: Message>(core: &SubscriberCore, taken: Taken) -> Result<Sample<T>, TakeError> {
-    let raw = taken.raw;
+fn checked<T: Message>(core: &SubscriberCore, raw: RawSample) -> Result<Sample<T>, TakeError> {
     let damage = T::view(Block::new(raw.bytes())).err();
     match damage {
         None => Ok(Sample { raw, release: core.release(), message: PhantomData }),
@@ -333,7 +331,7 @@ impl<T: Message> Iterator for Since<'_, T> {
 
 /// Messages where they wait: see [`Subscriber::waiting`].
 pub struct Waiting<'a, T: Message> {
-    messages: Ref<'a, VecDeque<Taken>>,
+    messages: Ref<'a, VecDeque<RawSample>>,
     message: PhantomData<fn() -> T>,
 }
 
@@ -346,7 +344,7 @@ impl<T: Message> std::fmt::Debug for Waiting<'_, T> {
 impl<T: Message> Waiting<'_, T> {
     /// All of them, oldest first; what is damaged is left out.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = T::View<'_>> {
-        self.messages.iter().filter_map(|taken| T::view(Block::new(taken.raw.bytes())).ok())
+        self.messages.iter().filter_map(|taken| T::view(Block::new(taken.bytes())).ok())
     }
 
     /// The newest.

@@ -25,7 +25,7 @@ use crate::discovery::port_events::PortEvents;
 use crate::discovery::slab_exchange;
 use crate::discovery::subscribing_side::{self, local_conflict};
 use crate::error::{PortError, TakeError};
-use crate::port::connection::{Connection, Taken};
+use crate::port::connection::Connection;
 use crate::port::doorbell::Input;
 use crate::port::group::{LinkedSubscriber, PortGroup};
 use crate::port::lookahead::Lookahead;
@@ -141,7 +141,7 @@ impl SubscriberCore {
         let SubscriberPlan { node, topic, qos, message, .. } = plan;
         let port = NewPort { node, topic, topic_kind: NameKind::Topic, qos, message };
         port.check()?;
-        if plan.takes == Takes::One {
+        if plan.takes.any().is_none() {
             check_name(NameKind::Type, message.type_name)?;
         }
         let core = &participant.handle.core;
@@ -191,7 +191,7 @@ impl SubscriberCore {
         }
         // Only the ring has the history that a transient-local subscriber may miss, and only it
         // tells an untyped one the type.
-        let linked = !self.info.qos.is_transient_local() && takes == Takes::One;
+        let linked = !self.info.qos.is_transient_local() && takes.any().is_none();
         let wake = self.bell.as_ref().map(Input::wake);
         let subscriber = LocalSubscriber {
             info: self.info.clone(),
@@ -236,6 +236,13 @@ impl SubscriberCore {
         let state = self.state.borrow();
         let inside = state.connections.iter().filter(|c| c.pair().is_none() && !c.is_gone());
         self.mailbox.matched() + inside.count()
+    }
+
+    /// Place of a sample's publisher among those that it is connected to; behind all if it has gone.
+    pub(crate) fn place_of(&self, sample: &RawSample) -> usize {
+        let connections = &self.state.borrow().connections;
+        let gid = sample.source();
+        connections.iter().position(|it| it.gid() == gid).unwrap_or(connections.len())
     }
 
     /// Whether a publisher elsewhere may be waiting for this subscriber.
@@ -305,7 +312,7 @@ impl SubscriberCore {
 
     /// The next message, whatever it is.
     #[inline]
-    pub(crate) fn take(&self) -> Result<Option<Taken>, TakeError> {
+    pub(crate) fn take(&self) -> Result<Option<RawSample>, TakeError> {
         let taken = match self.lookahead.is_empty() {
             false => self.lookahead.pop(),
             true => {
@@ -321,13 +328,13 @@ impl SubscriberCore {
     }
 
     #[inline]
-    pub(crate) fn pass(&self, taken: &Taken) {
+    pub(crate) fn pass(&self, taken: &RawSample) {
         self.passed.set(self.passed.get() + 1);
-        let stamp_ns = taken.raw.meta().stamp_ns;
+        let stamp_ns = taken.meta().stamp_ns;
         self.last_stamp_ns.set(stamp_ns);
         self.left.set(self.left.get() + 1);
         self.lookahead.pass(taken);
-        self.trace.take(|| taken.raw.raw_parts().0.addr(), stamp_ns);
+        self.trace.take(|| taken.raw_parts().0.addr(), stamp_ns);
     }
 
     pub(crate) fn left(&self) -> u64 {
@@ -362,7 +369,7 @@ impl SubscriberCore {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
         if !self.lookahead.is_empty() {
-            return self.lookahead.messages().front().map(|taken| taken.raw.meta());
+            return self.lookahead.messages().front().map(|taken| taken.meta());
         }
         self.peek_connections(&mut state)
     }
@@ -400,9 +407,9 @@ impl SubscriberCore {
     pub(crate) fn take_next(
         &self,
         state: &mut SubscriberConnections,
-    ) -> Result<Option<Taken>, TakeError> {
+    ) -> Result<Option<RawSample>, TakeError> {
         // Each turn either ends or drops a connection or finds that one was lapped meanwhile.
-        for _ in 0..=2 * state.connections.len() {
+        for _ in 0..2 * state.connections.len() + 1 {
             let place = match state.connections.len() {
                 0 => return Ok(None),
                 1 => 0,
@@ -412,15 +419,11 @@ impl SubscriberCore {
                 },
             };
             let connection = &mut state.connections[place];
-            match self.take_from(connection, place) {
-                Ok(Some(taken))
-                    if taken.raw.meta().marks.any(Marks::AWAY) && !self.reaches(&taken.raw) =>
-                {
+            match self.take_from(connection) {
+                Ok(Some(taken)) if taken.meta().marks.any(Marks::AWAY) && !self.reaches(&taken) => {
                     self.count_corrupt();
                 }
-                Ok(Some(taken))
-                    if !taken.raw.meta().marks.any(Marks::EARLY) || self.early.get() =>
-                {
+                Ok(Some(taken)) if !taken.meta().marks.any(Marks::EARLY) || self.early.get() => {
                     return Ok(Some(taken));
                 }
                 Ok(Some(taken)) => match self.finished(connection, taken) {
@@ -442,16 +445,14 @@ impl SubscriberCore {
     fn take_from(
         &self,
         connection: &mut Connection,
-        place: usize,
-    ) -> Result<Option<Taken>, Box<RingTakeError>> {
+    ) -> Result<Option<RawSample>, Box<RingTakeError>> {
         let taken = connection.take();
         self.count_gap(connection);
         let Some(raw) = taken? else { return Ok(None) };
-        let schema = connection.schema().map(Arc::clone);
         self.entity.add(counter::MESSAGES, 1);
         self.entity.add(counter::BYTES, raw.meta().len as u64);
         self.entity.set(counter::NEWEST_NS, raw.meta().stamp_ns);
-        Ok(Some(Taken { raw, schema, place, gid: connection.gid() }))
+        Ok(Some(raw))
     }
 
     /// Drops a connection, counts what it lost, and reports why.
@@ -540,7 +541,7 @@ impl SubscriberCore {
     }
 
     /// The message with the largest stamp; the others are passed over and counted as skipped.
-    pub(crate) fn latest(&self) -> Result<Option<Taken>, TakeError> {
+    pub(crate) fn latest(&self) -> Result<Option<RawSample>, TakeError> {
         let newest = self.find_newest()?;
         if let Some(newest) = &newest {
             self.pass(newest);
@@ -549,7 +550,7 @@ impl SubscriberCore {
     }
 
     /// The message with the largest stamp, which has not left the input yet; the others have.
-    pub(crate) fn find_newest(&self) -> Result<Option<Taken>, TakeError> {
+    pub(crate) fn find_newest(&self) -> Result<Option<RawSample>, TakeError> {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
         // Bounded: each turn but the last drops a connection.
@@ -557,7 +558,7 @@ impl SubscriberCore {
             // What it holds may be what the take needs.
             self.skip_window();
             let connection = &mut state.connections[newest];
-            let taken = match self.take_from(connection, newest) {
+            let taken = match self.take_from(connection) {
                 Ok(taken) => taken,
                 Err(error) => {
                     self.failed(&mut state, newest, error)?;
@@ -569,8 +570,8 @@ impl SubscriberCore {
                 // Overtaken between the two looks.
                 return Ok(None);
             };
-            let marks = taken.raw.meta().marks;
-            if marks.any(Marks::AWAY) && !self.reaches(&taken.raw) {
+            let marks = taken.meta().marks;
+            if marks.any(Marks::AWAY) && !self.reaches(&taken) {
                 self.count_corrupt();
                 return Ok(None);
             }
@@ -627,7 +628,7 @@ impl SubscriberCore {
     }
 
     /// The newest message that was looked at; the others are passed over.
-    fn newest_of_window(&self) -> Option<Taken> {
+    fn newest_of_window(&self) -> Option<RawSample> {
         while self.lookahead.len() > 1 {
             let Some(older) = self.lookahead.pop() else { break };
             self.pass(&older);

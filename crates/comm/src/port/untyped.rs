@@ -1,17 +1,17 @@
 //! Ports whose message type is known at run time only: for players, recorders and tools.
 
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossdock_msg::{Block, Schema};
 use crossdock_shm::{ParkedLoan, RawLoan, RawSample, Region};
 use crossdock_trace::ReleaseTrace;
 
-use crate::discovery::local_ports::Takes;
+use crate::discovery::local_ports::{LearnedType, Takes};
 use crate::discovery::participant::Participant;
 use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
-use crate::port::connection::{Connection, Taken};
+use crate::port::connection::Connection;
 use crate::port::counters::{PublisherCounters, SubscriberCounters};
 use crate::port::doorbell::Doorbell;
 use crate::port::erased::{PublisherHandle, SubscriberHandle};
@@ -103,7 +103,8 @@ impl Participant {
         options: SubscriberOptions<'_>,
         back_pressure: BackPressure,
     ) -> Result<AnySubscriber, PortError> {
-        let (takes, message) = takes_of(schema.as_deref());
+        let schema = type_cell(schema);
+        let (takes, message) = takes_of(&schema);
         let options = SubscriberOptions { group: None, ..options };
         let plan = SubscriberPlan { back_pressure, ..options.plan(takes, message) };
         let core = SubscriberCore::create(self, plan)?;
@@ -134,7 +135,8 @@ impl Participant {
         schema: Option<Arc<Schema>>,
         options: FreeSubscriberOptions<'_>,
     ) -> Result<AnySubscriber<AnyThread>, PortError> {
-        let (takes, message) = takes_of(schema.as_deref());
+        let schema = type_cell(schema);
+        let (takes, message) = takes_of(&schema);
         let core = SubscriberCore::create_alone(self, options.plan(takes, message))?;
         Ok(AnySubscriber { core, schema })
     }
@@ -165,17 +167,22 @@ impl Participant {
             let options = SubscriberOptions { node, topic, qos, doorbell, group: None };
             let plan = options.plan(Takes::One, MessageType::of_schema(schema));
             let core = SubscriberCore::create(self, SubscriberPlan { bridge, ..plan })?;
-            Ok(AnySubscriber { core, schema: Some(Arc::clone(schema)) })
+            Ok(AnySubscriber { core, schema: type_cell(Some(Arc::clone(schema))) })
         });
         Ok(Bridge { publisher, subscriber: subscriber.transpose()? })
     }
 }
 
-/// What a subscriber of this type takes; `None`: any type.
-fn takes_of(schema: Option<&Schema>) -> (Takes, MessageType<'_>) {
-    match schema {
+/// Where a subscriber's type is, or will be left.
+fn type_cell(schema: Option<Arc<Schema>>) -> LearnedType {
+    Arc::new(schema.map_or_else(OnceLock::new, OnceLock::from))
+}
+
+/// What a subscriber of this type takes, if the type is known; otherwise any type.
+fn takes_of(schema: &LearnedType) -> (Takes, MessageType<'_>) {
+    match schema.get() {
         Some(schema) => (Takes::One, MessageType::of_schema(schema)),
-        None => (Takes::Any, MessageType::ANY),
+        None => (Takes::Any(Arc::clone(schema)), MessageType::ANY),
     }
 }
 
@@ -433,8 +440,7 @@ impl<'a> AnyLoan<'a> {
 /// [`crate::Subscriber`].
 pub struct AnySubscriber<O: Owner = OwnThread> {
     core: O::Of<SubscriberCore>,
-    /// The type, if it is known before the first publisher is met.
-    schema: Option<Arc<Schema>>,
+    schema: LearnedType,
 }
 
 impl<O: Owner> std::fmt::Debug for AnySubscriber<O> {
@@ -460,12 +466,11 @@ impl<O: Owner> AnySubscriber<O> {
         Ok(self.core.latest()?.and_then(|taken| self.sample(taken)))
     }
 
-    fn sample(&self, taken: Taken) -> Option<AnySample> {
-        // Where the type was not known, its connections always carry it.
-        let schema = taken.schema.or_else(|| self.schema.clone())?;
-        let release = self.core.release();
-        let (publisher, gid) = (taken.place, taken.gid);
-        Some(AnySample { raw: taken.raw, release, schema, publisher, gid })
+    fn sample(&self, raw: RawSample) -> Option<AnySample> {
+        // It is known before the first message is there.
+        let schema = Arc::clone(self.schema.get()?);
+        let (release, publisher) = (self.core.release(), self.core.place_of(&raw));
+        Some(AnySample { raw, release, schema, publisher })
     }
 
     /// Is a message there (or a loss to be counted)?
@@ -548,7 +553,6 @@ pub struct AnySample {
     release: ReleaseTrace,
     schema: Arc<Schema>,
     publisher: usize,
-    gid: [u8; 16],
 }
 
 impl Drop for AnySample {
@@ -594,14 +598,15 @@ impl AnySample {
     }
 
     /// Place of its publisher among those that its subscriber is connected to, in the order of
-    /// their nodes' names; the same in every run while none comes or goes.
+    /// their nodes' names; the same in every run while none comes or goes. The last place if it has
+    /// gone meanwhile.
     pub fn publisher(&self) -> usize {
         self.publisher
     }
 
     /// What names its publisher across processes.
     pub fn publisher_gid(&self) -> [u8; 16] {
-        self.shared_gid().unwrap_or(self.gid)
+        self.shared_gid().unwrap_or_else(|| self.raw.source())
     }
 
     /// Its number at its publisher.

@@ -620,6 +620,7 @@ fn join(control: &RingControl, (config, terms): (PeerConfig, Terms)) -> Reader {
         holds: terms.holds,
         memory_limit_bytes: u64::MAX,
         lifeline: Lifeline::none(),
+        source: [0; 16],
     };
     let subscriber =
         RingSubscriber::connect_mapped(config, &control.memory(), attached).expect("a ring");

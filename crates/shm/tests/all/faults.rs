@@ -119,6 +119,7 @@ impl Liar {
             holds: 4,
             memory_limit_bytes: 1 << 20,
             lifeline: Lifeline::none(),
+            source: [0; 16],
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         RingSubscriber::connect(config, self.memory.as_fd(), self.geometry, attached).unwrap()
@@ -211,6 +212,7 @@ fn geometry_that_makes_no_sense_is_refused() {
             holds: 4,
             memory_limit_bytes: 1 << 20,
             lifeline: Lifeline::none(),
+            source: [0; 16],
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         let outcome = RingSubscriber::connect(config, liar.memory.as_fd(), geometry, attached);
@@ -411,6 +413,7 @@ fn a_lifeline_ends_with_the_last_sample_on_whatever_thread_and_not_before() {
         holds: 15,
         memory_limit_bytes: 1 << 32,
         lifeline: Lifeline::of(kept.clone()),
+        source: [0; 16],
     };
     let mut subscriber =
         RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached).unwrap();

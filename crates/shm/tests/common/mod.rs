@@ -123,6 +123,7 @@ pub fn connect(
         holds: 15,
         memory_limit_bytes: 1 << 32,
         lifeline: Lifeline::none(),
+        source: [0; 16],
     };
     let subscriber =
         RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached).unwrap();

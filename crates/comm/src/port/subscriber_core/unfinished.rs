@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use crossdock_shm::RawSample;
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::timeline::FencePoint;
 
 use super::{SubscriberConnections, SubscriberCore};
 use crate::device::fence::{Unreached, wait_reached};
 use crate::error::{TakeError, UnfinishedPayload};
-use crate::port::connection::{Connection, Taken};
+use crate::port::connection::Connection;
 
 impl SubscriberCore {
     /// Waits until the device that writes a message is done with it. Blocks, mostly for as long as
@@ -19,10 +20,10 @@ impl SubscriberCore {
     pub(super) fn finished(
         &self,
         connection: &Connection,
-        taken: Taken,
-    ) -> Result<Option<Taken>, Box<UnfinishedPayload>> {
-        let Some(point) = taken.raw.finish_point() else { return Ok(Some(taken)) };
-        match self.wait_finished(taken.raw.seq(), &point, || connection.is_alive()) {
+        taken: RawSample,
+    ) -> Result<Option<RawSample>, Box<UnfinishedPayload>> {
+        let Some(point) = taken.finish_point() else { return Ok(Some(taken)) };
+        match self.wait_finished(taken.seq(), &point, || connection.is_alive()) {
             Ok(()) => Ok(Some(taken)),
             Err(unfinished) if unfinished.publisher_gone => Ok(None),
             Err(unfinished) => Err(unfinished),
