@@ -3,6 +3,7 @@
 use crate::arguments::{ViewArguments, ViewOptions};
 use crate::packages;
 use anyhow::{Context, Result};
+use crossdock_executor::launch::LIFELINE_VARIABLE;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -28,8 +29,8 @@ impl Viewer {
     /// Starts a view of a domain.
     pub(crate) fn start(domain_id: u32, package_path: &[PathBuf]) -> Result<Self> {
         let mut command = command(&ViewOptions::default(), domain_id, package_path)?;
-        // Standard output is the run's.
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        // Standard output is the run's. The view hears the end of a run that was killed.
+        command.env(LIFELINE_VARIABLE, "").stdin(Stdio::piped()).stdout(Stdio::null());
         let child = command.spawn().context("--view: the package `view` does not start")?;
         Ok(Self(child))
     }

@@ -115,11 +115,16 @@ pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<
     for warning in &loaded.plan.warnings {
         say!("warning: {warning}");
     }
+    // First: from now on a signal ends the run in order, and no process stays behind.
+    let wake = Wake::new(match &arguments.record {
+        Some(_) => Suspension::Refused,
+        None => Suspension::Allowed,
+    })?;
     // Before the processes: nothing is started for a view that does not. It ends after them.
     let packages = &arguments.files.beside.package_path;
     let viewer =
         arguments.view.then(|| Viewer::start(arguments.domain_id, packages)).transpose()?;
-    let mut session = Session::open(loaded, counts, arguments)?;
+    let mut session = Session::open(loaded, counts, wake, arguments)?;
     let end = session.carry_out(arguments)?;
     let summary = session.close(end);
     drop(viewer);
@@ -152,12 +157,8 @@ struct Session {
 
 impl Session {
     /// Opens the launcher's own ports, then starts the processes.
-    fn open(loaded: Loaded, counts: Counts, arguments: &RunArguments) -> Result<Self> {
+    fn open(loaded: Loaded, counts: Counts, wake: Wake, arguments: &RunArguments) -> Result<Self> {
         let Loaded { plan, packages, bag, incomplete, options, .. } = loaded;
-        let wake = Wake::new(match &arguments.record {
-            Some(_) => Suspension::Refused,
-            None => Suspension::Allowed,
-        })?;
         let tracing = Tracing::wanted(arguments)?;
         figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
         // The bag first: nothing is started for a recording that cannot be written.

@@ -6,7 +6,7 @@
 //! lives by the same protocol here as in a run. What the user should know goes to standard error.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
+use std::io::{Read, Stdin, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -16,6 +16,7 @@ use crossdock_graph::{
     Graph, LogLevel, Mapping, NodeTypeDescription, PackageDescriptions, ParameterArgument, Plan,
     ProcessPlan, RosArguments, RosParameters, RunOptions, Violation, check,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use crate::node::package::Package;
@@ -27,6 +28,10 @@ use crate::run::panics;
 
 /// The variable with the ROS domain id, as in ROS 2.
 const DOMAIN_VARIABLE: &str = "ROS_DOMAIN_ID";
+
+/// A binary that is started with this variable, whatever its value, ends with its standard input: a
+/// pipe whose other end the starting program keeps. So it does not outlive one that was killed.
+pub const LIFELINE_VARIABLE: &str = "CROSSDOCK_LIFELINE";
 
 /// Bytes of a parameter file that are read: more than the format allows.
 const FILE_BYTES_MAX: u64 = 2 << 20;
@@ -249,9 +254,16 @@ fn live(package: &Package, plan: ProcessPlan) -> Result<(), PackageError> {
 /// The launcher's part: lets the node begin, tells what it reports, ends it if a signal comes.
 fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageError> {
     let mut failure = None;
+    let mut lifeline = std::env::var_os(LIFELINE_VARIABLE).map(|_| std::io::stdin());
     loop {
-        readable(&[socket.as_fd(), signals.as_fd()], None)?;
+        let lines = lifeline.iter().map(AsFd::as_fd);
+        let heard: Vec<_> = [socket.as_fd(), signals.as_fd()].into_iter().chain(lines).collect();
+        readable(&heard, None)?;
         let mut bytes = [0; 16];
+        if lifeline.as_ref().is_some_and(has_ended) {
+            lifeline = None;
+            ask(&socket, &Request::Stop)?;
+        }
         let mut stream = signals;
         if stream.read(&mut bytes).is_ok_and(|count| count > 0) {
             ask(&socket, &Request::Stop)?;
@@ -278,6 +290,12 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
         }
     }
     failure.map_or(Ok(()), |failure| Err(alone(failure)))
+}
+
+/// Whether nobody holds the other end of the lifeline any more. Nothing is ever written to it.
+fn has_ended(lifeline: &Stdin) -> bool {
+    let mut polled = [PollFd::new(lifeline, PollFlags::IN)];
+    matches!(poll(&mut polled, Some(&Timespec::default())), Ok(ready) if ready > 0)
 }
 
 /// Asks the process for something. One that is gone is found by the end of the socket.

@@ -11,6 +11,7 @@ use crossdock_comm::RunId;
 use crossdock_graph::ProcessPlan;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+pub use crate::process::alone::LIFELINE_VARIABLE;
 pub use crate::process::event::ProcessEvent;
 use crate::process::protocol::{Report, Request};
 use crate::process::socket::{

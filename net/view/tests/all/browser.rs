@@ -1,7 +1,7 @@
 //! The page in a browser: elements, pixels, live change, and who is kept out.
 
 use crate::python;
-use crate::running::{Domain, ON_RINGS};
+use crate::running::{Domain, IN_A_CHAIN, ON_RINGS};
 use crossdock_suite::{Running, until};
 use crossdock_test_support::workspace;
 use serde_json::{Value, json};
@@ -113,9 +113,15 @@ fn the_commands_of_the_page_on_watching_show_the_graph_and_end_with_it() {
         let (status, _) = ask(&address, "GET /", &[&format!("Host: {address}")]);
         assert_eq!(status, 200, "{words:?}");
         command.interrupt();
-        assert!(command.end().0.success(), "{words:?}");
+        let (status, printed) = command.end();
+        assert!(status.success(), "{words:?}: {status}, {printed}");
         assert!(TcpStream::connect(&address).is_err(), "{words:?}: it ends with its command");
     }
+    // Nor does the view outlive a run that is killed, as this drop does.
+    let run = Running::spawn(domain.crossdock(&["run", IN_A_CHAIN[0], "--view"]));
+    until("the page is served", || TcpStream::connect(&address).is_ok());
+    drop(run);
+    until("the view has ended", || TcpStream::connect(&address).is_err());
 }
 
 /// The port that the page names for Foxglove.
