@@ -72,6 +72,9 @@ pub struct Class {
     /// Bytes that are present of each chunk that was ever used, if only as much is made present as
     /// messages need; `None`: chunks are present as a whole, up to `present`.
     parts: Option<Vec<u64>>,
+    /// So much of every chunk in `parts` is present, or more: a message that needs no more looks up
+    /// none of them.
+    everywhere: u64,
 }
 
 /// No segment has this number.
@@ -129,8 +132,18 @@ impl Class {
     /// `total` chunks of `chunk_bytes` from `first` on.
     pub fn new(segment: u16, chunk_bytes: u64, first: u64, total: u64) -> Self {
         let free = Vec::with_capacity(usize::try_from(total.min(4096)).unwrap_or(0));
-        let (fresh, scattered, parts) = (0, 0, None);
-        Class { segment, chunk_bytes, first, total, fresh, present: first, free, scattered, parts }
+        Class {
+            segment,
+            chunk_bytes,
+            first,
+            total,
+            fresh: 0,
+            present: first,
+            free,
+            scattered: 0,
+            parts: None,
+            everywhere: 0,
+        }
     }
 
     /// Only as much of a chunk is made present as messages need.
@@ -176,8 +189,13 @@ impl Class {
 
     /// Bytes that count as used from now on if a message of `bytes` bytes lies in this chunk, which
     /// was used before.
+    #[inline]
     fn lacks(&self, offset: u64, bytes: u64) -> u64 {
-        self.part(offset).map_or(0, |(_, there)| self.needed(bytes).saturating_sub(there))
+        let needed = self.needed(bytes);
+        if needed <= self.everywhere {
+            return 0;
+        }
+        self.part(offset).map_or(0, |(_, there)| needed.saturating_sub(there))
     }
 
     /// What was ever used of the chunks that are not free. Looks at all free ones.
@@ -218,6 +236,7 @@ impl Class {
         self.fresh += 1;
         if let Some(parts) = &mut self.parts {
             parts.push(0);
+            self.everywhere = 0;
         }
         Some(Chunk { segment: self.segment, offset })
     }
@@ -447,10 +466,21 @@ impl Pool {
         class.free.last().map(|offset| Chunk { segment: class.segment, offset: *offset })
     }
 
+    /// The chunk that was freed last of the class at `place`, if `bytes` bytes of it are present.
+    #[inline(always)]
+    pub fn take_whole(&mut self, place: usize, bytes: u64) -> Option<Chunk> {
+        let class = &self.classes[place];
+        let offset = *class.free.last()?;
+        let behind = if class.parts.is_some() { 0 } else { offset + class.chunk_bytes };
+        if class.lacks(offset, bytes) > 0 || behind > class.present {
+            return None;
+        }
+        self.take_free(place)
+    }
+
     /// A chunk of the class at `place` for `bytes` bytes. `scanned`: `reclaim` was just called.
     /// `frugal`: no fresh memory beyond half of the limit, since there is something that need not
     /// be kept.
-    #[inline]
     pub fn take(
         &mut self,
         place: usize,
@@ -510,9 +540,10 @@ impl Pool {
     #[inline]
     pub fn absent(&self, place: usize, chunk: Chunk, bytes: u64) -> Option<(u64, u64)> {
         let class = &self.classes[place];
-        if let Some((_, there)) = class.part(chunk.offset) {
+        if class.parts.is_some() {
             let lacks = class.lacks(chunk.offset, bytes);
-            return (lacks > 0).then_some((chunk.offset + there, lacks));
+            let there = || class.part(chunk.offset).map_or(0, |(_, there)| there);
+            return (lacks > 0).then(|| (chunk.offset + there(), lacks));
         }
         let end = chunk.offset + class.chunk_bytes;
         (end > class.present).then(|| {
@@ -527,6 +558,7 @@ impl Pool {
         match (class.part(chunk.offset), &mut class.parts) {
             (Some((index, there)), Some(parts)) => {
                 parts[index] = end - chunk.offset;
+                class.everywhere = parts.iter().copied().min().unwrap_or(0);
                 self.used_bytes += parts[index] - there;
             }
             _ => class.present = end,

@@ -87,7 +87,7 @@ impl Conn {
     pub fn collect_holds(&self, agreed: usize, held: &mut Vec<u64>) {
         // Acquire pairs with the Release of `drop_hold` and of `Ring::take`.
         let order = order_unless(spot::SCAN_ACQUIRE, Ordering::Acquire);
-        for hold in self.hold.iter().take(agreed) {
+        for hold in &self.hold[..agreed.min(HOLDS_MAX)] {
             let seq = hold.load(order);
             if seq != 0 {
                 held.push(seq);

@@ -344,6 +344,9 @@ impl Core {
         } else if state.pool.has_left() {
             self.give_back_left(state);
         }
+        if let Some(chunk) = state.pool.take_whole(place, bytes) {
+            return Ok(chunk);
+        }
         let mut can_spare = true;
         // `Scan` is not answered to a scan, and what can be spared is less with each round.
         loop {

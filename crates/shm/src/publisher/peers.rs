@@ -116,15 +116,17 @@ pub struct SegmentFd {
     pub fd: OwnedFd,
 }
 
-/// A peer as the publisher's thread knows it.
+/// A peer as the publisher's thread knows it. What scans look at comes first: of many peers each
+/// costs one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Peer {
-    pub(crate) label: Arc<str>,
     pub(crate) conn: MapRef<Conn>,
     pub(crate) joined: u64,
     pub(crate) depth: u64,
     pub(crate) reliable: bool,
     pub(crate) trusted: bool,
+    pub(crate) label: Arc<str>,
     pub(crate) wake: Option<WakeTarget>,
 }
 
