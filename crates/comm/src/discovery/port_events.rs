@@ -22,6 +22,7 @@ pub enum PortEvent {
     /// A port on the other side has another type.
     IncompatibleType,
     /// Of subscribers: messages were lost. It is noticed when the subscriber looks for messages.
+    /// Messages that are older than their publisher's lifespan are counted, and are no event.
     MessageLost,
     /// A message did not come before the deadline that a publisher offers or a subscriber requests.
     DeadlineMissed,

@@ -191,6 +191,8 @@ fn messages_older_than_their_lifespan_are_not_handed_out_and_are_counted() {
     publish_aged(&output, 4, 4 * hour);
     assert_eq!(drain(&input), [2]);
     assert_eq!((input.counters().expired, input.lost()), (3, 3));
+    // They are counted, and no event: nobody wants them any more.
+    assert_eq!(input.events().take_lost().total, 0);
 }
 
 #[test]

@@ -15,7 +15,8 @@ impl SubscriberCore {
         }
         self.entity.add(counter::COPIES, losses.copied);
         self.entity.add(counter::LOST_CORRUPT, losses.corrupt + losses.refused);
-        self.events.lost(losses.corrupt + losses.refused + losses.expired);
+        // As in DDS, a message whose lifespan is over is no lost sample. It is counted.
+        self.events.lost(losses.corrupt + losses.refused);
         if losses.refused > 0 && !self.told_refused.replace(true) {
             self.tell_refused();
         }
