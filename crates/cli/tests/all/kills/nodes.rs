@@ -83,6 +83,9 @@ struct Seen {
 enum Gets {
     /// Each that is published while both are connected.
     All,
+    /// The same, before a device has written it: if the device dies with the publisher, the message is
+    /// lost after it was taken.
+    AllEarly,
     /// Those that the executor or the node chooses.
     Some,
 }
@@ -139,8 +142,13 @@ impl Input {
             if stamp <= before {
                 return Err(self.wrong(&format!("{stamp:?} comes after {before:?}")));
             }
-            let is_next = mark.life != life || mark.number == number + 1 + newly;
-            if self.gets == Gets::All && !is_next {
+            let gap = mark.number.wrapping_sub(number + 1);
+            let is_right = match self.gets {
+                Gets::All => gap == newly,
+                Gets::AllEarly => gap <= newly,
+                Gets::Some => true,
+            };
+            if mark.life == life && !is_right {
                 let now = mark.number;
                 return Err(self.wrong(&format!(
                     "message {now} of a publisher comes after {number}, {newly} are counted as \
@@ -297,7 +305,7 @@ impl NodeType for Stage {
         let other = setup.optional_subscriber("other")?;
         let every: i64 = setup.parameter("every")?;
         Ok(Self {
-            input: Input::new(input, Gets::All),
+            input: Input::new(input, if device.is_some() { Gets::AllEarly } else { Gets::All }),
             other: other.map(|it| Input::new(it, Gets::Some)),
             output: Output::new(out),
             every: every.unsigned_abs().max(1),
