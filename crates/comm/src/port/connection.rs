@@ -284,6 +284,11 @@ impl Connection {
         }
     }
 
+    /// Is its publisher in the same thread?
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.source, MessageSource::Local { .. })
+    }
+
     /// Nothing new comes.
     pub(crate) fn is_gone(&self) -> bool {
         match &self.source {
