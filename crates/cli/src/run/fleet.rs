@@ -510,7 +510,10 @@ impl Member {
                 self.stage = Stage::Starting;
                 None
             }
-            Err(error) => self.schedule("not started", error.to_string(), notes),
+            Err(error) => {
+                let why = format!("process `{}` could not be started: {error}", self.plan.name);
+                self.schedule("not started", why, notes)
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod bag_keys;
 mod bag_memory;
 mod hostile;
 mod interfaces;
+mod kills;
 mod names;
 mod packages;
 mod place;

@@ -37,7 +37,7 @@ fn package_binary() {
     {
         stall(&word.to_string_lossy(), &mark);
     }
-    probe::be_package();
+    probe::be_package(probe::package());
 }
 
 /// Tells the launcher something; false: it has gone.

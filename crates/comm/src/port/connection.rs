@@ -264,6 +264,11 @@ impl Connection {
         }
     }
 
+    /// Is its publisher in the same thread?
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.source, MessageSource::Local { .. })
+    }
+
     /// Nothing new comes.
     #[inline]
     pub(crate) fn is_gone(&self) -> bool {

@@ -63,6 +63,31 @@ fn a_device_that_never_finishes_stops_a_subscriber_once_and_its_publisher_is_cut
     assert!(late.latest().unwrap().is_none());
 }
 
+/// A publisher that took the place of a dead one must not have its messages waited for: a process
+/// that is started again comes back before anybody has looked whether the one before is there.
+#[test]
+fn a_message_that_died_with_its_publisher_is_given_up_though_another_publisher_is_there() {
+    let place = Place::new("source-gone");
+    let (victim, dying, other) = (place.open("victim"), place.open("dying"), place.open("other"));
+    let input = subscriber(&victim, "/image", Qos::best_effort(8));
+    input.hand_out_early(true);
+    input.set_device_patience(Duration::from_secs(2));
+    let output = publisher(&dying, "/image", Qos::best_effort(8));
+    let _next = publisher(&other, "/image", Qos::best_effort(8));
+    assert!(victim.wait_until(LIMIT, || input.matched() == 2));
+    assert!(dying.wait_until(LIMIT, || output.peers() == 1));
+    publish_unfinished(&output);
+    let sample = input.take().unwrap().expect("a message that is handed out early");
+    let point = sample.finish_point().expect("a device that writes it");
+    drop((output, dying));
+    assert!(victim.wait_until(LIMIT, || input.matched() == 1));
+    let error = input.handle().await_device(sample.seq(), &point).unwrap_err();
+    let TakeError::Unfinished(unfinished) = error else { panic!("{error}") };
+    assert!(unfinished.publisher_gone && !unfinished.timed_out, "{unfinished}");
+    // The one that is there has nothing to do with it, and is not cut off.
+    assert_eq!((input.matched(), troubles(&victim)), (1, vec![]));
+}
+
 fn publish_large(output: &Publisher<Image>, number: u32, bytes: usize) -> Result<(), String> {
     let mut loan =
         output.loan(Extra::none().text(4).bytes(bytes)).map_err(|error| error.to_string())?;

@@ -12,7 +12,6 @@ mod fabrics;
 mod first_hours;
 mod generate;
 mod hour;
-mod kills;
 mod long_recordings;
 mod map;
 mod pacing;

@@ -147,10 +147,10 @@ pub fn package() -> Package {
 
 /// What the program of a test does when it is launched as a package: ends the process, so that the
 /// test runner's own words about it do not appear. What it says first goes nowhere.
-pub fn be_package() -> ! {
+pub fn be_package(package: Package) -> ! {
     let output = std::fs::File::options().write(true).open("/proc/self/fd/3").expect("a pipe");
     rustix::stdio::dup2_stdout(output).expect("standard output");
-    std::process::exit(i32::from(package().main().is_err()));
+    std::process::exit(i32::from(package.main().is_err()));
 }
 
 /// The same where a test starts it by hand with these words.
@@ -178,19 +178,29 @@ impl Drop for Place {
 impl Place {
     /// `crossdock-probe` there is this test's own program, with these words behind its own.
     pub fn new(test: &str, environment: &str) -> Self {
+        let place = Self::without_package(test);
+        place.package("probe", "runs::package_binary", environment);
+        place
+    }
+
+    /// A folder with a rendezvous and nothing else.
+    pub fn without_package(test: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("xd-run-{test}-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("runtime")).expect("a folder");
-        let place = Self(folder);
+        Self(folder)
+    }
+
+    /// Makes this test's own program a package binary, which runs `test`.
+    pub fn package(&self, package: &str, test: &str, environment: &str) {
         let own = std::env::current_exe().expect("this test's own file");
         let script = format!(
-            "#!/bin/sh\n{environment}\nexec {} runs::package_binary --exact --nocapture --test-threads=1 --quiet \
+            "#!/bin/sh\n{environment}\nexec {} {test} --exact --nocapture --test-threads=1 --quiet \
              3>&1 >/dev/null\n",
             own.display()
         );
-        let program = place.file("crossdock-probe");
+        let program = self.file(&format!("crossdock-{package}"));
         std::fs::write(&program, script).expect("a script");
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("its mode");
-        place
     }
 
     pub fn file(&self, name: &str) -> PathBuf {
@@ -289,6 +299,12 @@ impl Running {
 
     pub fn signal(&self, signal: Signal) {
         send(self.id(), signal);
+    }
+
+    /// Whether it has ended. It is not waited for.
+    pub fn has_ended(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
+        stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']))
     }
 
     /// The processes of nodes.

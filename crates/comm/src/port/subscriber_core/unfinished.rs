@@ -55,7 +55,7 @@ impl SubscriberCore {
 
     /// The same for a message that was handed out before.
     pub(crate) fn await_device(&self, seq: u64, point: &FencePoint) -> Result<(), TakeError> {
-        self.wait_finished(seq, point, || self.has_publisher()).map_err(|unfinished| {
+        self.wait_finished(seq, point, || self.has_source(point)).map_err(|unfinished| {
             let place = self.source_of(point);
             self.unfinished(&mut self.state.borrow_mut(), place, unfinished)
         })
@@ -63,7 +63,7 @@ impl SubscriberCore {
 
     /// See [`crate::SubscriberHandle::await_uploaded`].
     pub(crate) fn await_uploaded(&self, point: &FencePoint) -> bool {
-        let waited = wait_reached(point, self.patience.get(), || self.has_publisher());
+        let waited = wait_reached(point, self.patience.get(), || self.has_source(point));
         if waited == Err(Unreached::TimedOut)
             && let Some(place) = self.source_of(point)
         {
@@ -82,9 +82,13 @@ impl SubscriberCore {
         self.patience.set(patience);
     }
 
-    /// Of several publishers it is enough that one is there: the time is bounded.
-    fn has_publisher(&self) -> bool {
-        self.state.borrow().connections.iter().any(Connection::is_alive)
+    /// Is the publisher of a fence point there? One that has taken the place of another finishes
+    /// nothing of what the other has left. A connection that has been dropped is of nobody who is
+    /// there.
+    fn has_source(&self, point: &FencePoint) -> bool {
+        let state = self.state.borrow();
+        let mut alive = state.connections.iter().filter(|connection| connection.is_alive());
+        alive.any(|connection| connection.is_local() || connection.is_source_of(point))
     }
 
     fn wait_finished(
