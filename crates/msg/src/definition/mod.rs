@@ -21,7 +21,7 @@ mod value;
 pub use action::{ActionDefinition, action_text, parse_action};
 pub use idl::{IdlFile, parse_idl};
 pub(crate) use merged::is_section_separator;
-pub use merged::parse_merged;
+pub use merged::{parse_merged, parse_merged_idl};
 pub use parser::parse_message;
 pub use service::{ServiceDefinition, parse_service, service_text};
 pub(crate) use text::type_text;
