@@ -2,8 +2,9 @@
 
 use crate::bag::{BagReader, OpenBagError};
 use crate::folder;
-use crate::metadata::{BagSummary, METADATA_NAME, TopicCount};
+use crate::metadata::{BagSummary, FileSummary, METADATA_NAME, TopicCount};
 use crate::options::{Opening, OpeningProgress, ReaderOptions};
+use crate::outer::Outer;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -98,8 +99,8 @@ pub fn reindex_telling(
         qos: &topic.qos,
         messages,
     });
-    let compressed = files.iter().all(|file| file.name.ends_with(".zstd"));
-    let summary = BagSummary { storage, compressed, files: &files, topics: topics.collect() };
+    let outer = outer(&reader, &files);
+    let summary = BagSummary { storage, outer, files: &files, topics: topics.collect() };
     let metadata = folder.join(METADATA_NAME);
     let stored = summary.store(folder);
     stored.map_err(|source| ReindexError::Write { path: metadata.clone(), source })?;
@@ -109,4 +110,18 @@ pub fn reindex_telling(
         messages: files.iter().map(|file| file.messages).sum(),
         damage: reader.damage().map(ToString::to_string),
     })
+}
+
+/// What rosbag2 has compressed in a bag. A recorder compresses all messages or none.
+fn outer(reader: &BagReader, files: &[FileSummary]) -> Outer {
+    if files.iter().all(|file| file.name.ends_with(".zstd")) {
+        return Outer::Files;
+    }
+    let mut messages = reader.messages();
+    // The first that can be read says it.
+    let found = matches!(messages.next_message(), Some(Ok(_)));
+    match found && messages.last_was_compressed() {
+        true => Outer::Messages,
+        false => Outer::Nothing,
+    }
 }
