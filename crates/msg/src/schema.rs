@@ -286,9 +286,10 @@ impl Schema {
         Ok(cdr_of(&self.layout, &self.defaults, value, false)?.into_cdr())
     }
 
-    /// The same for a message that is published: as in ROS 2, `now` in the place of a
+    /// The same for a message that people type to publish it: as in ROS 2, `now` in the place of a
     /// `builtin_interfaces/Time` stands for the time of each publication, and `auto` in the place
-    /// of a `std_msgs/Header` for a header with that time and no frame.
+    /// of a `std_msgs/Header` for a header with that time and no frame. A number is taken for a text,
+    /// a whole number with a point for one without, and 1, 0 and the words of YAML 1.1 for a flag.
     ///
     /// # Errors
     ///

@@ -129,8 +129,8 @@ pub enum ReadError {
     /// Parts of the bag could not be read; everything else was delivered before this error.
     #[error(
         "{first} ({count} damaged place{plural} in all); the {delivered} messages outside were \
-         read, as in each play and replay of this recording; `mcap recover`, of MCAP's own tool \
-         (mcap.dev), writes them into a sound file",
+         read, as in each play and replay of this recording; `crossdock bag convert` writes them into \
+         a sound bag",
         plural = if *count == 1 { "" } else { "s" }
     )]
     Damaged {
@@ -419,23 +419,29 @@ impl BagReader {
         &self.bag.topics
     }
 
-    /// Whether the bag lacks the definition of a type that is not shipped either.
+    /// Whether a topic's type is not known: the bag lacks its definition, and it is not shipped, or
+    /// the definition in the bag is not understood.
+    ///
+    /// Allocates: it makes the types.
     pub fn lacks_definitions(&self) -> bool {
-        let unknown = |topic: &BagTopic| {
-            topic.is_delivered()
-                && topic.definition.is_none()
-                && Schema::shipped(&topic.type_name).is_err()
-        };
-        self.topics().iter().any(unknown)
+        self.topics().iter().any(|topic| topic.is_delivered() && topic.schema().is_err())
     }
 
-    /// Gives each topic whose definition the bag lacks the one of `library`, if it has one.
+    /// Gives each topic whose definition the bag lacks, or has in a form that is not understood, the
+    /// one of `library`, if it has one.
     ///
     /// Allocates. Call it before messages are read: later it copies the index of the bag.
     pub fn define(&mut self, library: &Library) {
         let bag = Arc::make_mut(&mut self.bag);
-        for topic in bag.topics.iter_mut().filter(|topic| topic.definition.is_none()) {
+        for topic in bag.topics.iter_mut().filter(|topic| topic.is_delivered()) {
+            let broken = topic.definition.is_some().then(|| topic.schema().err()).flatten();
+            if topic.definition.is_some() && broken.is_none() {
+                continue;
+            }
             let Ok(schema) = Schema::from_library(library, &topic.type_name) else { continue };
+            if let Some(error) = broken {
+                self.remarks.push(format!("{error}; a definition from elsewhere takes its place"));
+            }
             topic.definition = Some(schema.definition().to_owned());
             topic.problems.retain(|problem| !problem.is_of_definition());
         }

@@ -112,9 +112,10 @@ pub fn reindex_telling(
     })
 }
 
-/// What rosbag2 has compressed in a bag. A recorder compresses all messages or none.
+/// What rosbag2 has compressed in a bag. A recorder compresses all messages or none, and all files
+/// but one in which it was killed.
 fn outer(reader: &BagReader, files: &[FileSummary]) -> Outer {
-    if files.iter().all(|file| file.name.ends_with(".zstd")) {
+    if files.iter().any(|file| file.name.ends_with(".zstd")) {
         return Outer::Files;
     }
     let mut messages = reader.messages();

@@ -5,7 +5,7 @@ use super::arguments::{
     OutputArguments, StoragePreset, TopicFilter,
 };
 use super::bar::{Bar, Part, ns};
-use super::{open_defined, watched};
+use super::{date, open_defined, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
@@ -34,6 +34,15 @@ pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
         bail!("--end lies before --start: nothing would be left");
     }
     copy(&[reader], &arguments.filter, (start_ns, end_ns), &arguments.output)
+}
+
+/// Says that no message lies in a part of a bag, which may have been meant otherwise.
+pub(super) fn warn_of_nothing((start_ns, end_ns): (u64, u64)) {
+    let seconds = date::seconds(end_ns.saturating_sub(start_ns));
+    output::warn(&[format!(
+        "no message that was asked for lies in this part; the bag goes from 0 to {seconds} ({})",
+        date::date(end_ns)
+    )]);
 }
 
 /// How the new bag is written.
@@ -124,6 +133,9 @@ fn copy(
         }
     }
     let saved = writer.finish()?;
+    if let ([reader], Some(_), 0) = (readers, part, saved.messages) {
+        warn_of_nothing((reader.start_ns(), reader.end_ns()));
+    }
     let line = format!("{}: {} messages\n", path.display(), saved.messages);
     output::print(&clean_line(&line))?;
     Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -2,7 +2,7 @@
 
 use super::arguments::{PlayArguments, RequestsSource};
 use super::bar::{Bar, Part, ns};
-use super::copy::must_have;
+use super::copy::{must_have, warn_of_nothing};
 use super::{open_defined, overrides, watched};
 use crate::arguments::Rate;
 use crate::output::{self, clean, say};
@@ -51,6 +51,7 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         clock: arguments.clock.map(|hz| Duration::try_from_secs_f64(1.0 / hz)).transpose()?,
         ..PlayerOptions::new("player", PlayTopics::Only(topics), rate)
     };
+    let bounds = (reader.start_ns(), reader.end_ns());
     let player = Player::start(&participant, reader, options)?;
     wait_connected(&participant, &names)?;
     std::thread::sleep(Duration::try_from_secs_f64(arguments.delay)?);
@@ -61,7 +62,11 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         false => until_end(&player, part)?,
     }
     player.stop();
-    report(&player.wait()?)
+    let played = player.wait()?;
+    if part.is_some() && played.completed && played.topics.iter().all(|it| it.published == 0) {
+        warn_of_nothing(bounds);
+    }
+    report(&played)
 }
 
 /// The topics that are chosen and can be played, with their new names and quality of service.
