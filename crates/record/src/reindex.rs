@@ -2,7 +2,7 @@
 
 use crate::bag::{BagReader, OpenBagError};
 use crate::folder;
-use crate::metadata::{BagSummary, FileSummary, METADATA_NAME, TopicCount};
+use crate::metadata::{BagSummary, METADATA_NAME, TopicCount};
 use crate::options::{Opening, OpeningProgress, ReaderOptions};
 use crate::outer::Outer;
 use std::io;
@@ -99,7 +99,7 @@ pub fn reindex_telling(
         qos: &topic.qos,
         messages,
     });
-    let outer = outer(&reader, &files);
+    let outer = of_messages(&reader).of_files(files.iter().map(|file| file.name.as_str()));
     let summary = BagSummary { storage, outer, files: &files, topics: topics.collect() };
     let metadata = folder.join(METADATA_NAME);
     let stored = summary.store(folder);
@@ -112,12 +112,8 @@ pub fn reindex_telling(
     })
 }
 
-/// What rosbag2 has compressed in a bag. A recorder compresses all messages or none, and all files
-/// but one in which it was killed.
-fn outer(reader: &BagReader, files: &[FileSummary]) -> Outer {
-    if files.iter().any(|file| file.name.ends_with(".zstd")) {
-        return Outer::Files;
-    }
+/// Whether messages are compressed: a recorder compresses all of them or none.
+fn of_messages(reader: &BagReader) -> Outer {
     let mut messages = reader.messages();
     // The first that can be read says it.
     let found = matches!(messages.next_message(), Some(Ok(_)));

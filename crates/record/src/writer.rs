@@ -675,9 +675,10 @@ impl BagWriter {
             qos: &topic.description.qos,
             messages: topic.saved,
         });
+        let names = self.done.iter().map(|file| file.name.as_str());
         let summary = BagSummary {
             storage: "mcap",
-            outer: self.options.compression.outer(),
+            outer: self.options.compression.outer().of_files(names),
             files: &self.done,
             topics: topics.collect(),
         };

@@ -176,9 +176,17 @@ fn a_file_that_cannot_be_compressed_stays_whole_and_is_said_at_the_end() {
     for name in names {
         assert!(bag.join(name).exists() && metadata.contains(&format!("\"{name}\"")), "{metadata}");
     }
+    assert!(metadata.contains("compression_mode: \"FILE\""), "{metadata}");
     let found = contents(&BagReader::open(&bag).unwrap());
     assert!(found.error.is_none());
     assert_eq!(check_strings(&found), 300);
+    // Other readers do not look for a compression of which there is none.
+    let plain = scratch.path("plain");
+    let writer = BagWriter::create(&plain, options(Compression::Files, 2000)).unwrap();
+    fs::write(plain.join("plain_0.mcap.zstd.unfinished"), "somebody's").unwrap();
+    writer.finish().unwrap_err();
+    let metadata = fs::read_to_string(plain.join("metadata.yaml")).unwrap();
+    assert!(metadata.contains("compression_mode: \"\""), "{metadata}");
 }
 
 #[test]
