@@ -288,8 +288,9 @@ impl Schema {
 
     /// The same for a message that people type to publish it: as in ROS 2, `now` in the place of a
     /// `builtin_interfaces/Time` stands for the time of each publication, and `auto` in the place
-    /// of a `std_msgs/Header` for a header with that time and no frame. A number is taken for a text,
-    /// a whole number with a point for one without, and 1, 0 and the words of YAML 1.1 for a flag.
+    /// of a `std_msgs/Header` for a header with that time and no frame. A number is taken for a
+    /// text, a whole number with a point for one without, and 1, 0 and the words of YAML 1.1 for a
+    /// flag.
     ///
     /// # Errors
     ///

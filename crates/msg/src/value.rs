@@ -113,9 +113,9 @@ const TIME: &str = "builtin_interfaces/msg/Time";
 const HEADER: &str = "std_msgs/msg/Header";
 
 /// The CDR encoding of a message given as JSON. `as_typed`: people have typed it as they do for
-/// `ros2`. `now` and `auto` stand for times then, and a value of another kind is taken if it can mean
-/// one thing only: a number in the place of a text, `1.0` in the place of 1, 1 or `yes` in the place
-/// of true.
+/// `ros2`. `now` and `auto` stand for times then, and a value of another kind is taken if it can
+/// mean one thing only: a number in the place of a text, `1.0` in the place of 1, 1 or `yes` in the
+/// place of true.
 pub(crate) fn cdr_of(
     layout: &Layout,
     defaults: &Defaults,

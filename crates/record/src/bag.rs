@@ -427,8 +427,8 @@ impl BagReader {
         self.topics().iter().any(|topic| topic.is_delivered() && topic.schema().is_err())
     }
 
-    /// Gives each topic whose definition the bag lacks, or has in a form that is not understood, the
-    /// one of `library`, if it has one.
+    /// Gives each topic whose definition the bag lacks, or has in a form that is not understood,
+    /// the one of `library`, if it has one.
     ///
     /// Allocates. Call it before messages are read: later it copies the index of the bag.
     pub fn define(&mut self, library: &Library) {

@@ -445,3 +445,15 @@ fn widen(span_ns: &mut Option<(u64, u64)>, time_ns: u64) {
     let span = span_ns.get_or_insert((time_ns, time_ns));
     *span = (span.0.min(time_ns), span.1.max(time_ns));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_an_error_at_once() {
+        // It can only be read.
+        let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
+        assert!(McapFile::begin(file, Compression::None).is_err());
+    }
+}

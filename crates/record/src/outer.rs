@@ -24,8 +24,9 @@ pub(crate) enum Outer {
 }
 
 impl Outer {
-    /// What metadata.yaml says of files with these names: that they are compressed if one of them is.
-    /// A recorder may have been killed before it compressed the last one, or had no room for it.
+    /// What metadata.yaml says of files with these names: that they are compressed if one of them
+    /// is. A recorder may have been killed before it compressed the last one, or had no room for
+    /// it.
     pub(crate) fn of_files<'a>(self, mut names: impl Iterator<Item = &'a str>) -> Self {
         match names.any(|name| name.ends_with(ENDING)) {
             true => Outer::Files,

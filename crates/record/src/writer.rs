@@ -26,11 +26,11 @@ pub enum Compression {
     Lz4,
     /// Chunks with Zstandard at its default level: more of both.
     Zstd,
-    /// Each message with Zstandard (rosbag2's mode MESSAGE), in a folder only: readers learn it from
-    /// metadata.yaml.
+    /// Each message with Zstandard (rosbag2's mode MESSAGE), in a folder only: readers learn it
+    /// from metadata.yaml.
     Messages,
-    /// Each file of a folder with Zstandard (rosbag2's mode FILE) when it is complete, on a thread of
-    /// its own. The next file may be complete before: then the writer waits.
+    /// Each file of a folder with Zstandard (rosbag2's mode FILE) when it is complete, on a thread
+    /// of its own. The next file may be complete before: then the writer waits.
     Files,
 }
 
@@ -222,7 +222,8 @@ pub enum WriteError {
     },
 }
 
-/// Chunks in the least size of a file after which the next one begins: so much a file may be longer.
+/// Chunks in the least size of a file after which the next one begins: so much a file may be
+/// longer.
 const CHUNKS_OF_SPLIT: u64 = 8;
 /// Bytes of the shortest chunks into which files that are split are divided.
 const SPLIT_CHUNK_BYTES_MIN: usize = 4 << 10;

@@ -370,8 +370,9 @@ pub(crate) struct PlayArguments {
     pub(crate) domain_id: u32,
 }
 
-/// Settings of how `ros2 bag play` works inside. There is nothing here that they would set: messages
-/// are read ahead as far as their order asks for it, and are always built in loaned memory.
+/// Settings of how `ros2 bag play` works inside. There is nothing here that they would set:
+/// messages are read ahead as far as their order asks for it, and are always built in loaned
+/// memory.
 #[derive(Debug, Args)]
 pub(crate) struct PlaySettingsOfRos {
     #[arg(long, value_name = "N", hide = true)]

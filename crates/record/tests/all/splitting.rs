@@ -36,7 +36,8 @@ fn a_folder_is_split_by_bytes_or_time_and_read_as_one_bag() {
         let path = name("bytes");
         let files = split(&path, by_bytes);
         assert!(files.len() > 2, "{files:?}");
-        // What is in the file counts, as in rosbag2, and not what a chunk has before it is compressed.
+        // What is in the file counts, as in rosbag2, and not what a chunk has before it is
+        // compressed.
         let bytes = files.iter().map(|file| fs::metadata(path.join(file)).unwrap().len());
         for bytes in bytes.take(files.len() - 1) {
             assert!((8000..12_000).contains(&bytes), "{bytes} with {compression:?}");
