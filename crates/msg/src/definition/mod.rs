@@ -185,7 +185,7 @@ pub enum Shape {
 }
 
 /// Numbers and bool. The last three exist in `.idl` files only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named as in definitions")]
 pub enum Primitive {
     Bool,
