@@ -28,6 +28,8 @@ fn seeds() -> Vec<Vec<u8>> {
         "# a goal\nint32 x # far\n---\nstring[] y\n---\nfloat64 z 0.5\n",
         "wchar w\nchar8 c\nfloat128[] f\n",
         IDL,
+        "===\nIDL: fuzz_msgs/msg/A\nmodule fuzz_msgs { module msg { struct A { fuzz_msgs::msg::B b; }; }; };\n\
+         ===\nIDL: fuzz_msgs/msg/B\nmodule fuzz_msgs { module msg { struct B { long x; }; }; };\n",
     ];
     shipped.chain(odd).map(|text| text.as_bytes().to_vec()).collect()
 }
@@ -58,6 +60,10 @@ fn parts(text: &str) {
 
 /// OMG IDL: types that can be resolved keep their hashes through their merged text.
 fn idl(text: &str) {
+    if let Ok(schema) = Schema::parse_idl("fuzz_msgs/msg/A", text) {
+        let again = Schema::parse("fuzz_msgs/msg/A", schema.definition());
+        assert_eq!(again.map(|it| it.type_hash()), Ok(schema.type_hash()));
+    }
     let Ok(file) = parse_idl("fuzz", text) else { return };
     resolved(|library| library.add_idl(file));
 }

@@ -22,13 +22,13 @@ const WORDS: [(&[&str], &str); 20] = [
     ),
     (
         &["bag", "record"],
-        "bags are written in MCAP with compressed chunks: `--compression zstd|lz4|none` stands for \
-      --compression-mode, --compression-format and --storage-preset-profile",
+        "bags are written in MCAP, from the start of the command to its end: --storage sqlite3, \
+      --snapshot-mode, --start-paused, --custom-data and --storage-config-file are not taken",
     ),
     (
         &["bag", "play"],
-        "`crossdock bag play BAG` reads ahead by itself and takes a bag of any storage: \
-      --read-ahead-queue-size and --storage are not needed",
+        "`crossdock bag play BAG` takes one bag of any storage, and --clock publishes at each message, \
+      too: --input, --clock-topics, --wait-for-all-acked and --storage-config-file are not taken",
     ),
     (
         &["topic", "pub"],
@@ -52,7 +52,11 @@ const WORDS: [(&[&str], &str); 20] = [
         "packages are binaries `crossdock-<package>`, beside this command or in folders of \
       CROSSDOCK_PACKAGE_PATH",
     ),
-    (&["service", "echo"], "`crossdock service info SERVICE` counts the calls of a service"),
+    (
+        &["service", "echo"],
+        "`crossdock topic echo SERVICE/_service_event` shows the calls of a service that tells them, \
+      `crossdock service info SERVICE` counts the calls of all",
+    ),
     (&["action"], "there are topics and services here, but no actions"),
     (&["daemon"], "there is no daemon: commands read the running processes themselves"),
     (&["doctor"], CHECKS),

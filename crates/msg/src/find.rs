@@ -14,7 +14,7 @@ use crate::definition::{
 use crate::resolve::Library;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Deepest nesting of folders that is looked through. Workspaces have packages 3 or 4 deep.
@@ -216,7 +216,7 @@ fn has_origin(path: &Path) -> bool {
 
 /// The name of the package in a folder: as its `package.xml` says, else the folder's.
 fn package_name(folder: &Path) -> Option<String> {
-    let manifest = std::fs::read_to_string(folder.join("package.xml")).ok();
+    let manifest = read(&folder.join("package.xml")).ok();
     let named = manifest.as_deref().and_then(|text| {
         let (_, rest) = text.split_once("<name>")?;
         Some(rest.split_once("</name>")?.0.trim())
@@ -232,7 +232,7 @@ pub fn in_prefix(prefix: &Path) -> Vec<InterfaceFile> {
     let Ok(entries) = std::fs::read_dir(prefix.join(INDEX)) else { return found };
     for entry in entries.flatten() {
         let Ok(package) = entry.file_name().into_string() else { continue };
-        let Ok(list) = std::fs::read_to_string(entry.path()) else { continue };
+        let Ok(list) = read(&entry.path()) else { continue };
         if !is_package_name(&package) {
             continue;
         }
@@ -294,12 +294,21 @@ pub fn add(library: &mut Library, file: &InterfaceFile) -> Result<Vec<TypeName>,
     })
 }
 
+/// Reads a text, but no pipe or device, which could block or go on for ever.
 fn read(path: &Path) -> Result<String, FindError> {
     let failed = |cause| FindError::File { path: path.to_owned(), cause };
-    let bytes = std::fs::metadata(path).map_err(failed)?.len();
-    if bytes > FILE_BYTES_MAX {
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        let cause = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+        return Err(failed(cause));
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        let bytes = metadata.len();
         let cause = format!("it has {bytes} bytes, interface files have at most {FILE_BYTES_MAX}");
         return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, cause)));
     }
-    std::fs::read_to_string(path).map_err(failed)
+    Ok(text)
 }

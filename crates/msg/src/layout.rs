@@ -87,7 +87,7 @@ pub struct FieldLayout {
 }
 
 /// Type of one element, with nested types by position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementLayout {
     /// A number or bool, inline.
     Primitive(Primitive),

@@ -279,6 +279,11 @@ impl Resolved {
 
     /// Position of a used type in `definitions`.
     pub(crate) fn index_of(&self, name: &TypeName) -> Option<usize> {
-        self.definitions.iter().position(|definition| definition.type_name == *name)
+        if self.root().type_name == *name {
+            return Some(0);
+        }
+        let used = &self.definitions[1..];
+        let found = used.binary_search_by(|definition| definition.type_name.cmp(name));
+        found.ok().map(|place| place + 1)
     }
 }

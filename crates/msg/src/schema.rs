@@ -4,7 +4,7 @@
 
 use crate::block::{Block, FlatError};
 use crate::cdr::{self, CdrBuffer, CdrError, CdrSize, CdrSlices, Plan};
-use crate::definition::{DefinitionError, TypeName, merged_text, parse_merged};
+use crate::definition::{DefinitionError, TypeName, merged_text, parse_merged, parse_merged_idl};
 use crate::derived;
 use crate::difference::{self, FieldDifference};
 use crate::field::{self, FieldError};
@@ -105,6 +105,19 @@ impl Schema {
         let mut library = Library::new();
         parse_merged(&name, text)?.into_iter().for_each(|definition| library.add(definition));
         Self::with_text(&library.resolve(&name)?, text.to_owned())
+    }
+
+    /// Makes a type from its merged text in IDL (`ros2idl`), as recordings carry the types that no
+    /// `.msg` file defines. [`Schema::definition`] has the other form.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::parse`].
+    pub fn parse_idl(type_name: &str, text: &str) -> Result<Self, SchemaError> {
+        let name = parse_name(type_name)?;
+        let mut library = Library::new();
+        library.add_idl(parse_merged_idl(&name, text)?);
+        Self::from_library(&library, type_name)
     }
 
     /// Makes a type from a library of definitions.
@@ -273,9 +286,11 @@ impl Schema {
         Ok(cdr_of(&self.layout, &self.defaults, value, false)?.into_cdr())
     }
 
-    /// The same for a message that is published: as in ROS 2, `now` in the place of a
+    /// The same for a message that people type to publish it: as in ROS 2, `now` in the place of a
     /// `builtin_interfaces/Time` stands for the time of each publication, and `auto` in the place
-    /// of a `std_msgs/Header` for a header with that time and no frame.
+    /// of a `std_msgs/Header` for a header with that time and no frame. A number is taken for a
+    /// text, a whole number with a point for one without, and 1, 0 and the words of YAML 1.1 for a
+    /// flag.
     ///
     /// # Errors
     ///

@@ -9,6 +9,7 @@ use crate::float128::from_f64;
 use crate::layout::{ElementLayout, FieldLayout, Layout};
 use crate::resolve::Resolved;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A value does not fit a message type.
@@ -111,16 +112,18 @@ impl WrittenMessage {
 const TIME: &str = "builtin_interfaces/msg/Time";
 const HEADER: &str = "std_msgs/msg/Header";
 
-/// The CDR encoding of a message given as JSON. `placeholders`: whether `now` and `auto` stand for
-/// times.
+/// The CDR encoding of a message given as JSON. `as_typed`: people have typed it as they do for
+/// `ros2`. `now` and `auto` stand for times then, and a value of another kind is taken if it can
+/// mean one thing only: a number in the place of a text, `1.0` in the place of 1, 1 or `yes` in the
+/// place of true.
 pub(crate) fn cdr_of(
     layout: &Layout,
     defaults: &Defaults,
     value: &Value,
-    placeholders: bool,
+    as_typed: bool,
 ) -> Result<WrittenMessage, ValueError> {
     let (bytes, path, stamps) = (vec![0, 1, 0, 0], String::new(), Vec::new());
-    let mut out = Out { layout, defaults, bytes, path, placeholders, stamps };
+    let mut out = Out { layout, defaults, bytes, path, as_typed, stamps };
     out.message(0, value)?;
     Ok(WrittenMessage { cdr: out.bytes, stamps: out.stamps })
 }
@@ -133,7 +136,7 @@ struct Out<'a> {
     defaults: &'a Defaults,
     bytes: Vec<u8>,
     path: String,
-    placeholders: bool,
+    as_typed: bool,
     stamps: Vec<usize>,
 }
 
@@ -179,7 +182,7 @@ impl Out<'_> {
         let layout = self.layout;
         let one = &layout.structs[index];
         let empty = Map::new();
-        if self.placeholders && self.is_placeholder(index, value) {
+        if self.as_typed && self.is_placeholder(index, value) {
             return self.message(index, &Value::Null);
         }
         let map = match value {
@@ -291,10 +294,11 @@ impl Out<'_> {
         value: &'v Value,
         bound: Option<u32>,
         length: impl Fn(&str) -> usize,
-    ) -> Result<&'v str, ValueError> {
+    ) -> Result<Cow<'v, str>, ValueError> {
         let text = match value {
-            Value::String(text) => text.as_str(),
-            Value::Null => "",
+            Value::String(text) => Cow::from(text),
+            Value::Null => Cow::from(""),
+            Value::Number(number) if self.as_typed => number.to_string().into(),
             other => return Err(self.wrong(other, "a text")),
         };
         if text.contains('\0') {
@@ -302,7 +306,7 @@ impl Out<'_> {
             return Err(self.wrong(value, "a text without the character 0"));
         }
         match bound {
-            Some(bound) if length(text) > bound as usize => {
+            Some(bound) if length(&text) > bound as usize => {
                 Err(self.wrong(value, format!("a text of at most {bound}")))
             }
             _ => Ok(text),
@@ -318,7 +322,8 @@ impl Out<'_> {
         }
         match primitive {
             Primitive::Bool => {
-                let flag = value.as_bool().ok_or_else(|| wrong(self))?;
+                let typed = || typed_flag(value).filter(|_| self.as_typed);
+                let flag = value.as_bool().or_else(typed).ok_or_else(|| wrong(self))?;
                 self.bytes.push(u8::from(flag));
             }
             Primitive::Float32 | Primitive::Float64 | Primitive::Float128 => {
@@ -336,6 +341,8 @@ impl Out<'_> {
             }
             _ => {
                 let number = value.as_i64().map(i128::from).or(value.as_u64().map(i128::from));
+                let typed = || typed_whole(value).filter(|_| self.as_typed);
+                let number = number.or_else(typed);
                 let fits = number.filter(|number| in_range(primitive, *number));
                 let number = fits.ok_or_else(|| wrong(self))?;
                 self.bytes.extend(&number.to_le_bytes()[..primitive.bytes() as usize]);
@@ -344,6 +351,30 @@ impl Out<'_> {
         Ok(())
     }
 }
+
+/// What people type for a flag beside `true` and `false`: the other words of YAML 1.1, 1 and 0.
+fn typed_flag(value: &Value) -> Option<bool> {
+    match value.as_str() {
+        Some("yes" | "Yes" | "YES" | "on" | "On" | "ON") => return Some(true),
+        Some("no" | "No" | "NO" | "off" | "Off" | "OFF") => return Some(false),
+        _ => {}
+    }
+    match value.as_u64() {
+        Some(1) => Some(true),
+        Some(0) => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number that is written with a point, as `1.0` or `2e3`.
+fn typed_whole(value: &Value) -> Option<i128> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0)?;
+    // Larger ones do not stand for one whole number.
+    (number.abs() <= WHOLE_MAX).then_some(number as i128)
+}
+
+/// Up to here a float64 has every whole number.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Numbers that JSON lacks, as the two forms of JSON here and YAML write them.
 fn named_float(text: &str) -> Option<f64> {

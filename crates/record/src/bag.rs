@@ -129,8 +129,8 @@ pub enum ReadError {
     /// Parts of the bag could not be read; everything else was delivered before this error.
     #[error(
         "{first} ({count} damaged place{plural} in all); the {delivered} messages outside were \
-         read, as in each play and replay of this recording; `mcap recover`, of MCAP's own tool \
-         (mcap.dev), writes them into a sound file",
+         read, as in each play and replay of this recording; `crossdock bag convert` writes them into \
+         a sound bag",
         plural = if *count == 1 { "" } else { "s" }
     )]
     Damaged {
@@ -164,12 +164,15 @@ pub enum TopicProblem {
         /// The type of this entry.
         found: String,
     },
-    /// The definition is not in the ros2msg form.
+    /// The definition is neither in the ros2msg nor in the ros2idl form.
     #[error(
-        "its definition is written in `{0}`; only `ros2msg` is understood, so the type must be \
-         known from elsewhere"
+        "its definition is written in `{0}`; only `ros2msg` and `ros2idl` are understood, so the type \
+         must be known from elsewhere"
     )]
     SchemaEncoding(String),
+    /// The definition is in IDL, and is not one of a ROS 2 interface.
+    #[error("its definition in IDL is not understood: {0}; its type must be known from elsewhere")]
+    IdlDefinition(String),
     /// There is no definition.
     #[error("the bag holds no definition of its type, which must be known from elsewhere")]
     NoDefinition,
@@ -184,8 +187,8 @@ pub enum TopicProblem {
 impl TopicProblem {
     /// Whether a definition from elsewhere takes it away.
     fn is_of_definition(&self) -> bool {
-        use TopicProblem::{DefinitionText, NoDefinition, SchemaEncoding};
-        matches!(self, DefinitionText | NoDefinition | SchemaEncoding(_))
+        use TopicProblem::{DefinitionText, IdlDefinition, NoDefinition, SchemaEncoding};
+        matches!(self, DefinitionText | IdlDefinition(_) | NoDefinition | SchemaEncoding(_))
     }
 }
 
@@ -198,7 +201,8 @@ pub struct BagTopic {
     pub name: String,
     /// Type name; `package/Name` as recorded by old tools is completed to `package/msg/Name`.
     pub type_name: String,
-    /// Definition of the type with all types that it uses, in the ros2msg form.
+    /// Definition of the type with all types that it uses, in the ros2msg form, whatever form was
+    /// recorded.
     pub definition: Option<String>,
     /// RIHS01 hash of the type as recorded.
     pub type_hash: Option<String>,
@@ -415,23 +419,29 @@ impl BagReader {
         &self.bag.topics
     }
 
-    /// Whether the bag lacks the definition of a type that is not shipped either.
+    /// Whether a topic's type is not known: the bag lacks its definition, and it is not shipped, or
+    /// the definition in the bag is not understood.
+    ///
+    /// Allocates: it makes the types.
     pub fn lacks_definitions(&self) -> bool {
-        let unknown = |topic: &BagTopic| {
-            topic.is_delivered()
-                && topic.definition.is_none()
-                && Schema::shipped(&topic.type_name).is_err()
-        };
-        self.topics().iter().any(unknown)
+        self.topics().iter().any(|topic| topic.is_delivered() && topic.schema().is_err())
     }
 
-    /// Gives each topic whose definition the bag lacks the one of `library`, if it has one.
+    /// Gives each topic whose definition the bag lacks, or has in a form that is not understood,
+    /// the one of `library`, if it has one.
     ///
     /// Allocates. Call it before messages are read: later it copies the index of the bag.
     pub fn define(&mut self, library: &Library) {
         let bag = Arc::make_mut(&mut self.bag);
-        for topic in bag.topics.iter_mut().filter(|topic| topic.definition.is_none()) {
+        for topic in bag.topics.iter_mut().filter(|topic| topic.is_delivered()) {
+            let broken = topic.definition.is_some().then(|| topic.schema().err()).flatten();
+            if topic.definition.is_some() && broken.is_none() {
+                continue;
+            }
             let Ok(schema) = Schema::from_library(library, &topic.type_name) else { continue };
+            if let Some(error) = broken {
+                self.remarks.push(format!("{error}; a definition from elsewhere takes its place"));
+            }
             topic.definition = Some(schema.definition().to_owned());
             topic.problems.retain(|problem| !problem.is_of_definition());
         }
@@ -572,8 +582,14 @@ impl Bag {
     ) {
         self.damages.merge(&index.damages);
         let mut topics = BTreeMap::new();
+        // Each is read once, however many channels it has.
+        let definitions: BTreeMap<u16, _> =
+            index.schemas.iter().map(|(id, schema)| (*id, definition_of(schema))).collect();
         for (id, channel) in &index.channels {
-            let topic = topic_of(channel, index.schemas.get(&channel.schema), remarks);
+            let schema = index.schemas.get(&channel.schema);
+            let definition = definitions.get(&channel.schema).cloned();
+            let definition = definition.unwrap_or(Err(TopicProblem::NoDefinition));
+            let topic = topic_of(channel, schema, definition, remarks);
             topics.insert(*id, self.add_topic(topic, known));
         }
         self.files.push(BagFile { index, rows, topics });
@@ -625,26 +641,40 @@ struct KnownTopics {
 /// Profiles kept of one topic: one for each publisher that a sound recording has seen.
 const PROFILES_MAX: usize = 256;
 
+/// Bytes of one definition in IDL. Those of ROS 2 have a few thousand.
+const IDL_BYTES_MAX: usize = 1 << 20;
+
+/// The definition in a schema, in the ros2msg form.
+fn definition_of(schema: &SchemaRecord) -> Result<String, TopicProblem> {
+    let SchemaRecord { name, encoding, text } = schema;
+    let form = encoding.as_str();
+    match (form, std::str::from_utf8(text)) {
+        ("", _) => Err(TopicProblem::NoDefinition),
+        ("ros2msg" | "ros2idl", Err(_)) => Err(TopicProblem::DefinitionText),
+        ("ros2msg", Ok(text)) => Ok(text.to_owned()),
+        ("ros2idl", Ok(text)) if text.len() > IDL_BYTES_MAX => {
+            let what = format!("it has {} bytes, more than {IDL_BYTES_MAX}", text.len());
+            Err(TopicProblem::IdlDefinition(what))
+        }
+        ("ros2idl", Ok(text)) => match Schema::parse_idl(name, text) {
+            Ok(schema) => Ok(schema.definition().to_owned()),
+            Err(error) => Err(TopicProblem::IdlDefinition(error.to_string())),
+        },
+        _ => Err(TopicProblem::SchemaEncoding(encoding.clone())),
+    }
+}
+
 /// Describes the topic of one channel.
 fn topic_of(
     channel: &ChannelRecord,
     schema: Option<&SchemaRecord>,
+    definition: Result<String, TopicProblem>,
     remarks: &mut Vec<String>,
 ) -> BagTopic {
     let mut problems = Vec::new();
     if channel.encoding != "cdr" {
         problems.push(TopicProblem::MessageEncoding(channel.encoding.clone()));
     }
-    let definition = match schema {
-        Some(schema) if schema.encoding == "ros2msg" => match std::str::from_utf8(&schema.text) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(TopicProblem::DefinitionText),
-        },
-        Some(schema) if !schema.encoding.is_empty() => {
-            Err(TopicProblem::SchemaEncoding(schema.encoding.clone()))
-        }
-        _ => Err(TopicProblem::NoDefinition),
-    };
     let definition = definition.map_err(|problem| problems.push(problem)).ok();
     let recorded_type = schema.map_or("", |schema| schema.name.as_str());
     let type_name = complete_type_name(recorded_type).unwrap_or_else(|| {

@@ -24,6 +24,7 @@ mod messages;
 mod metadata;
 mod names;
 mod options;
+mod outer;
 mod pace;
 mod player;
 mod player_thread;

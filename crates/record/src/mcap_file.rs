@@ -66,7 +66,7 @@ impl McapFile {
             Compression::Zstd => {
                 Some(zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?)
             }
-            Compression::None | Compression::Lz4 => None,
+            _ => None,
         };
         let mut start = MAGIC.to_vec();
         record(&mut start, op::HEADER, |body| {
@@ -167,7 +167,12 @@ impl McapFile {
 
     /// Whether a message of this size is written from where it lies.
     pub(crate) fn is_direct(&self, bytes: u64) -> bool {
-        self.compression == Compression::None && bytes >= DIRECT_BYTES_MIN
+        !self.packs() && bytes >= DIRECT_BYTES_MIN
+    }
+
+    /// Whether chunks are compressed.
+    fn packs(&self) -> bool {
+        matches!(self.compression, Compression::Lz4 | Compression::Zstd)
     }
 
     /// Copies a message into the open chunk.
@@ -189,7 +194,7 @@ impl McapFile {
         let plain = std::mem::take(&mut self.open.plain);
         let mut packed = std::mem::take(&mut self.packed);
         let done = self.pack(&plain, &mut packed).and_then(|()| {
-            let data: &[u8] = if self.compression == Compression::None { &plain } else { &packed };
+            let data: &[u8] = if self.packs() { &packed } else { &plain };
             let span_ns = self.open.span_ns.unwrap_or((0, 0));
             let checksum = crc32fast::hash(&plain);
             self.put_chunk(span_ns, plain.len() as u64, checksum, &mut [IoSlice::new(data)])
@@ -318,9 +323,9 @@ impl McapFile {
         data: &mut [IoSlice<'_>],
     ) -> io::Result<()> {
         let name = match self.compression {
-            Compression::None => "",
             Compression::Lz4 => "lz4",
             Compression::Zstd => "zstd",
+            Compression::None | Compression::Messages | Compression::Files => "",
         };
         let data_bytes = data.iter().map(|slice| slice.len() as u64).sum::<u64>();
         let body_bytes = CHUNK_FIELDS_BYTES + name.len() as u64 + data_bytes;
@@ -439,4 +444,16 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
 fn widen(span_ns: &mut Option<(u64, u64)>, time_ns: u64) {
     let span = span_ns.get_or_insert((time_ns, time_ns));
     *span = (span.0.min(time_ns), span.1.max(time_ns));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_an_error_at_once() {
+        // It can only be read.
+        let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
+        assert!(McapFile::begin(file, Compression::None).is_err());
+    }
 }

@@ -90,6 +90,8 @@ pub struct Messages {
     numbers: Vec<u64>,
     damages: Damages,
     reported: bool,
+    /// Whether the last message was compressed by itself.
+    was_compressed: bool,
 }
 
 impl Messages {
@@ -109,7 +111,13 @@ impl Messages {
             numbers,
             damages,
             reported: false,
+            was_compressed: false,
         }
+    }
+
+    /// Whether the message that was delivered last is compressed by itself in its file.
+    pub(crate) fn last_was_compressed(&self) -> bool {
+        self.was_compressed
     }
 
     /// Gives the next message in log-time order; `None` after the last one.
@@ -306,7 +314,8 @@ impl Messages {
     fn deliver(&mut self, place: usize, entry: Entry) -> BagMessage<'_> {
         self.numbers[entry.topic] += 1;
         let data = &self.loaded[place].bytes[entry.start..entry.end];
-        let data = match MessageDecoder::is_compressed(data) {
+        self.was_compressed = MessageDecoder::is_compressed(data);
+        let data = match self.was_compressed {
             true => self.decoder.plain(),
             false => data,
         };

@@ -3,6 +3,7 @@
 //! The text is made from the same values as the channels of the MCAP file: readers compare the two
 //! and give no messages if they differ.
 
+use crate::outer::Outer;
 use crate::qos::{OfferedQos, write_profiles};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -37,8 +38,8 @@ pub(crate) struct FileSummary {
 pub(crate) struct BagSummary<'a> {
     /// `mcap` or `sqlite3`.
     pub(crate) storage: &'a str,
-    /// Whether each file is compressed as a whole.
-    pub(crate) compressed: bool,
+    /// What is compressed beside the chunks.
+    pub(crate) outer: Outer,
     pub(crate) files: &'a [FileSummary],
     pub(crate) topics: Vec<TopicCount<'a>>,
 }
@@ -87,7 +88,7 @@ impl BagSummary<'_> {
             writeln!(out, "        type_description_hash: {}", Quoted(topic.type_hash))?;
             writeln!(out, "      message_count: {}", topic.messages)?;
         }
-        let (format, mode) = if self.compressed { ("zstd", "FILE") } else { ("", "") };
+        let (format, mode) = self.outer.words();
         writeln!(out, "  compression_format: {}", Quoted(format))?;
         writeln!(out, "  compression_mode: {}", Quoted(mode))?;
         writeln!(out, "  relative_file_paths:")?;
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn an_empty_bag_has_well_formed_metadata() {
         let summary =
-            BagSummary { storage: "mcap", compressed: false, files: &[], topics: Vec::new() };
+            BagSummary { storage: "mcap", outer: Outer::Nothing, files: &[], topics: Vec::new() };
         let root = Yaml::parse(&summary.to_yaml().unwrap()).unwrap();
         let information = root.field("rosbag2_bagfile_information").unwrap();
         assert_eq!(information.field("version").unwrap().number(), Some(9));

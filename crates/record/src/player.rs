@@ -84,6 +84,8 @@ pub struct PlayerOptions {
     pub start_offset: Duration,
     /// Recorded time to play, from the first message on that is played; `None`: all of it.
     pub duration: Option<Duration>,
+    /// Log time after which nothing is played, in ns; `None`: the end of the bag.
+    pub until_ns: Option<u64>,
     /// Play again from the start when the end is reached, until it is stopped.
     pub repeat: bool,
     /// Begin in the state after [`Player::pause`].
@@ -102,6 +104,7 @@ impl PlayerOptions {
             rate,
             start_offset: Duration::ZERO,
             duration: None,
+            until_ns: None,
             repeat: false,
             paused: false,
             clock: None,

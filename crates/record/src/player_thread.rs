@@ -135,6 +135,7 @@ struct Playing {
     /// Recorded time to play, and the recorded time at which that is over.
     duration: Option<Duration>,
     end_ns: Option<u64>,
+    until_ns: u64,
     progress: Arc<Progress>,
 }
 
@@ -215,6 +216,7 @@ impl Playing {
             timing,
             duration,
             end_ns: None,
+            until_ns: options.until_ns.unwrap_or(u64::MAX),
             released: false,
             paused: options.paused.then(Instant::now),
             steps: 0,
@@ -312,6 +314,9 @@ impl Playing {
 
     /// Whether the time to play has passed before a message of this recorded time.
     fn is_over(&mut self, time_ns: u64) -> bool {
+        if time_ns > self.until_ns {
+            return true;
+        }
         let Some(duration) = self.duration else { return false };
         let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         time_ns > *self.end_ns.get_or_insert(time_ns.saturating_add(duration_ns))

@@ -4,6 +4,7 @@ use crate::bag::{BagReader, OpenBagError};
 use crate::folder;
 use crate::metadata::{BagSummary, METADATA_NAME, TopicCount};
 use crate::options::{Opening, OpeningProgress, ReaderOptions};
+use crate::outer::Outer;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -98,8 +99,8 @@ pub fn reindex_telling(
         qos: &topic.qos,
         messages,
     });
-    let compressed = files.iter().all(|file| file.name.ends_with(".zstd"));
-    let summary = BagSummary { storage, compressed, files: &files, topics: topics.collect() };
+    let outer = of_messages(&reader).of_files(files.iter().map(|file| file.name.as_str()));
+    let summary = BagSummary { storage, outer, files: &files, topics: topics.collect() };
     let metadata = folder.join(METADATA_NAME);
     let stored = summary.store(folder);
     stored.map_err(|source| ReindexError::Write { path: metadata.clone(), source })?;
@@ -109,4 +110,15 @@ pub fn reindex_telling(
         messages: files.iter().map(|file| file.messages).sum(),
         damage: reader.damage().map(ToString::to_string),
     })
+}
+
+/// Whether messages are compressed: a recorder compresses all of them or none.
+fn of_messages(reader: &BagReader) -> Outer {
+    let mut messages = reader.messages();
+    // The first that can be read says it.
+    let found = matches!(messages.next_message(), Some(Ok(_)));
+    match found && messages.last_was_compressed() {
+        true => Outer::Messages,
+        false => Outer::Nothing,
+    }
 }

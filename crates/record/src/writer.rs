@@ -8,6 +8,7 @@
 
 use crate::mcap_file::{McapFile, MessageFields, TYPE_HASH_KEY};
 use crate::metadata::{BagSummary, FileSummary, TopicCount};
+use crate::outer::{FileCompression, MessageEncoder, Outer, compressed_name};
 use crate::qos::{OfferedQos, write_profiles};
 use crate::reserve::Reserve;
 use std::fs::{self, OpenOptions};
@@ -15,30 +16,48 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How chunks are compressed.
+/// How a bag is compressed: chunk by chunk, or as rosbag2's own modes of compression do it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
     /// Not at all: the least processor time.
     None,
-    /// LZ4: little processor time, some saving.
+    /// Chunks with LZ4: little processor time, some saving.
     Lz4,
-    /// Zstandard at its default level: more of both.
+    /// Chunks with Zstandard at its default level: more of both.
     Zstd,
+    /// Each message with Zstandard (rosbag2's mode MESSAGE), in a folder only: readers learn it
+    /// from metadata.yaml.
+    Messages,
+    /// Each file of a folder with Zstandard (rosbag2's mode FILE) when it is complete, on a thread
+    /// of its own. The next file may be complete before: then the writer waits.
+    Files,
+}
+
+impl Compression {
+    fn outer(self) -> Outer {
+        match self {
+            Compression::None | Compression::Lz4 | Compression::Zstd => Outer::Nothing,
+            Compression::Messages => Outer::Messages,
+            Compression::Files => Outer::Files,
+        }
+    }
 }
 
 /// How a bag is written.
 #[derive(Debug, Clone, Copy)]
 pub struct WriterOptions {
-    /// How chunks are compressed.
+    /// How the bag is compressed.
     pub compression: Compression,
-    /// Uncompressed bytes after which a chunk is complete and goes to the file.
+    /// Uncompressed bytes after which a chunk is complete and goes to the file. If files are split
+    /// by size, chunks have at most an eighth of that size.
     pub chunk_bytes: usize,
     /// Age of a chunk at which the next [`BagWriter::write`] completes it; see
     /// [`BagWriter::flush_due`].
     pub flush_interval: Duration,
-    /// Bytes of one file of a bag in a folder, about: the next message goes into a new file. `None`
-    /// and bags of one file: no limit.
+    /// Bytes in one file of a bag in a folder after which the next message goes into a new file, as
+    /// in rosbag2: a file has so many, and up to a chunk, a message and its index more. Files that
+    /// are compressed as a whole become smaller. `None` and bags of one file: no limit.
     pub split_bytes: Option<u64>,
     /// Recorded time in one file of a bag in a folder, likewise.
     pub split_duration: Option<Duration>,
@@ -86,6 +105,16 @@ pub struct WrittenTopic(usize);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateBagError {
+    /// Only a folder can have this compression.
+    #[error(
+        "{} is one file, but to compress files or messages is for bags in folders, whose metadata.yaml \
+         says it; give a name without .mcap, or compress chunks",
+        path.display()
+    )]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is something at the path already.
     #[error(
         "{} exists already and is not overwritten; give another name, or move it away",
@@ -168,6 +197,18 @@ pub enum WriteError {
         /// What the format does not allow.
         reason: String,
     },
+    /// A complete file could not be compressed as a whole. It stays as it is.
+    #[error(
+        "{} cannot be compressed: {source}; it is whole and stays as it is, and so do all files that \
+         follow",
+        path.display()
+    )]
+    Uncompressed {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
     /// metadata.yaml could not be written; the MCAP file is complete.
     #[error(
         "{} cannot be written: {source}; the .mcap file beside it is complete: open that",
@@ -181,6 +222,11 @@ pub enum WriteError {
     },
 }
 
+/// Chunks in the least size of a file after which the next one begins: so much a file may be
+/// longer.
+const CHUNKS_OF_SPLIT: u64 = 8;
+/// Bytes of the shortest chunks into which files that are split are divided.
+const SPLIT_CHUNK_BYTES_MIN: usize = 4 << 10;
 /// Opcode, length and fields of a message record, of its index entry, rounded up.
 const MESSAGE_OVERHEAD_BYTES: u64 = 64;
 /// Fixed parts of a chunk, its index records, and its entry in the summary, without what grows with
@@ -243,6 +289,11 @@ pub struct BagWriter {
     /// The files before.
     done: Vec<FileSummary>,
     done_bytes: u64,
+    /// The last of them, if it is being compressed.
+    compressing: Option<FileCompression>,
+    /// Why files are not compressed any more.
+    uncompressed: Option<(PathBuf, io::Error)>,
+    encoder: Option<MessageEncoder>,
     failure: Option<String>,
 }
 
@@ -255,7 +306,7 @@ impl BagWriter {
     /// When there is something at `path` already, or the operating system refuses.
     pub fn create(
         path: impl AsRef<Path>,
-        options: WriterOptions,
+        mut options: WriterOptions,
     ) -> Result<BagWriter, CreateBagError> {
         let path = path.as_ref();
         let name = path
@@ -266,7 +317,11 @@ impl BagWriter {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|source| creation_error(parent, source))?;
         }
+        let outer = options.compression.outer();
         let (folder, path) = if path.extension().is_some_and(|extension| extension == "mcap") {
+            if outer != Outer::Nothing {
+                return Err(CreateBagError::NoFolder { path: path.to_owned() });
+            }
             (None, path.to_owned())
         } else {
             fs::create_dir(path).map_err(|source| creation_error(path, source))?;
@@ -274,6 +329,15 @@ impl BagWriter {
         };
         let mcap = begin(&path, &options).map_err(|source| creation_error(&path, source))?;
         let saved_bytes = mcap.position();
+        let encoder = match outer {
+            Outer::Messages => Some(MessageEncoder::new()),
+            _ => None,
+        };
+        let encoder = encoder.transpose().map_err(|source| creation_error(&path, source))?;
+        if let (Some(most), Some(_)) = (options.split_bytes, &folder) {
+            let share = usize::try_from(most / CHUNKS_OF_SPLIT).unwrap_or(usize::MAX);
+            options.chunk_bytes = options.chunk_bytes.min(share.max(SPLIT_CHUNK_BYTES_MIN));
+        }
         Ok(BagWriter {
             path,
             folder,
@@ -290,6 +354,9 @@ impl BagWriter {
             file_start_ns: 0,
             done: Vec::new(),
             done_bytes: 0,
+            compressing: None,
+            uncompressed: None,
+            encoder,
             failure: None,
         })
     }
@@ -358,8 +425,9 @@ impl BagWriter {
     }
 
     /// Writes a message whose CDR bytes are the concatenation of `slices`. Gives how often the
-    /// bytes were copied in memory: once, into the open chunk; or not at all if the bag is not
-    /// compressed and the message is long, which then goes to the file from where it lies.
+    /// bytes were copied in memory: once, into the open chunk; once more to compress each message;
+    /// or not at all if chunks are not compressed and the message is long, which then goes to the
+    /// file from where it lies.
     ///
     /// Completes the chunk, which blocks on the file system, when it is large or old enough. Times
     /// are in nanoseconds.
@@ -380,6 +448,28 @@ impl BagWriter {
         if self.is_split_due(log_time_ns) {
             self.begin_next_file()?;
         }
+        let Some(mut encoder) = self.encoder.take() else {
+            return self.write_plain(topic, (log_time_ns, publish_time_ns), slices);
+        };
+        let written = match encoder.encode(slices) {
+            Ok(packed) => {
+                let packed = [IoSlice::new(packed)];
+                let copies = self.write_plain(topic, (log_time_ns, publish_time_ns), &packed);
+                copies.map(|copies| copies + 1)
+            }
+            Err(error) => Err(self.fail(&error)),
+        };
+        self.encoder = Some(encoder);
+        written
+    }
+
+    /// Writes a message as it is into the file that is written; gives its copies.
+    fn write_plain(
+        &mut self,
+        topic: WrittenTopic,
+        (log_time_ns, publish_time_ns): (u64, u64),
+        slices: &[IoSlice<'_>],
+    ) -> Result<u64, WriteError> {
         let bytes = slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
         self.ensure_space(bytes + MESSAGE_OVERHEAD_BYTES)?;
         let channel = match self.topics[topic.0].channel {
@@ -427,7 +517,8 @@ impl BagWriter {
             return false;
         }
         let Some(mcap) = &self.mcap else { return false };
-        let bytes = mcap.position() + mcap.open_bytes();
+        // As in rosbag2, what is in the file counts. The open chunk may become much smaller.
+        let bytes = mcap.position();
         let spent_ns = u128::from(log_time_ns.saturating_sub(self.file_start_ns));
         self.options.split_bytes.is_some_and(|most| bytes >= most)
             || self.options.split_duration.is_some_and(|most| spent_ns >= most.as_nanos())
@@ -444,6 +535,7 @@ impl BagWriter {
                 // What was made of it is of no use; the files before are whole.
                 let _ = fs::remove_file(&path);
                 self.complete_file()?;
+                self.await_compression();
                 let reason = format!("the next file, {}, cannot be begun: {error}", path.display());
                 self.failure = Some(reason);
                 self.store_metadata()?;
@@ -515,8 +607,12 @@ impl BagWriter {
 
     fn close(&mut self) -> Result<Saved, WriteError> {
         self.complete_file()?;
+        self.await_compression();
         self.store_metadata()?;
-        Ok(self.saved())
+        match self.uncompressed.take() {
+            None => Ok(self.saved()),
+            Some((path, source)) => Err(WriteError::Uncompressed { path, source }),
+        }
     }
 
     /// Brings the closing records of the file to the disk.
@@ -535,7 +631,31 @@ impl BagWriter {
         self.mcap = None;
         self.saved_bytes = 0;
         self.note_file(span_ns, bytes);
+        self.await_compression();
+        if self.options.compression == Compression::Files && self.uncompressed.is_none() {
+            match FileCompression::begin(&self.path) {
+                Ok(begun) => self.compressing = Some(begun),
+                Err(error) => self.uncompressed = Some((self.path.clone(), error)),
+            }
+        }
         Ok(())
+    }
+
+    /// Waits for the file that is being compressed. What keeps one from being compressed keeps the
+    /// following, too; the recording goes on without.
+    fn await_compression(&mut self) {
+        let Some(compressing) = self.compressing.take() else { return };
+        let path = compressing.path().to_owned();
+        match compressing.wait() {
+            Ok(()) => {
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+                let named = |file: &&mut FileSummary| Some(&file.name) == name.as_ref();
+                if let Some(file) = self.done.iter_mut().find(named) {
+                    file.name = compressed_name(&file.name);
+                }
+            }
+            Err(error) => self.uncompressed = Some((path, error)),
+        }
     }
 
     fn note_file(&mut self, span_ns: Option<(u64, u64)>, bytes: u64) {
@@ -556,9 +676,10 @@ impl BagWriter {
             qos: &topic.description.qos,
             messages: topic.saved,
         });
+        let names = self.done.iter().map(|file| file.name.as_str());
         let summary = BagSummary {
             storage: "mcap",
-            compressed: false,
+            outer: self.options.compression.outer().of_files(names),
             files: &self.done,
             topics: topics.collect(),
         };
@@ -601,6 +722,7 @@ impl BagWriter {
             }
             self.note_file(mcap.span_ns(), self.saved_bytes);
             self.saved_bytes = 0;
+            self.await_compression();
         }
         self.failure = Some(reason.clone());
         let failed = WriteError::Failed { path: self.path.clone(), reason, saved: self.saved() };

@@ -27,7 +27,7 @@ def cdr(text: str) -> bytes:
 
 
 def text(number: int) -> str:
-    size = 100_000 if kind == "large" else number * 37 % 200
+    size = {"large": 100_000, "lengths": 3 * number}.get(kind, number * 37 % 200)
     return f"message {number} " + "x" * size
 
 

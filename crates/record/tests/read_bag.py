@@ -58,4 +58,6 @@ def read_with_mcap(path: Path) -> None:
 for name in sys.argv[1:]:
     path = Path(name)
     read_with_rosbags(path)
-    read_with_mcap(path if path.is_file() else path / f"{path.name}_0.mcap")
+    # The modes of compression around MCAP are rosbag2's own.
+    if path.is_file() or 'compression_mode: ""' in (path / "metadata.yaml").read_text():
+        read_with_mcap(path if path.is_file() else path / f"{path.name}_0.mcap")

@@ -1,5 +1,6 @@
 //! What `crossdock bag` takes, in the words and flags of `ros2 bag`.
 
+use super::bar::ns;
 use super::watched;
 use crate::arguments::{DefinitionArguments, Rate, domain_id, positive, seconds, topic_name};
 use clap::{Args, Subcommand, ValueEnum};
@@ -37,6 +38,16 @@ pub(crate) struct InfoArguments {
     /// Print JSON
     #[arg(long, conflicts_with = "topic_name")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgument,
+}
+
+/// Storage of a bag that is read, as `ros2 bag` takes it. The files say it themselves.
+#[derive(Debug, Args)]
+pub(crate) struct StorageArgument {
+    #[arg(short = 's', long, value_name = "STORAGE", hide = true,
+          value_parser = ["mcap", "sqlite3"])]
+    pub(crate) storage: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -56,9 +67,11 @@ pub(crate) struct ReindexArguments {
     /// Folder with the files
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// Storage of the files, as in `ros2 bag reindex`; they say it themselves
+    /// Storage of the files, as older `ros2 bag reindex` took it; they say it themselves
     #[arg(value_name = "STORAGE", hide = true)]
-    pub(crate) storage: Option<String>,
+    pub(crate) old_storage: Option<String>,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgument,
 }
 
 /// Which topics.
@@ -141,6 +154,40 @@ pub(crate) enum ChunkCompression {
     Zstd,
 }
 
+/// What is compressed beside the chunks, in the words of `ros2 bag record`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompressionMode {
+    /// Nothing: the chunks alone
+    None,
+    /// Each file, when it is complete
+    File,
+    /// Each message
+    Message,
+}
+
+/// Settings of the storage, in the words of `ros2 bag record`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum StoragePreset {
+    None,
+    Fastwrite,
+    ZstdFast,
+    ZstdSmall,
+}
+
+/// The one storage that is written.
+fn written_storage(text: &str) -> Result<String, String> {
+    match text {
+        "mcap" => Ok(text.to_owned()),
+        "sqlite3" => {
+            Err("bags are written as MCAP only, which ROS 2 reads, too: leave it out, or \
+                          give mcap"
+                .to_owned())
+        }
+        _ => Err("bags are written as mcap".to_owned()),
+    }
+}
+
 /// What is written.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArguments {
@@ -153,16 +200,29 @@ pub(crate) struct OutputArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FormArguments {
-    /// Compression of the chunks of the bag
-    #[arg(long, value_enum, default_value_t = ChunkCompression::Zstd)]
-    pub(crate) compression: ChunkCompression,
-    /// Bytes after which a folder gets its next file; default: never
-    #[arg(short = 'b', long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_bag_size: Option<u64>,
-    /// Seconds of recorded time after which a folder gets its next file; default: never
-    #[arg(short = 'd', long, value_name = "SECONDS", value_parser = seconds,
+    /// Compression of the chunks of the bag; default: zstd
+    #[arg(long, value_enum)]
+    pub(crate) compression: Option<ChunkCompression>,
+    /// Compress files or messages with zstd as `ros2 bag record` does, and no chunks
+    #[arg(long, value_enum, ignore_case = true, conflicts_with = "compression")]
+    pub(crate) compression_mode: Option<CompressionMode>,
+    /// How --compression-mode compresses, as in `ros2 bag record`
+    #[arg(long, value_name = "FORMAT", value_parser = ["zstd"], hide = true,
+          requires = "compression_mode")]
+    pub(crate) compression_format: Option<String>,
+    /// Settings of the storage, as in `ros2 bag record`: they stand for --compression
+    #[arg(long, value_enum, hide = true, conflicts_with = "compression")]
+    pub(crate) storage_preset_profile: Option<StoragePreset>,
+    /// Storage that is written, as in `ros2 bag record`
+    #[arg(short = 's', long, value_name = "STORAGE", value_parser = written_storage, hide = true)]
+    pub(crate) storage: Option<String>,
+    /// Bytes in a file after which a folder gets its next one; 0: never
+    #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 0)]
+    pub(crate) max_bag_size: u64,
+    /// Seconds of recorded time after which a folder gets its next file; 0: never
+    #[arg(short = 'd', long, value_name = "SECONDS", value_parser = offset, default_value_t = 0.0,
           allow_negative_numbers = true)]
-    pub(crate) max_bag_duration: Option<f64>,
+    pub(crate) max_bag_duration: f64,
 }
 
 #[derive(Debug, Args)]
@@ -203,6 +263,14 @@ pub(crate) struct CutArguments {
     pub(crate) output: OutputArguments,
     #[command(flatten)]
     pub(crate) definitions: DefinitionArguments,
+}
+
+/// Nanoseconds of a time in seconds since 1970.
+fn recorded_time(text: &str) -> Result<u64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(ns(seconds)),
+        _ => Err("it must be a number of seconds since 1970".to_owned()),
+    }
 }
 
 /// A time that may be 0.
@@ -268,6 +336,14 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, visible_alias = "duration",
           allow_negative_numbers = true)]
     pub(crate) playback_duration: Option<f64>,
+    /// Recorded time of the last message to play, in seconds since 1970
+    #[arg(long, value_name = "SECONDS", value_parser = recorded_time,
+          conflicts_with_all = ["playback_duration", "playback_until_nsec"],
+          allow_negative_numbers = true)]
+    pub(crate) playback_until_sec: Option<u64>,
+    /// The same in nanoseconds
+    #[arg(long, value_name = "NS", conflicts_with = "playback_duration")]
+    pub(crate) playback_until_nsec: Option<u64>,
     /// Start in a pause; the space bar ends it
     #[arg(short = 'p', long)]
     pub(crate) start_paused: bool,
@@ -284,10 +360,39 @@ pub(crate) struct PlayArguments {
     /// Whose events tell of the requests to send
     #[arg(long, value_enum, default_value_t = RequestsSource::ServiceIntrospection)]
     pub(crate) service_requests_source: RequestsSource,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgument,
+    #[command(flatten)]
+    pub(crate) without_effect: PlaySettingsOfRos,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
           value_parser = domain_id)]
     pub(crate) domain_id: u32,
+}
+
+/// Settings of how `ros2 bag play` works inside. There is nothing here that they would set:
+/// messages are read ahead as far as their order asks for it, and are always built in loaned
+/// memory.
+#[derive(Debug, Args)]
+pub(crate) struct PlaySettingsOfRos {
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) read_ahead_queue_size: Option<u64>,
+    #[arg(long, hide = true)]
+    pub(crate) disable_loan_messages: bool,
+}
+
+/// The same of `ros2 bag record`: messages are written from where they lie in shared memory, by one
+/// thread, and another one compresses files.
+#[derive(Debug, Args)]
+pub(crate) struct RecordSettingsOfRos {
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub(crate) max_cache_size: Option<u64>,
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) compression_queue_size: Option<u64>,
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) compression_threads: Option<u64>,
+    #[arg(short = 'f', long, value_name = "FORMAT", value_parser = ["cdr"], hide = true)]
+    pub(crate) serialization_format: Option<String>,
 }
 
 /// Whose events tell of requests, in the words of `ros2 bag play`.
@@ -322,6 +427,12 @@ pub(crate) struct RecordArguments {
     pub(crate) include_hidden_topics: bool,
     #[command(flatten)]
     pub(crate) filter: TopicFilter,
+    /// Only topics of these types, beside the topics of --topics
+    #[arg(long, value_name = "TYPE", num_args = 1.., value_delimiter = ',')]
+    pub(crate) topic_types: Vec<String>,
+    /// Not topics of these types
+    #[arg(long, value_name = "TYPE", num_args = 1.., value_delimiter = ',')]
+    pub(crate) exclude_topic_types: Vec<String>,
     /// New bag: a name ending in .mcap gives one file, any other a rosbag2 folder; default: a
     /// folder named by the time
     #[arg(short, long, value_name = "OUT")]
@@ -345,6 +456,8 @@ pub(crate) struct RecordArguments {
     /// End after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
+    #[command(flatten)]
+    pub(crate) without_effect: RecordSettingsOfRos,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
           value_parser = domain_id)]

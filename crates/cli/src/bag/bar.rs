@@ -11,8 +11,6 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(200);
 /// Characters of the bar itself.
 const WIDTH: u64 = 30;
-/// Steps between two looks at the clock.
-const STEPS: u64 = 64;
 
 /// A part in time of bags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +52,11 @@ impl Bar {
         Self { began, due, steps: 0, shown: false }
     }
 
-    /// One more message is done, of this log time: of a part in time, or of `total` messages. Looks
-    /// at the clock now and then.
+    /// One more message is done, of this log time: of a part in time, or of `total` messages. On a
+    /// terminal it looks at the clock: a bag may have few messages, and large ones.
     pub(super) fn step(&mut self, part: Option<Part>, total: u64, time_ns: u64) {
         self.steps += 1;
-        if self.due.is_some() && self.steps.is_multiple_of(STEPS) {
+        if self.due.is_some() {
             self.at(part, (self.steps, total), time_ns);
         }
     }

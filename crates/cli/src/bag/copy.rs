@@ -1,10 +1,11 @@
 //! `crossdock bag convert` and `cut`: messages of bags into a new bag, bit by bit as they are.
 
 use super::arguments::{
-    ChunkCompression, ConvertArguments, CutArguments, FormArguments, OutputArguments, TopicFilter,
+    ChunkCompression, CompressionMode, ConvertArguments, CutArguments, FormArguments,
+    OutputArguments, StoragePreset, TopicFilter,
 };
 use super::bar::{Bar, Part, ns};
-use super::{open_defined, watched};
+use super::{date, open_defined, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
@@ -35,9 +36,20 @@ pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
     copy(&[reader], &arguments.filter, (start_ns, end_ns), &arguments.output)
 }
 
+/// Says that no message lies in a part of a bag, which may have been meant otherwise.
+pub(super) fn warn_of_nothing((start_ns, end_ns): (u64, u64)) {
+    let seconds = date::seconds(end_ns.saturating_sub(start_ns));
+    output::warn(&[format!(
+        "no message that was asked for lies in this part; the bag goes from 0 to {seconds} ({})",
+        date::date(end_ns)
+    )]);
+}
+
 /// How the new bag is written.
 pub(super) fn writer_options(form: &FormArguments, output: &Path) -> Result<WriterOptions> {
-    let splits = form.max_bag_size.is_some() || form.max_bag_duration.is_some();
+    let split_bytes = Some(form.max_bag_size).filter(|bytes| *bytes > 0);
+    let split_duration = Some(form.max_bag_duration).filter(|seconds| *seconds > 0.0);
+    let splits = split_bytes.is_some() || split_duration.is_some();
     if splits && output.extension().is_some_and(|ending| ending == "mcap") {
         bail!(
             "{} is one file, which --max-bag-size and --max-bag-duration cannot split; give a name \
@@ -45,14 +57,22 @@ pub(super) fn writer_options(form: &FormArguments, output: &Path) -> Result<Writ
             clean(&output.display().to_string())
         );
     }
-    let compression = match form.compression {
-        ChunkCompression::None => Compression::None,
-        ChunkCompression::Lz4 => Compression::Lz4,
-        ChunkCompression::Zstd => Compression::Zstd,
+    use {ChunkCompression as Chunks, CompressionMode as Mode, StoragePreset as Preset};
+    let chunks = match (form.compression, form.storage_preset_profile) {
+        (Some(chunks), _) => chunks,
+        (None, Some(Preset::None | Preset::Fastwrite)) => Chunks::None,
+        (None, Some(Preset::ZstdFast | Preset::ZstdSmall) | None) => Chunks::Zstd,
+    };
+    let compression = match (form.compression_mode, chunks) {
+        (Some(Mode::File), _) => Compression::Files,
+        (Some(Mode::Message), _) => Compression::Messages,
+        (Some(Mode::None) | None, Chunks::None) => Compression::None,
+        (Some(Mode::None) | None, Chunks::Lz4) => Compression::Lz4,
+        (Some(Mode::None) | None, Chunks::Zstd) => Compression::Zstd,
     };
     Ok(WriterOptions {
-        split_bytes: form.max_bag_size,
-        split_duration: form.max_bag_duration.map(|seconds| Duration::from_nanos(ns(seconds))),
+        split_bytes,
+        split_duration: split_duration.map(|seconds| Duration::from_nanos(ns(seconds))),
         ..WriterOptions::new(compression)
     })
 }
@@ -113,6 +133,9 @@ fn copy(
         }
     }
     let saved = writer.finish()?;
+    if let ([reader], Some(_), 0) = (readers, part, saved.messages) {
+        warn_of_nothing((reader.start_ns(), reader.end_ns()));
+    }
     let line = format!("{}: {} messages\n", path.display(), saved.messages);
     output::print(&clean_line(&line))?;
     Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -57,8 +57,9 @@ fn open(path: &Path) -> Result<BagReader> {
 
 /// Opens a bag, with definitions that it lacks from elsewhere.
 fn open_defined(path: &Path, interfaces: &DefinitionArguments) -> Result<BagReader> {
-    let mut reader = open(path)?;
+    let mut reader = open_silently(path)?;
     define(&mut reader, &interfaces.interfaces)?;
+    output::warn(reader.remarks());
     Ok(reader)
 }
 

@@ -2,7 +2,7 @@
 
 use super::arguments::{PlayArguments, RequestsSource};
 use super::bar::{Bar, Part, ns};
-use super::copy::must_have;
+use super::copy::{must_have, warn_of_nothing};
 use super::{open_defined, overrides, watched};
 use crate::arguments::Rate;
 use crate::output::{self, clean, say};
@@ -45,12 +45,13 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     let part = part(&reader, arguments);
     let options = PlayerOptions {
         start_offset: Duration::try_from_secs_f64(arguments.start_offset)?,
-        duration: arguments.playback_duration.map(Duration::try_from_secs_f64).transpose()?,
+        until_ns: until_ns(&reader, arguments),
         repeat: arguments.repeat,
         paused: arguments.start_paused,
         clock: arguments.clock.map(|hz| Duration::try_from_secs_f64(1.0 / hz)).transpose()?,
         ..PlayerOptions::new("player", PlayTopics::Only(topics), rate)
     };
+    let bounds = (reader.start_ns(), reader.end_ns());
     let player = Player::start(&participant, reader, options)?;
     wait_connected(&participant, &names)?;
     std::thread::sleep(Duration::try_from_secs_f64(arguments.delay)?);
@@ -61,7 +62,11 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         false => until_end(&player, part)?,
     }
     player.stop();
-    report(&player.wait()?)
+    let played = player.wait()?;
+    if part.is_some() && played.completed && played.topics.iter().all(|it| it.published == 0) {
+        warn_of_nothing(bounds);
+    }
+    report(&played)
 }
 
 /// The topics that are chosen and can be played, with their new names and quality of service.
@@ -154,14 +159,26 @@ fn until_end(player: &Player, part: Option<Part>) -> Result<()> {
     Ok(())
 }
 
+/// Recorded time at which playing begins.
+fn start_ns(reader: &BagReader, arguments: &PlayArguments) -> u64 {
+    reader.start_ns().saturating_add(ns(arguments.start_offset))
+}
+
+/// Recorded time of the last message that is played, if it is not the end of the bag.
+fn until_ns(reader: &BagReader, arguments: &PlayArguments) -> Option<u64> {
+    let start_ns = start_ns(reader, arguments);
+    let of_duration = arguments.playback_duration.map(|it| start_ns.saturating_add(ns(it)));
+    of_duration.or(arguments.playback_until_sec).or(arguments.playback_until_nsec)
+}
+
 /// The part of the bag that is played, if not all of it is.
 fn part(reader: &BagReader, arguments: &PlayArguments) -> Option<Part> {
-    if arguments.start_offset == 0.0 && arguments.playback_duration.is_none() {
+    let until_ns = until_ns(reader, arguments);
+    if arguments.start_offset == 0.0 && until_ns.is_none() {
         return None;
     }
-    let start_ns = reader.start_ns().saturating_add(ns(arguments.start_offset));
-    let end_ns = arguments.playback_duration.map_or(u64::MAX, |it| start_ns.saturating_add(ns(it)));
-    Part::of(std::slice::from_ref(reader), start_ns, end_ns)
+    let start_ns = start_ns(reader, arguments);
+    Part::of(std::slice::from_ref(reader), start_ns, until_ns.unwrap_or(u64::MAX))
 }
 
 fn show(player: &Player, bar: &mut Bar, part: Option<Part>) {

@@ -117,7 +117,8 @@ impl<'a> Wished<'a> {
     fn of(arguments: &'a RecordArguments) -> Result<Self> {
         let filter = &arguments.filter;
         let RecordArguments { names, all, all_topics, all_services, all_actions, .. } = arguments;
-        let any = !names.is_empty() || filter.has_names() || filter.regex.is_some();
+        let typed = !arguments.topic_types.is_empty();
+        let any = !names.is_empty() || filter.has_names() || filter.regex.is_some() || typed;
         if !any && ![all, all_topics, all_services, all_actions].into_iter().any(|it| *it) {
             bail!("name the topics to record, or record all of them with --all");
         }
@@ -125,8 +126,10 @@ impl<'a> Wished<'a> {
         Ok(Self { arguments, overrides })
     }
 
-    fn chooses(&self, topic: &str) -> bool {
+    fn chooses(&self, topic: &str, type_name: &str) -> bool {
         let RecordArguments { names, filter, all, all_topics, .. } = self.arguments;
+        let RecordArguments { topic_types, exclude_topic_types, .. } = self.arguments;
+        let is_among = |types: &[String]| types.iter().any(|it| it == type_name);
         if names.iter().any(|name| name == topic) || filter.names(topic) {
             return true;
         }
@@ -143,10 +146,12 @@ impl<'a> Wished<'a> {
         if topic.split('/').any(|part| part.starts_with('_')) && !include_hidden_topics {
             return false;
         }
-        match filter.regex {
-            Some(_) => filter.chooses(topic),
-            None => (*all || *all_topics) && !filter.excludes(topic),
-        }
+        let fits = filter.regex.as_ref().is_some_and(|regex| regex.is_match(topic));
+        let chosen = match (topic_types.is_empty(), &filter.regex) {
+            (true, None) => *all || *all_topics,
+            _ => fits || is_among(topic_types),
+        };
+        chosen && !filter.excludes(topic) && !is_among(exclude_topic_types)
     }
 
     /// Topics that are published, wished for and not known yet.
@@ -157,7 +162,7 @@ impl<'a> Wished<'a> {
     ) -> Vec<TopicToRecord> {
         let mut offers: BTreeMap<&str, Vec<Qos>> = BTreeMap::new();
         for port in graph.processes.iter().flat_map(|process| &process.publishers) {
-            if !known.contains(&port.topic) && self.chooses(&port.topic) {
+            if !known.contains(&port.topic) && self.chooses(&port.topic, &port.type_name) {
                 offers.entry(&port.topic).or_default().push(port.qos);
             }
         }

@@ -7,6 +7,8 @@ use crate::output::{clean, say};
 use crate::{files, values};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::{AnyPublisher, Participant, ParticipantOptions, PortEvent, PublisherOptions};
+use crossdock_msg::definition::TypeName;
+use crossdock_msg::resolve::Library;
 use crossdock_msg::{Block, FlatBuffer, JsonOptions, Schema, WrittenMessage};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -20,6 +22,7 @@ const ELEMENTS_SHOWN: usize = 16;
 /// Publishes messages until enough were published, the file ends, or Ctrl-C.
 pub(super) fn publish(arguments: &PublishArguments) -> Result<()> {
     let definitions = definitions(&arguments.interfaces)?;
+    must_be_message(&arguments.message_type, definitions.library())?;
     let schema = Schema::from_library(definitions.library(), &arguments.message_type)
         .map_err(|error| anyhow::anyhow!("{}", definitions.why(&error)))
         .context("the type of the message is not known; --interfaces FOLDER brings others")?;
@@ -58,6 +61,21 @@ pub(super) fn publish(arguments: &PublishArguments) -> Result<()> {
         due = next_due(due, period, Instant::now());
     }
     publishing.notes_until(Instant::now() + Duration::from_secs_f64(arguments.keep_alive));
+    Ok(())
+}
+
+/// Fails for the types of services and actions, which are no messages themselves.
+fn must_be_message(type_name: &str, library: &Library) -> Result<()> {
+    let Some(name) = TypeName::parse(type_name) else { return Ok(()) };
+    if library.services().any(|service| service.type_name == name) {
+        bail!("{name} is a service, not a message; `crossdock service call` calls one");
+    }
+    if library.actions().any(|action| action.type_name == name) {
+        bail!(
+            "{name} is an action, not a message; its topics have types of their own, such as \
+             {name}_FeedbackMessage"
+        );
+    }
     Ok(())
 }
 

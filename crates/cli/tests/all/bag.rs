@@ -79,6 +79,16 @@ fn a_bag_is_described_checked_and_cut() {
     place.said(&["bag", "cut", "drive", "--start", "0.2", "--duration", "0.3", "-o", "part.mcap"]);
     let whole = messages(&bag);
     assert_eq!(messages(&place.path("part.mcap")), whole[20..=50]);
+    // What lies behind the end is said, not only made.
+    for command in [
+        &["bag", "cut", "drive", "--start", "2", "-o", "behind.mcap"][..],
+        &["bag", "play", "drive", "--start-offset", "2"],
+        &["bag", "play", "drive", "--playback-until-nsec", "999999999"],
+    ] {
+        let output = place.crossdock(command);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("the bag goes from 0 to 0.990000000s"), "{command:?}: {said}");
+    }
     place.said(&["bag", "cut", "drive", "--end", "0.1", "--topics", "/b", "-o", "b.mcap"]);
     assert_eq!(messages(&place.path("b.mcap")).len(), 5);
     let error = place.refused(&["bag", "cut", "drive", "--topics", "/none", "-o", "c.mcap"]);
@@ -195,6 +205,14 @@ fn definitions_that_a_bag_lacks_come_from_the_environment_or_named_folders() {
         let checked = place.said(&["bag", "check", copy]);
         assert!(checked.ends_with("everything can be read\n"), "{checked}");
     }
+    // One that cannot be made into a type gives way to one that can.
+    let talker = data.join("bags/ros2_native/talker_db3");
+    let talker = talker.to_str().expect("text");
+    let broken = place.refused(&["bag", "check", talker]);
+    assert!(broken.contains("/parameter_events cannot be used"), "{broken}");
+    let mended = place.refused(&[&["bag", "check", talker], &named[..]].concat());
+    assert!(mended.contains("note: topic /parameter_events"), "{mended}");
+    assert!(mended.contains("takes its place"), "{mended}");
     // As a workspace has them below the current folder.
     std::os::unix::fs::symlink(&interfaces, place.path("src")).expect("a link");
     let mut command = place.command(&["bag", "check", bag]);

@@ -162,7 +162,8 @@ fn what_cannot_be_published_is_refused_before_anything_is() {
     };
     refused(&["std_msgs/msg/Strin"], "--interfaces");
     refused(&["std_msgs/msg/String", "{date: 1}"], "has no field `date`; its fields are data");
-    refused(&["std_msgs/msg/String", "{data: 1}"], "`data` is 1, but a text is expected");
+    refused(&["std_msgs/msg/String", "{data: [1]}"], "`data` is [1], but a text is expected");
+    refused(&["std_srvs/srv/SetBool"], "is a service, not a message; `crossdock service call`");
     refused(&["std_msgs/msg/String", "hello"], "a map of fields of std_msgs/msg/String");
     refused(&["std_msgs/msg/String", ""], "VALUES is empty");
     refused(&["std_msgs/msg/String", "{data: [}"], "VALUES:1");

@@ -2,6 +2,7 @@
 //! stand still or report without end, programs beside the graph that do not read. This test's
 //! program is also the package binary.
 
+mod old_bags;
 pub(crate) mod probe;
 
 use std::fs::File;

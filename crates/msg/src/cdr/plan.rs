@@ -10,6 +10,7 @@
 use crate::block::REFERENCE_BYTES;
 use crate::definition::Shape;
 use crate::layout::{ElementLayout, Layout, LayoutError};
+use std::collections::HashMap;
 
 /// Most steps of one type. A type that nests thousands of fields takes minutes to compile, too.
 const OPS_MAX: usize = 65_536;
@@ -52,7 +53,7 @@ pub(crate) enum Op {
 }
 
 /// What a program converts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     /// A struct: its position in the layout.
     Struct(usize),
@@ -63,6 +64,8 @@ pub(crate) enum Target {
 struct Planner<'a> {
     layout: &'a Layout,
     programs: Vec<Program>,
+    /// Their positions.
+    known: HashMap<Target, usize>,
     ops: usize,
 }
 
@@ -73,7 +76,8 @@ impl Plan {
     ///
     /// The type takes too many steps.
     pub(crate) fn of(layout: &Layout) -> Result<Self, LayoutError> {
-        let mut planner = Planner { layout, programs: Vec::new(), ops: 0 };
+        let (programs, known) = (Vec::new(), HashMap::new());
+        let mut planner = Planner { layout, programs, known, ops: 0 };
         planner.program(Target::Struct(0))?;
         Ok(Self { programs: planner.programs })
     }
@@ -87,10 +91,11 @@ impl Planner<'_> {
     /// Position of the program for `target`, made when there is none yet. Nesting is bounded by
     /// `resolve`.
     fn program(&mut self, target: Target) -> Result<usize, LayoutError> {
-        if let Some(known) = self.programs.iter().position(|known| known.target == target) {
-            return Ok(known);
+        if let Some(known) = self.known.get(&target) {
+            return Ok(*known);
         }
         let index = self.programs.len();
+        self.known.insert(target, index);
         let unfinished = Program { target, ops: Vec::new(), stride: 0, bytes_min: 1, whole: None };
         self.programs.push(unfinished);
         let mut ops = Vec::new();

@@ -279,9 +279,9 @@ impl Parser<'_> {
             }
         };
         self.mark("{")?;
-        let mut fields = Vec::new();
+        let (mut fields, mut names) = (Vec::new(), BTreeMap::new());
         while !self.take("}") {
-            self.member(&mut fields)?;
+            self.member(&mut fields, &mut names)?;
         }
         if let [Field { name, .. }] = fields.as_slice()
             && name == EMPTY_FIELD
@@ -298,19 +298,24 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn member(&mut self, fields: &mut Vec<Field>) -> Result<(), DefinitionError> {
+    /// One or more fields of one type. `names` has the lines of those before.
+    fn member(
+        &mut self,
+        fields: &mut Vec<Field>,
+        names: &mut BTreeMap<String, u32>,
+    ) -> Result<(), DefinitionError> {
         let annotations = self.annotations()?;
         let (line, column) = (self.tokens[self.at].line, self.tokens[self.at].column);
         let base = self.field_type()?;
         loop {
             let at = self.at;
             let (name, field_type) = self.declarator(&base)?;
-            if let Some(first) = fields.iter().find(|field| field.name == name) {
+            if let Some(first_line) = names.insert(name.clone(), line) {
                 return Err(DefinitionError::Duplicate {
                     file: self.file.to_owned(),
                     line: self.tokens[at].line,
                     name,
-                    first_line: first.line,
+                    first_line,
                 });
             }
             let default = match &annotations.default {
@@ -327,14 +332,17 @@ impl Parser<'_> {
 
     /// Constants to their structs, requests to their responses.
     fn finish(mut self) -> IdlFile {
-        let mut constants: Vec<_> = std::mem::take(&mut self.constants).into_iter().collect();
-        constants.sort_by_key(|(_, (place, _))| *place);
+        let constants = std::mem::take(&mut self.constants);
         for message in &mut self.messages {
             let name = &message.type_name;
             let module =
                 format!("{}::{}::{}_Constants::", name.package(), name.namespace(), name.name());
-            let own = constants.iter().filter(|(path, _)| path.starts_with(&module));
-            message.constants = own.map(|(_, (_, constant))| constant.clone()).collect();
+            let behind = constants
+                .range(module.clone()..)
+                .map_while(|(path, constant)| path.starts_with(&module).then_some(constant));
+            let mut own: Vec<_> = behind.collect();
+            own.sort_by_key(|(place, _)| *place);
+            message.constants = own.into_iter().map(|(_, constant)| constant.clone()).collect();
         }
         group(self.file, self.messages)
     }

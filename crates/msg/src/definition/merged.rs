@@ -1,8 +1,8 @@
 //! The text that recordings carry: a definition and its types' definitions, separated by lines
-//! of `=` and headed by `MSG: package/Name`.
+//! of `=` and headed by `MSG: package/Name`, or `IDL: package/msg/Name` for texts in IDL.
 
 use super::parser::{Words, parse_with};
-use super::{DefinitionError, Element, MessageDefinition, TypeName};
+use super::{DefinitionError, Element, IdlFile, MessageDefinition, TypeName, parse_idl};
 use std::collections::HashMap;
 
 /// Shortest line of `=` that separates two definitions; writers use 80.
@@ -54,6 +54,30 @@ pub fn parse_merged(
         adopt_header(definition, &known);
     }
     Ok(definitions)
+}
+
+/// Reads a merged text of `.idl` files, as recordings carry the types that no `.msg` file defines.
+/// A file that defines a service or an action stands for all of its types. Pure; allocates the
+/// result.
+///
+/// # Errors
+///
+/// A definition breaks the syntax; the place is that in the merged text.
+pub fn parse_merged_idl(root: &TypeName, text: &str) -> Result<IdlFile, DefinitionError> {
+    let mut plain = String::with_capacity(text.len());
+    let mut lines = text.lines().peekable();
+    // Modules are opened again and again, so that all files together are one.
+    while let Some(line) = lines.next() {
+        let heads = lines.peek().is_some_and(|next| next.trim_start().starts_with("IDL:"));
+        if heads && is_section_separator(line) {
+            lines.next();
+            plain.push('\n');
+        } else {
+            plain.push_str(line);
+        }
+        plain.push('\n');
+    }
+    parse_idl(&root.to_string(), &plain)
 }
 
 /// Whether a line separates two definitions of a merged text.

@@ -21,7 +21,7 @@ mod value;
 pub use action::{ActionDefinition, action_text, parse_action};
 pub use idl::{IdlFile, parse_idl};
 pub(crate) use merged::is_section_separator;
-pub use merged::parse_merged;
+pub use merged::{parse_merged, parse_merged_idl};
 pub use parser::parse_message;
 pub use service::{ServiceDefinition, parse_service, service_text};
 pub(crate) use text::type_text;
@@ -185,7 +185,7 @@ pub enum Shape {
 }
 
 /// Numbers and bool. The last three exist in `.idl` files only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named as in definitions")]
 pub enum Primitive {
     Bool,

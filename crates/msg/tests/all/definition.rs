@@ -4,6 +4,7 @@ use crossdock_msg::definition::{
     DefinitionError, Element, MessageDefinition, Primitive, Shape, TypeName, Value, message_text,
     parse_merged, parse_message,
 };
+use crossdock_msg::layout::ElementLayout;
 use crossdock_msg::resolve::Library;
 use crossdock_msg::{Schema, SchemaError};
 
@@ -153,6 +154,23 @@ fn cycles_unknown_types_and_oversized_types_are_refused_with_the_place() {
     assert!(error("my_msgs/Big").contains("field `b` of my_msgs/msg/Big"));
     assert!(error("my_msgs/Nothing").contains("the type my_msgs/msg/Nothing is not known"));
     assert!(matches!(Schema::from_library(&library, "nonsense"), Err(SchemaError::Name { .. })));
+}
+
+#[test]
+fn a_type_that_uses_very_many_others_is_made_without_a_comparison_of_each_with_each() {
+    let fields: String = (0..30_000).map(|number| format!("T{number}[] f{number}\n")).collect();
+    let used = (0..30_000).map(|number| format!("===\nMSG: a/T{number}\nint32 x\n"));
+    let schema = Schema::parse("a/msg/Root", &(fields + &used.collect::<String>())).unwrap();
+    // Each is found as what it is, whatever the order of the names.
+    let layout = schema.layout();
+    assert_eq!(layout.structs.len(), 30_001);
+    for field in &layout.root().fields {
+        let ElementLayout::Struct(index) = field.element else { panic!("{field:?}") };
+        let name = field.name.replace('f', "a/msg/T");
+        assert_eq!(layout.structs[index].type_name, name);
+    }
+    let cdr = schema.cdr_of_json(&serde_json::json!({ "f7": [{ "x": 5 }] })).unwrap();
+    assert_eq!(cdr.len(), 4 + 30_000 * 4 + 4);
 }
 
 #[test]

@@ -112,6 +112,70 @@ fn types_that_only_idl_has_survive_their_merged_text() {
     assert_eq!(encoded, cdr);
 }
 
+/// A file of its own in a merged text.
+fn file(name: &str, text: &str) -> String {
+    format!("{}\nIDL: {name}\n{text}\n", "=".repeat(80))
+}
+
+#[test]
+fn types_are_made_of_the_merged_idl_texts_that_recordings_carry() {
+    let odd = "#include \"my_msgs/msg/Pair.idl\"\nmodule my_msgs { module msg {\n\
+               module Odd_Constants { const short MOST = 3; };\n\
+               /* a comment\n=====\nwith a line */\n\
+               struct Odd { my_msgs::msg::Pair pair; sequence<my_msgs::msg::Pair, 3> more; }; }; };";
+    let pair =
+        "module my_msgs { module msg { typedef double two[2]; struct Pair { two at; }; }; };";
+    let merged = file("my_msgs/msg/Odd", odd) + &file("my_msgs/msg/Pair", pair);
+    let schema = Schema::parse_idl("my_msgs/msg/Odd", &merged).unwrap();
+    let of_msg = "int16 MOST=3\nPair pair\nPair[<=3] more\n===\nMSG: my_msgs/Pair\nfloat64[2] at\n";
+    let same = Schema::parse("my_msgs/msg/Odd", of_msg).unwrap();
+    assert_eq!(schema.type_hash(), same.type_hash());
+    assert_eq!(schema.layout_hash(), same.layout_hash());
+    let again = Schema::parse("my_msgs/msg/Odd", schema.definition()).unwrap();
+    assert_eq!(again.type_hash(), same.type_hash());
+    assert!(schema.definition().contains("MOST"), "{}", schema.definition());
+    // The first file may have no head, and a service stands for the types of its events.
+    let headless = format!("{odd}\n{}", file("my_msgs/msg/Pair", pair));
+    let schema = Schema::parse_idl("my_msgs/msg/Odd", &headless).unwrap();
+    assert_eq!(schema.type_hash(), same.type_hash());
+    let service =
+        "module m { module srv { struct A_Request { long a; }; struct A_Response { }; }; };";
+    let merged = file("m/srv/A", service);
+    let event = Schema::parse_idl("m/srv/A_Event", &merged).unwrap();
+    assert!(event.definition().contains("A_Request[<=1] request"), "{}", event.definition());
+}
+
+#[test]
+fn errors_in_merged_idl_texts_name_the_line_there() {
+    let pair = "module my_msgs { module msg {\n  struct Pair { two at; };\n}; };";
+    let odd = "module my_msgs { module msg { struct Odd { my_msgs::msg::Pair pair; }; }; };";
+    let merged = file("my_msgs/msg/Odd", odd) + &file("my_msgs/msg/Pair", pair);
+    let error = Schema::parse_idl("my_msgs/msg/Odd", &merged).unwrap_err().to_string();
+    assert!(error.contains("my_msgs/msg/Odd:7:"), "{error}");
+    let error = Schema::parse_idl("my_msgs/msg/Odd", &file("my_msgs/msg/Odd", odd)).unwrap_err();
+    assert!(error.to_string().contains("my_msgs/msg/Pair, which is not known"), "{error}");
+    let error = Schema::parse_idl("my_msgs/msg/Even", &merged.replace("two", "long")).unwrap_err();
+    assert!(error.to_string().contains("my_msgs/msg/Even is not known"), "{error}");
+}
+
+#[test]
+fn a_long_idl_text_takes_time_in_proportion_to_its_length() {
+    // A struct with very many members, and very many structs beside as many constants: each is
+    // looked up, none is compared with all others.
+    let members: String = (0..60_000).map(|number| format!("long a{number};")).collect();
+    let structs: String = (0..40_000).map(|number| format!("struct A{number}{{}};")).collect();
+    let constants: String = (0..40_000).map(|number| format!("const long C{number}=1;")).collect();
+    let text = format!(
+        "module m {{ module msg {{ module B_Constants {{ {constants} }}; struct B {{ {members} }}; \
+         {structs} }}; }};"
+    );
+    let file = parse_idl("x.idl", &text).unwrap();
+    let long = file.messages.iter().find(|it| it.type_name.name() == "B").unwrap();
+    assert_eq!((long.fields.len(), long.constants.len()), (60_000, 40_000));
+    assert_eq!(long.constants[39_999].name, "C39999");
+    assert_eq!(file.messages.len(), 40_001);
+}
+
 #[test]
 fn what_ros_2_interfaces_do_not_have_is_refused_with_its_place() {
     for (body, wanted) in [

@@ -3,7 +3,9 @@
 
 use crate::common;
 use common::random::{Random, random_cdr};
+use crossdock_msg::find;
 use crossdock_msg::generate::{GenerateError, Generator};
+use crossdock_msg::resolve::Library;
 use crossdock_msg::{
     Action, Block, BlockMut, BuildError, CdrBuffer, FlatBuffer, Message, Schema, Service,
     ServiceSchema,
@@ -181,6 +183,23 @@ fn goals_and_results_are_built_and_read_in_place() {
     schema.encode_cdr(Block::new(result.as_slice()), &mut dynamic).unwrap();
     assert_eq!(cdr.as_bytes(), dynamic);
     assert_eq!(view.result().camps().unwrap().get(1).unwrap().b(), 6.5);
+}
+
+#[test]
+fn devices_in_the_place_of_interface_files_are_refused_and_not_read() {
+    let scratch = format!("devices-{}", std::process::id());
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(scratch);
+    let package = scratch.join("x_msgs");
+    std::fs::create_dir_all(package.join("msg")).unwrap();
+    // Its content never ends.
+    for name in ["package.xml", "msg/Zero.msg"] {
+        std::os::unix::fs::symlink("/dev/zero", package.join(name)).unwrap();
+    }
+    let files = find::below(&scratch).unwrap();
+    assert_eq!((files.len(), files[0].package.as_str()), (1, "x_msgs"));
+    let error = find::add(&mut Library::new(), &files[0]).unwrap_err().to_string();
+    assert!(error.contains("Zero.msg: it is not a regular file"), "{error}");
+    std::fs::remove_dir_all(&scratch).unwrap();
 }
 
 #[test]

@@ -59,6 +59,39 @@ fn a_field_that_is_left_out_has_the_default_of_its_definition() {
 }
 
 #[test]
+fn what_people_type_for_ros_2_is_taken_if_it_can_mean_one_thing_only() {
+    let schema = Schema::parse("my_msgs/msg/Outer", WITH_DEFAULTS).unwrap();
+    let typed = |value: Value| schema.written(&value).map(|it| read(&schema, it.cdr()));
+    let message =
+        typed(json!({ "name": 5, "wide": 1.5, "words": [7, "x"], "none": 2.0, "few": [3e0] }));
+    let message = message.unwrap();
+    assert_eq!((&message["name"], &message["wide"]), (&json!("5"), &json!("1.5")));
+    assert_eq!((&message["words"], &message["none"]), (&json!(["7", "x"]), &json!(2)));
+    assert_eq!(message["few"], json!([3]));
+    for (flag, expected) in
+        [(json!(1), true), (json!(0), false), (json!("yes"), true), (json!("Off"), false)]
+    {
+        assert_eq!(typed(json!({ "on": flag })).unwrap()["on"], json!(expected), "{flag}");
+    }
+    for wrong in [
+        json!({ "none": 2.5 }),
+        json!({ "none": "2" }),
+        json!({ "most": 1e17 }),
+        json!({ "few": [256.0] }),
+        json!({ "on": 2 }),
+        json!({ "on": "y" }),
+        json!({ "name": true }),
+        json!({ "part": "1" }),
+    ] {
+        assert!(typed(wrong.clone()).is_err(), "{wrong}");
+    }
+    // Programs are taken at their word.
+    for strict in [json!({ "name": 5 }), json!({ "none": 2.0 }), json!({ "on": 1 })] {
+        assert!(refused(&schema, &strict).contains("is expected"), "{strict}");
+    }
+}
+
+#[test]
 fn a_message_made_from_its_type_in_a_recording_has_the_same_defaults() {
     let schema = Schema::parse("my_msgs/msg/Outer", WITH_DEFAULTS).unwrap();
     let again = Schema::parse(schema.type_name(), schema.definition()).unwrap();

@@ -6,10 +6,12 @@ use common::{
 };
 use crossdock_record::{
     BagReader, BagWriter, Compression, DamageKind, OpenBagError, ReadError, ReaderOptions,
+    WriterOptions, reindex,
 };
 use std::fs;
 use std::io::IoSlice;
 use std::path::Path;
+use std::time::Duration;
 
 fn metadata(folder: &Path, mode: &str, format: &str, files: &[&str]) {
     let files: String = files.iter().map(|file| format!("  - {file}\n")).collect();
@@ -111,6 +113,80 @@ fn messages_that_are_compressed_one_by_one_are_read_and_a_broken_one_is_named() 
     let found = contents(&BagReader::open_with(&path, options).unwrap());
     assert!(found.messages.is_empty());
     assert!(found.error.unwrap().to_string().contains("more than the limit"));
+}
+
+#[test]
+fn bags_are_written_in_the_modes_of_rosbag2_and_read_back() {
+    let scratch = Scratch::new("compressed-written");
+    for (compression, mode, ending) in
+        [(Compression::Files, "FILE", ".mcap.zstd"), (Compression::Messages, "MESSAGE", ".mcap")]
+    {
+        let bag = scratch.path(mode);
+        let plain = options(compression, 2000);
+        let by_time = WriterOptions { split_duration: Some(Duration::from_millis(100)), ..plain };
+        write_strings(&bag, by_time, 600);
+        let metadata = fs::read_to_string(bag.join("metadata.yaml")).unwrap();
+        assert!(metadata.contains("compression_format: \"zstd\""), "{metadata}");
+        assert!(metadata.contains(&format!("compression_mode: \"{mode}\"")), "{metadata}");
+        // Six files, and nothing beside them: the plain ones have gone.
+        let mut names: Vec<_> = fs::read_dir(&bag)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        let files = (0..6).map(|number| format!("{mode}_{number}{ending}"));
+        assert_eq!(names, files.chain(["metadata.yaml".to_owned()]).collect::<Vec<_>>());
+        assert_eq!(metadata.matches(ending).count(), 12, "{metadata}");
+        let read = || contents(&BagReader::open(&bag).unwrap());
+        assert!(read().error.is_none());
+        assert_eq!(check_strings(&read()), 600);
+        // After a recorder was killed, the files say how they are compressed.
+        fs::remove_file(bag.join("metadata.yaml")).unwrap();
+        assert_eq!(reindex(&bag).unwrap().messages, 600);
+        let again = fs::read_to_string(bag.join("metadata.yaml")).unwrap();
+        assert_eq!(again, metadata);
+        assert_eq!(check_strings(&read()), 600);
+        let file = scratch.path("one.mcap");
+        let refused = BagWriter::create(&file, WriterOptions::new(compression)).unwrap_err();
+        assert!(refused.to_string().contains("without .mcap"), "{refused}");
+        assert!(!file.exists());
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_compressed_stays_whole_and_is_said_at_the_end() {
+    let scratch = Scratch::new("compressed-not");
+    let bag = scratch.path("bag");
+    let by_time = WriterOptions {
+        split_duration: Some(Duration::from_millis(100)),
+        ..options(Compression::Files, 2000)
+    };
+    let mut writer = BagWriter::create(&bag, by_time).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    // What is there is never overwritten.
+    fs::write(bag.join("bag_1.mcap.zstd.unfinished"), "somebody's").unwrap();
+    for number in 0..300 {
+        let time = number * 1_000_000;
+        writer.write(topic, time, time, &[IoSlice::new(&string_cdr(&text(number)))]).unwrap();
+    }
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("bag_1.mcap cannot be compressed"), "{error}");
+    let names = ["bag_0.mcap.zstd", "bag_1.mcap", "bag_2.mcap"];
+    let metadata = fs::read_to_string(bag.join("metadata.yaml")).unwrap();
+    for name in names {
+        assert!(bag.join(name).exists() && metadata.contains(&format!("\"{name}\"")), "{metadata}");
+    }
+    assert!(metadata.contains("compression_mode: \"FILE\""), "{metadata}");
+    let found = contents(&BagReader::open(&bag).unwrap());
+    assert!(found.error.is_none());
+    assert_eq!(check_strings(&found), 300);
+    // Other readers do not look for a compression of which there is none.
+    let plain = scratch.path("plain");
+    let writer = BagWriter::create(&plain, options(Compression::Files, 2000)).unwrap();
+    fs::write(plain.join("plain_0.mcap.zstd.unfinished"), "somebody's").unwrap();
+    writer.finish().unwrap_err();
+    let metadata = fs::read_to_string(plain.join("metadata.yaml")).unwrap();
+    assert!(metadata.contains("compression_mode: \"\""), "{metadata}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_truncated_bag_gives_all_messages_before_the_cut_and_says_where_it_ends() {
             assert_eq!(*delivered, count as u64);
             let sentence = error.to_string();
             assert!(sentence.contains(&format!("at byte {}", first.offset)), "{sentence}");
-            assert!(sentence.contains("mcap recover"), "{sentence}");
+            assert!(sentence.contains("bag convert"), "{sentence}");
         }
         assert_eq!(last, 1000);
         for length in 0..8 {

@@ -9,6 +9,7 @@ use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
 
@@ -104,6 +105,24 @@ fn independent_readers_see_split_bags_and_long_messages_that_were_not_copied() {
     }
     // The first file by itself.
     assert!(lines.iter().filter(|line| line[0] == "mcap").count() > 5);
+}
+
+#[test]
+fn independent_readers_decompress_the_files_and_messages_that_rosbag2s_modes_compress() {
+    let Some(python) = python() else { return };
+    let scratch = Scratch::new("independent-modes");
+    for compression in [Compression::Files, Compression::Messages] {
+        let path = scratch.path(&format!("{compression:?}"));
+        let plain = options(compression, 2000);
+        let options = WriterOptions { split_duration: Some(Duration::from_millis(100)), ..plain };
+        write_strings(&path, options, 300);
+        let lines = read(&python, &path);
+        let found: Vec<_> = lines.iter().filter(|line| line[0] == "rosbags").collect();
+        assert_eq!(found.len(), 300, "{compression:?}");
+        for (number, line) in (0..).zip(found) {
+            assert_eq!((&line[3], &line[5]), (&(number * 1_000_000).to_string(), &text(number)));
+        }
+    }
 }
 
 /// The event of a request whose only field is true, encoded.

@@ -2,6 +2,7 @@
 
 use crate::common;
 use common::{STRING_HASH, Scratch, contents, options, string_cdr, write_strings};
+use crossdock_msg::{Block, FlatBuffer};
 use crossdock_record::{
     BagReader, Compression, DamageKind, Durability, History, OpenBagError, ReadError,
     ReaderOptions, Reliability, TopicProblem,
@@ -161,6 +162,7 @@ fn unusable_topics_are_named_and_the_others_are_read() {
         foreign.topic("/event", Some(("a/srv/Add_Event", "ros2msg", event)), "cdr"),
         foreign.topic("/good", Some(("std_msgs/msg/Bool", "ros2msg", "bool data")), "cdr"),
         foreign.topic("/short", Some(("std_msgs/String", "ros2msg", "string data\n")), "cdr"),
+        foreign.topic("/omg", Some(("a_msgs/msg/B", "omgidl", "module a_msgs {};")), "cdr"),
     ];
     for (time, channel) in channels.iter().enumerate() {
         foreign.message(*channel, time as u64, &string_cdr("x"));
@@ -170,15 +172,51 @@ fn unusable_topics_are_named_and_the_others_are_read() {
     let problems: Vec<_> = reader.topics().iter().map(|topic| &topic.problems[..]).collect();
     assert_eq!(problems[0], []);
     assert!(matches!(&problems[1][0], TopicProblem::MessageEncoding(name) if name == "ros1"));
-    assert!(matches!(&problems[2][0], TopicProblem::SchemaEncoding(name) if name == "ros2idl"));
+    assert!(
+        matches!(&problems[2][0], TopicProblem::IdlDefinition(what) if what.contains("a_msgs"))
+    );
     assert_eq!(problems[3][0], TopicProblem::NoDefinition);
     assert_eq!(problems[4], []);
     assert!(matches!(problems[5][0], TopicProblem::Conflict { .. }));
     assert_eq!(reader.topics()[6].type_name, "std_msgs/msg/String");
+    assert!(matches!(&problems[7][0], TopicProblem::SchemaEncoding(name) if name == "omgidl"));
     let found = contents(&reader);
     assert!(found.error.is_none());
     let topics: Vec<_> = found.messages.iter().map(|(topic, ..)| *topic).collect();
-    assert_eq!(topics, [0, 2, 3, 4, 6]);
+    assert_eq!(topics, [0, 2, 3, 4, 6, 7]);
+}
+
+/// What rosbag2 records of a type that only `.idl` files define.
+const IN_IDL: &str = "\
+================================================================================
+IDL: my_msgs/msg/Greeting
+#include \"my_msgs/msg/Tone.idl\"
+module my_msgs { module msg { struct Greeting { string data; my_msgs::msg::Tone tone; }; }; };
+================================================================================
+IDL: my_msgs/msg/Tone
+module my_msgs { module msg { @verbatim(language=\"comment\", text=\"loud?\") struct Tone {
+  @default(value=3) octet loudness; }; }; };
+";
+
+#[test]
+fn definitions_in_idl_are_understood_and_copied_in_the_form_that_all_readers_know() {
+    let scratch = Scratch::new("idl");
+    let path = scratch.path("idl.mcap");
+    let mut foreign = Foreign::new(mcap::WriteOptions::new());
+    let channel = foreign.topic("/idl", Some(("my_msgs/msg/Greeting", "ros2idl", IN_IDL)), "cdr");
+    let data = [&string_cdr("hello")[..], &[7]].concat();
+    foreign.message(channel, 5, &data);
+    foreign.store(&path);
+    let reader = BagReader::open(&path).unwrap();
+    let topic = &reader.topics()[0];
+    assert_eq!(topic.problems, []);
+    let schema = topic.schema().unwrap();
+    let mut flat = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&data).unwrap());
+    schema.decode_cdr(&data, flat.as_mut_slice()).unwrap();
+    let value = schema.to_json(Block::new(flat.as_slice())).unwrap();
+    assert_eq!(value.to_string(), r#"{"data":"hello","tone":{"loudness":7}}"#);
+    let text = topic.definition.as_deref().unwrap();
+    assert!(text.contains("MSG: my_msgs/Tone") || text.contains("MSG: my_msgs/msg/Tone"), "{text}");
 }
 
 #[test]

@@ -10,9 +10,12 @@ use std::io::IoSlice;
 use std::path::Path;
 use std::time::Duration;
 
+/// Messages of a bag.
+const MESSAGES: u64 = 600;
+
 /// Writes 600 strings, one per millisecond; gives the names of the files.
 fn split(path: &Path, options: WriterOptions) -> Vec<String> {
-    common::write_strings(path, options, 600);
+    common::write_strings(path, options, MESSAGES);
     let files = BagReader::open(path).unwrap();
     files.files().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect()
 }
@@ -33,6 +36,12 @@ fn a_folder_is_split_by_bytes_or_time_and_read_as_one_bag() {
         let path = name("bytes");
         let files = split(&path, by_bytes);
         assert!(files.len() > 2, "{files:?}");
+        // What is in the file counts, as in rosbag2, and not what a chunk has before it is
+        // compressed.
+        let bytes = files.iter().map(|file| fs::metadata(path.join(file)).unwrap().len());
+        for bytes in bytes.take(files.len() - 1) {
+            assert!((8000..12_000).contains(&bytes), "{bytes} with {compression:?}");
+        }
         for path in [name("time"), path] {
             for missing in [false, true] {
                 if missing {

@@ -131,6 +131,22 @@ fn long_messages_are_read_whole_and_longer_ones_than_the_limit_are_named() {
 }
 
 #[test]
+fn messages_of_all_lengths_are_read_whole_wherever_their_pages_end() {
+    let scratch = Scratch::new("db3-lengths");
+    // Up to nine pages: some leave the least in the page of their row, others what fills a page.
+    for page_bytes in [512, 1024] {
+        let Some(path) = made(&scratch, "lengths", 1500, page_bytes) else { return };
+        let found = contents(&BagReader::open(&path).unwrap());
+        assert!(found.error.is_none(), "{:?}", found.error);
+        assert_eq!(found.messages.len(), 1500);
+        for (number, (_, _, data)) in found.messages.iter().enumerate() {
+            let text = format!("message {number} {}", "x".repeat(3 * number));
+            assert!(*data == common::string_cdr(&text), "message {number}, pages of {page_bytes}");
+        }
+    }
+}
+
+#[test]
 fn a_log_and_a_journal_beside_the_file_are_read_and_nothing_is_written() {
     let scratch = Scratch::new("db3-journals");
     let count = 2000;

@@ -141,8 +141,38 @@ impl Node for Join {
     }
 }
 
+/// A type of a user's own package, which is not shipped.
+mod block {
+    include!("../../../../msg/tests/user/block.rs");
+}
+
+/// Prints what it takes of that type.
+struct Teller {
+    input: Subscriber<block::Thing>,
+}
+
+impl NodeType for Teller {
+    const NAME: &'static str = "teller";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<block::Thing>("in")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { input: setup.subscriber("in")? })
+    }
+}
+
+impl Node for Teller {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let Some(sample) = self.input.take()? else { return Ok(()) };
+        println!("taken: {} {}", sample.message().a(), sample.message().b());
+        Ok(())
+    }
+}
+
 pub fn package() -> Package {
-    Package::new("probe").node::<Source>().node::<Relay>().node::<Join>()
+    Package::new("probe").node::<Source>().node::<Relay>().node::<Join>().node::<Teller>()
 }
 
 /// What the program of a test does when it is launched as a package: ends the process, so that the
