@@ -435,7 +435,7 @@ mod tests {
         draw(&mut view, &Line([0.0, 0.0, 481.0]), WHITE, 0..VIEW_HEIGHT);
         let lane = fit.fit(&view, 1).lane;
         assert!(lane.left.is_none());
-        assert_eq!(lane.centre_at(0.5, 570.0).map(|x| x.round()), Some(321.0));
+        assert_eq!(lane.right.map(|line| line.at(0.5).round()), Some(481.0));
     }
 
     #[test]
