@@ -10,12 +10,12 @@
 //! 1. **Lines**: each coefficient is `p = nearest(c 2^16)`, at most `2^31 - 1` in size; what is no
 //!    number is 0. A line's column is `x = ((((p0 T) >> 16) + p1) T >> 16) + p2`, its slope `m =
 //!    ((2 p0 T) >> 16) + p1`, at most `2^35 - 1` in size.
-//! 2. **Middle**: of both lines `(left + right) >> 1`. Beside one line it is half a lane away, taken
-//!    across the line: `h = (isqrt(S S + (m >> 8)^2) H) >> 16`, where `isqrt` rounds down.
-//! 3. **Curvature**: `e` is `(320 2^16 - middle) >> 8`, at most `2^18 - 1` in size, and `k = nearest(e
-//!    C / (D D + e e))`, at most `2^28` in size.
-//! 4. **Command**: `linear = nearest(V 2^20 / (2^20 + ((W |k|) >> 20)))`, and `angular` has the size
-//!    `(linear |k|) >> 20`, at most `A`, and the sign of `k`. Both are in 2^-30 m/s and rad/s.
+//! 2. **Middle**: of both lines `(left + right) >> 1`. Beside one line it is half a lane away,
+//!    taken across the line: `h = (isqrt(S S + (m >> 8)^2) H) >> 16`, where `isqrt` rounds down.
+//! 3. **Curvature**: `e` is `(320 2^16 - middle) >> 8`, at most `2^18 - 1` in size, and `k =
+//!    nearest(e C / (D D + e e))`, at most `2^28` in size.
+//! 4. **Command**: `linear = nearest(V 2^20 / (2^20 + ((W |k|) >> 20)))`, and `angular` has the
+//!    size `(linear |k|) >> 20`, at most `A`, and the sign of `k`. Both are in 2^-30 m/s and rad/s.
 
 use crate::lane::{Lane, Line};
 use crate::lane_view::{LANE_WIDTH, VIEW_WIDTH};
@@ -101,8 +101,8 @@ impl ControlConstants {
     /// The constants of these parameters.
     ///
     /// # Errors
-    /// [`ControlError`]: the distances are not ones of a view ahead of the vehicle, or a limit of the
-    /// vehicle is out of range.
+    /// [`ControlError`]: the distances are not ones of a view ahead of the vehicle, or a limit of
+    /// the vehicle is out of range.
     pub fn new(parameters: &ControlParameters) -> Result<Self, ControlError> {
         let &ControlParameters { near_m, far_m, look_ahead_m, metres_per_column, .. } = parameters;
         let nearest = |value: f64| value.round() as i64;

@@ -1,24 +1,24 @@
 //! The polyfit node's core: two parabolas through the marked pixels of the bird's-eye view.
 //!
 //! Integer specification, bit by bit. With `s = 959 - y`, a line is `k0 s s / 2^20 + k1 s / 2^10 +
-//! k2` in 1/256 view pixel, the sum of the first two rounded down. Its coefficients are whole and at
-//! most `2^23 - 1` in size. The lines' columns are doubled to keep half pixels:
+//! k2` in 1/256 view pixel, the sum of the first two rounded down. Its coefficients are whole and
+//! at most `2^23 - 1` in size. The lines' columns are doubled to keep half pixels:
 //! 1. **Points**: every run of 3..=72 neighbouring pixels of a row that carry the line's bit and
 //!    that does not touch the view's edge or an unseen pixel is one point `(s, x2 = first + last)`,
 //!    at most 8 per row and line, from the left. Left line: yellow; right line: white.
-//! 2. **Search** (points with `s` a multiple of 8): all curvatures `32 i` px with `i` in `-11..=11`,
-//!    and of each all slopes `32 j` px with `j` in `-8..=8`; each point votes for its base `x2 / 2 -
-//!    (i s s >> 15) - (j s >> 5)` in bins of 8 px within `gate` of the expected base. A line's score
-//!    is the best sum of two neighbouring bins, and its base the column between them; the
-//!    candidate's score is `16 * (left + right)` less one per step of `i` and `j` between the
-//!    candidate and the expected shape. The first best candidate wins.
-//!    Expected: the lines found last, if not older than `track_age_ns`; else straight ones at
-//!    columns 160 and 480. Shape: the mean of both lines; bases: their `k2`; rounded, halves up.
-//! 3. **Refinement**, four rounds with margins 40, 24, 16 and 16 px: the points within the margin of
-//!    the line enter sums up to `s^4`; the normal equations are solved exactly by Cramer's rule, and
-//!    each coefficient is the nearest whole number, halves away from zero. A line with fewer than
-//!    200 points or shorter than half of the view keeps the curvature of step 2 or of the longer
-//!    line; one shorter than a sixth also keeps the slope.
+//! 2. **Search** (points with `s` a multiple of 8): all curvatures `32 i` px with `i` in
+//!    `-11..=11`, and of each all slopes `32 j` px with `j` in `-8..=8`; each point votes for its
+//!    base `x2 / 2 - (i s s >> 15) - (j s >> 5)` in bins of 8 px within `gate` of the expected
+//!    base. A line's score is the best sum of two neighbouring bins, and its base the column
+//!    between them; the candidate's score is `16 * (left + right)` less one per step of `i` and `j`
+//!    between the candidate and the expected shape. The first best candidate wins. Expected: the
+//!    lines found last, if not older than `track_age_ns`; else straight ones at columns 160 and
+//!    480. Shape: the mean of both lines; bases: their `k2`; rounded, halves up.
+//! 3. **Refinement**, four rounds with margins 40, 24, 16 and 16 px: the points within the margin
+//!    of the line enter sums up to `s^4`; the normal equations are solved exactly by Cramer's rule,
+//!    and each coefficient is the nearest whole number, halves away from zero. A line with fewer
+//!    than 200 points or shorter than half of the view keeps the curvature of step 2 or of the
+//!    longer line; one shorter than a sixth also keeps the slope.
 //! 4. **Validity**: `points_min` points in at least `bands_min` of 16 bands of 60 rows; the lane's
 //!    width at s = 96 and s = 432 between 0.65 and 1.5 times 320 px, else the line with fewer
 //!    points goes.
