@@ -3,7 +3,7 @@
 //! Knows the view's geometry, not how the lines were found.
 
 use crate::camera::Homography;
-use crate::lane_view::{LANE_WIDTH, VIEW_HEIGHT};
+use crate::lane_view::VIEW_HEIGHT;
 
 /// `x = c[0] t^2 + c[1] t + c[2]`, t = (959 - y) / 960, x in view pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,11 +14,6 @@ impl Line {
     pub fn at(&self, t: f64) -> f64 {
         let [a, b, c] = self.0;
         (a * t + b) * t + c
-    }
-
-    /// Columns per unit of `t` at `t`.
-    pub fn slope_at(&self, t: f64) -> f64 {
-        2.0 * self.0[0] * t + self.0[1]
     }
 }
 
@@ -39,26 +34,6 @@ pub struct Lane {
     pub left: Option<Line>,
     /// White line.
     pub right: Option<Line>,
-}
-
-impl Lane {
-    /// Column of the lane's middle at `t`; from one line and the lane's nominal width if need be.
-    ///
-    /// `stretch` is the view's rows per unit of `t` in columns: the view's length over its lane
-    /// width, in the same unit of the ground, times the columns of a lane. With it the half width
-    /// is taken across the line, not along the row.
-    pub fn centre_at(&self, t: f64, stretch: f64) -> Option<f64> {
-        let half = |line: &Line| {
-            let slope = line.slope_at(t) / stretch;
-            f64::from(LANE_WIDTH) / 2.0 * (1.0 + slope * slope).sqrt()
-        };
-        match (self.left, self.right) {
-            (Some(left), Some(right)) => Some((left.at(t) + right.at(t)) / 2.0),
-            (Some(left), None) => Some(left.at(t) + half(&left)),
-            (None, Some(right)) => Some(right.at(t) - half(&right)),
-            (None, None) => None,
-        }
-    }
 }
 
 /// Steps of [`column_at_front_row`]; the view has 960 rows, each step halves the interval.

@@ -1,24 +1,30 @@
 //! The polyfit node's core: two parabolas through the marked pixels of the bird's-eye view.
 //!
-//! Integer specification. With `s = 959 - y` and the lines' columns doubled to keep half pixels:
+//! Integer specification, bit by bit. With `s = 959 - y`, a line is `k0 s s / 2^20 + k1 s / 2^10 +
+//! k2` in 1/256 view pixel, the sum of the first two rounded down. Its coefficients are whole and
+//! at most `2^23 - 1` in size. The lines' columns are doubled to keep half pixels:
 //! 1. **Points**: every run of 3..=72 neighbouring pixels of a row that carry the line's bit and
 //!    that does not touch the view's edge or an unseen pixel is one point `(s, x2 = first + last)`,
 //!    at most 8 per row and line, from the left. Left line: yellow; right line: white.
-//! 2. **Search** (points of every 8th row): all `c0` in `-320..=320`, `c1` in `-240..=240` in steps
-//!    of 20; each point votes for its base `x2 / 2 - (c0 s s + c1 s 960) / 921600` (truncated) in
-//!    bins of 10 px within `gate` of the expected base; a line's score is the best sum of two
-//!    neighbouring bins, the candidate's score `16 * (left + right)` less one per step between the
-//!    candidate and the expected shape. The first best candidate in raster order wins.
-//!    Expected: the lines found last, if not older than `track_age_ns`; else straight ones at
-//!    columns 160 and 480.
-//! 3. **Refinement**, three rounds with margins 40, 24 and 16 px: the points within the margin of
-//!    the line enter integer sums up to `s^4`; the normal equations are solved by Cramer's rule in
-//!    128-bit integers with one f64 division per coefficient. A line with fewer than 200 points
-//!    or shorter than half of the view keeps the curvature of step 2 or of the longer line; one
-//!    shorter than a sixth also keeps the slope.
+//! 2. **Search** (points with `s` a multiple of 8): all curvatures `32 i` px with `i` in
+//!    `-11..=11`, and of each all slopes `32 j` px with `j` in `-8..=8`; each point votes for its
+//!    base `x2 / 2 - (i s s >> 15) - (j s >> 5)` in bins of 8 px within `gate` of the expected
+//!    base. A line's score is the best sum of two neighbouring bins, and its base the column
+//!    between them; the candidate's score is `16 * (left + right)` less one per step of `i` and `j`
+//!    between the candidate and the expected shape. The first best candidate wins. Expected: the
+//!    lines found last, if not older than `track_age_ns`; else straight ones at columns 160 and
+//!    480. Shape: the mean of both lines; bases: their `k2`; rounded, halves up.
+//! 3. **Refinement**, four rounds with margins 40, 24, 16 and 16 px: the points within the margin
+//!    of the line enter sums up to `s^4`; the normal equations are solved exactly by Cramer's rule,
+//!    and each coefficient is the nearest whole number, halves away from zero. A line with fewer
+//!    than 200 points or shorter than half of the view keeps the curvature of step 2 or of the
+//!    longer line; one shorter than a sixth also keeps the slope.
 //! 4. **Validity**: `points_min` points in at least `bands_min` of 16 bands of 60 rows; the lane's
 //!    width at s = 96 and s = 432 between 0.65 and 1.5 times 320 px, else the line with fewer
 //!    points goes.
+//!
+//! Messages have `t = s / 960`: `c0 = k0 225 / 2^16`, `c1 = k1 15 / 2^12` and `c2 = k2 / 2^8` are
+//! exact in f64.
 
 use crate::lane::{Lane, Line};
 use crate::lane_view::{
@@ -41,16 +47,22 @@ pub struct FitParameters {
 const RUN_MIN: usize = 3;
 const RUN_MAX: usize = 72;
 const RUNS_PER_ROW: usize = 8;
-const SEARCH_ROWS: usize = 8;
-const SEARCH_STEP: i32 = 20;
-const CURVE_MAX: i32 = 320;
-const SLOPE_MAX: i32 = 240;
-const BIN: i32 = 10;
+const SEARCH_ROWS: i32 = 8;
+/// Steps of 32 px to either side that the search tries.
+const CURVE_STEPS: i32 = 11;
+const SLOPE_STEPS: i32 = 8;
+/// Steps of the search in a coefficient, which has 1/256 px: 32 px.
+const STEP_BITS: u32 = 13;
+const BIN: i32 = 8;
 /// Widest gate, view pixels: bounds the vote table.
 pub const GATE_MAX: i32 = 160;
 const BINS_MAX: usize = (2 * GATE_MAX / BIN) as usize + 1;
-const MARGINS: [i32; 3] = [40, 24, 16];
-const ROWS: i64 = VIEW_HEIGHT as i64;
+const MARGINS: [i64; 4] = [40, 24, 16, 16];
+/// The parts of a pixel in a coefficient.
+const PARTS: i64 = 256;
+const COEFFICIENT_MAX: u128 = (1 << 23) - 1;
+/// Where the lane's width is looked at.
+const WIDTHS_AT: [i32; 2] = [96, 432];
 
 /// One run of a line's pixels in a row.
 #[derive(Clone, Copy, Debug)]
@@ -79,22 +91,45 @@ pub struct Fit {
     pub right: Support,
 }
 
-/// A candidate or refined line: coefficients in 1/256 view pixel.
-#[derive(Clone, Copy, Debug, Default)]
+/// A candidate or refined line: coefficients in 1/256 view pixel, of `s / 1024`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Curve {
-    c: [i64; 3],
+    k: [i64; 3],
 }
 
 impl Curve {
-    fn of(line: &Line) -> Self {
-        Self { c: line.0.map(|c| (c * 256.0).round() as i64) }
+    /// Straight, at this column.
+    const fn straight(column: i32) -> Self {
+        Self { k: [0, 0, column as i64 * PARTS] }
     }
 
     /// Column at `s` in 1/256 px.
     fn at(&self, s: i32) -> i64 {
         let s = i64::from(s);
-        (self.c[0] * s * s + self.c[1] * s * ROWS) / (ROWS * ROWS) + self.c[2]
+        let [k0, k1, k2] = self.k;
+        (((k0 * s + (k1 << 10)) * s) >> 20) + k2
     }
+
+    /// The same, shifted to the right by so many columns.
+    fn beside(&self, columns: i32) -> Self {
+        let [k0, k1, k2] = self.k;
+        Self { k: [k0, k1, k2 + i64::from(columns) * PARTS] }
+    }
+
+    /// Of `s / 960`, in pixels: exact.
+    fn line(&self) -> Line {
+        let [k0, k1, k2] = self.k;
+        Line([(k0 * 225) as f64 / 65_536.0, (k1 * 15) as f64 / 4096.0, k2 as f64 / 256.0])
+    }
+}
+
+/// The nearest whole number to `numerator / denominator`, halves away from zero, of a coefficient's
+/// size at most.
+fn nearest(numerator: i128, denominator: i128) -> i64 {
+    let denominator = denominator.unsigned_abs();
+    let size = (2 * numerator.unsigned_abs() + denominator) / (2 * denominator);
+    let size = size.min(COEFFICIENT_MAX) as i64;
+    if numerator < 0 { -size } else { size }
 }
 
 /// Finds the lines of successive images; keeps the lines found last.
@@ -108,7 +143,7 @@ pub struct LaneFit {
 #[derive(Clone, Copy, Debug)]
 struct Track {
     stamp_ns: i64,
-    lines: [Line; 2],
+    lines: [Curve; 2],
 }
 
 impl LaneFit {
@@ -132,25 +167,22 @@ impl LaneFit {
         let expected = self.expected(stamp_ns);
         let mut curves = self.search(&expected);
         let mut support = [Support::default(); 2];
-        let mut lines = [Line([0.0; 3]); 2];
         for margin in MARGINS {
             let sums = [0, 1].map(|side| Sums::within(&self.points[side], &curves[side], margin));
             // The better supported line first: the other one may borrow its curvature.
             let first = usize::from(sums[1].reach() > sums[0].reach());
-            lines[first] = sums[first].solve(&curves[first]);
-            let lent = if sums[first].is_long() {
-                Curve { c: [Curve::of(&lines[first]).c[0], curves[1 - first].c[1], 0] }
-            } else {
-                curves[1 - first]
-            };
-            lines[1 - first] =
-                sums[1 - first].solve(&Curve { c: [lent.c[0], lent.c[1], curves[1 - first].c[2]] });
-            curves = lines.map(|line| Curve::of(&line));
-            support = [sums[0].support(), sums[1].support()];
+            curves[first] = sums[first].solve(curves[first]);
+            let mut given = curves[1 - first];
+            if sums[first].is_long() {
+                given.k[0] = curves[first].k[0];
+            }
+            curves[1 - first] = sums[1 - first].solve(given);
+            support = sums.map(|sums| sums.support());
         }
-        let fit = self.judge(lines, support);
-        self.follow(&fit.lane, &expected, stamp_ns);
-        fit
+        let valid = self.judge(&curves, support);
+        self.follow(curves, valid, stamp_ns);
+        let [left, right] = [0, 1].map(|side| valid[side].then(|| curves[side].line()));
+        Fit { lane: Lane { left, right }, left: support[0], right: support[1] }
     }
 
     /// Step 1.
@@ -164,7 +196,7 @@ impl LaneFit {
         }
     }
 
-    fn expected(&self, stamp_ns: i64) -> [Line; 2] {
+    fn expected(&self, stamp_ns: i64) -> [Curve; 2] {
         match self.track {
             Some(track)
                 if stamp_ns >= track.stamp_ns
@@ -172,26 +204,28 @@ impl LaneFit {
             {
                 track.lines
             }
-            _ => [LEFT_COLUMN, RIGHT_COLUMN].map(|column| Line([0.0, 0.0, f64::from(column)])),
+            _ => [LEFT_COLUMN, RIGHT_COLUMN].map(Curve::straight),
         }
     }
 
     /// Step 2.
-    fn search(&self, expected: &[Line; 2]) -> [Curve; 2] {
+    fn search(&self, expected: &[Curve; 2]) -> [Curve; 2] {
         let shape = [0, 1].map(|power| {
-            let mean = (expected[0].0[power] + expected[1].0[power]) / 2.0;
-            (mean / f64::from(SEARCH_STEP)).round() as i32
+            let both = expected[0].k[power] + expected[1].k[power];
+            ((both + (1 << STEP_BITS)) >> (STEP_BITS + 1)) as i32
         });
-        let bases = expected.map(|line| line.0[2].round() as i32);
+        let bases = expected.map(|line| ((line.k[2] + PARTS / 2) >> 8) as i32);
         let mut best = (i32::MIN, [Curve::default(); 2]);
-        for c0 in (-CURVE_MAX..=CURVE_MAX).step_by(SEARCH_STEP as usize) {
-            for c1 in (-SLOPE_MAX..=SLOPE_MAX).step_by(SEARCH_STEP as usize) {
-                let votes = [0, 1].map(|side| self.vote(side, c0, c1, bases[side]));
-                let steps =
-                    (c0 / SEARCH_STEP - shape[0]).abs() + (c1 / SEARCH_STEP - shape[1]).abs();
+        for i in -CURVE_STEPS..=CURVE_STEPS {
+            for j in -SLOPE_STEPS..=SLOPE_STEPS {
+                let votes = [0, 1].map(|side| self.vote(side, i, j, bases[side]));
+                let steps = (i - shape[0]).abs() + (j - shape[1]).abs();
                 let score = 16 * (votes[0].0 + votes[1].0) - steps;
                 if score > best.0 {
-                    let curve = |base: i32| Curve { c: [c0, c1, base].map(|c| i64::from(c) * 256) };
+                    let curve = |base: i32| {
+                        let k = [i << STEP_BITS, j << STEP_BITS, base * 256];
+                        Curve { k: k.map(i64::from) }
+                    };
                     best = (score, [curve(votes[0].1), curve(votes[1].1)]);
                 }
             }
@@ -200,14 +234,13 @@ impl LaneFit {
     }
 
     /// Best two neighbouring bins of one line for one shape: their votes and the base between.
-    fn vote(&self, side: usize, c0: i32, c1: i32, base: i32) -> (i32, i32) {
+    fn vote(&self, side: usize, i: i32, j: i32, base: i32) -> (i32, i32) {
         let gate = self.parameters.gate;
         let bins = (2 * gate / BIN) as usize;
         let mut votes = [0_i32; BINS_MAX];
-        for point in self.points[side].iter().filter(|p| p.s % SEARCH_ROWS as i32 == 0) {
-            let s = i64::from(point.s);
-            let shift = (i64::from(c0) * s * s + i64::from(c1) * s * ROWS) / (ROWS * ROWS);
-            let offset = point.x2 / 2 - shift as i32 - base + gate;
+        for point in self.points[side].iter().filter(|p| p.s % SEARCH_ROWS == 0) {
+            let s = point.s;
+            let offset = point.x2 / 2 - ((i * s * s) >> 15) - ((j * s) >> 5) - base + gate;
             if (0..bins as i32 * BIN).contains(&offset) {
                 votes[(offset / BIN) as usize] += 1;
             }
@@ -216,43 +249,37 @@ impl LaneFit {
         for bin in 0..bins {
             let sum = votes[bin] + votes[bin + 1];
             if sum > best.0 {
-                // Weighted middle of the two bins.
-                let middle = bin as i32 * BIN + BIN / 2 + BIN * votes[bin + 1] / sum;
-                best = (sum, base - gate + middle);
+                best = (sum, base - gate + (bin as i32 + 1) * BIN);
             }
         }
         best
     }
 
-    /// Step 4.
-    fn judge(&self, lines: [Line; 2], support: [Support; 2]) -> Fit {
+    /// Step 4: which lines are valid.
+    fn judge(&self, curves: &[Curve; 2], support: [Support; 2]) -> [bool; 2] {
         let mut valid = support.map(|support| {
             support.points >= self.parameters.points_min
                 && support.bands >= self.parameters.bands_min
         });
-        if valid == [true, true] {
-            let fits = [96.0, 432.0].into_iter().all(|s| {
-                let t = s / VIEW_HEIGHT as f64;
-                let width = lines[1].at(t) - lines[0].at(t);
-                (0.65..=1.5).contains(&(width / f64::from(LANE_WIDTH)))
-            });
-            if !fits {
-                valid[usize::from(support[1].points <= support[0].points)] = false;
-            }
+        let lane = i64::from(LANE_WIDTH) * PARTS;
+        let fits = WIDTHS_AT.into_iter().all(|s| {
+            let width = curves[1].at(s) - curves[0].at(s);
+            (lane * 65 / 100..=lane * 3 / 2).contains(&width)
+        });
+        if valid == [true, true] && !fits {
+            valid[usize::from(support[1].points <= support[0].points)] = false;
         }
-        let lane = Lane { left: valid[0].then_some(lines[0]), right: valid[1].then_some(lines[1]) };
-        Fit { lane, left: support[0], right: support[1] }
+        valid
     }
 
-    fn follow(&mut self, lane: &Lane, expected: &[Line; 2], stamp_ns: i64) {
-        if lane.left.is_none() && lane.right.is_none() {
-            return;
-        }
-        let width = f64::from(LANE_WIDTH);
-        let beside = |line: Line, by: f64| Line([line.0[0], line.0[1], line.0[2] + by]);
-        let left = lane.left.or(lane.right.map(|right| beside(right, -width)));
-        let right = lane.right.or(lane.left.map(|left| beside(left, width)));
-        let lines = [left.unwrap_or(expected[0]), right.unwrap_or(expected[1])];
+    /// Keeps what is found for the next image; a line that is not stands at a lane's width.
+    fn follow(&mut self, [left, right]: [Curve; 2], valid: [bool; 2], stamp_ns: i64) {
+        let lines = match valid {
+            [true, true] => [left, right],
+            [true, false] => [left, left.beside(LANE_WIDTH)],
+            [false, true] => [right.beside(-LANE_WIDTH), right],
+            [false, false] => return,
+        };
         self.track = Some(Track { stamp_ns, lines });
     }
 }
@@ -292,11 +319,11 @@ struct Sums {
 }
 
 impl Sums {
-    fn within(points: &[Point], curve: &Curve, margin: i32) -> Self {
+    fn within(points: &[Point], curve: &Curve, margin: i64) -> Self {
         let mut sums = Self { first: i32::MAX, last: i32::MIN, ..Self::default() };
         for point in points {
             let distance = i64::from(point.x2) * 128 - curve.at(point.s);
-            if distance.abs() > i64::from(margin) * 256 {
+            if distance.abs() > margin * PARTS {
                 continue;
             }
             let (mut power, s, x2) = (1_i64, i64::from(point.s), i64::from(point.x2));
@@ -328,44 +355,34 @@ impl Sums {
     }
 
     /// Least squares; what the points cannot say comes from `given`.
-    fn solve(&self, given: &Curve) -> Line {
-        let rows = VIEW_HEIGHT as f64;
-        let kept = given.c.map(|c| c as f64 / 256.0);
-        let n = self.s.map(i128::from);
-        let x = self.x.map(i128::from);
+    fn solve(&self, given: Curve) -> Curve {
+        let [n0, n1, n2, n3, n4] = self.s.map(i128::from);
+        let [x0, x1, x2] = self.x.map(i128::from);
+        let [k0, k1, _] = given.k;
+        // Minors of the normal equations; none is below 0.
+        let (m0, m1, m2) = (n2 * n0 - n1 * n1, n3 * n0 - n2 * n1, n3 * n1 - n2 * n2);
         if self.is_long() {
-            let d = det([[n[4], n[3], n[2]], [n[3], n[2], n[1]], [n[2], n[1], n[0]]]);
-            if d > 0 {
-                let a = det([[x[2], n[3], n[2]], [x[1], n[2], n[1]], [x[0], n[1], n[0]]]);
-                let b = det([[n[4], x[2], n[2]], [n[3], x[1], n[1]], [n[2], x[0], n[0]]]);
-                let c = det([[n[4], n[3], x[2]], [n[3], n[2], x[1]], [n[2], n[1], x[0]]]);
-                let by = 2.0 * d as f64;
-                return Line([a as f64 / by * (rows * rows), b as f64 / by * rows, c as f64 / by]);
-            }
+            let (m3, m4, m5) = (n4 * n0 - n2 * n2, n4 * n1 - n3 * n2, n4 * n2 - n3 * n3);
+            // 200 points lie in 25 rows at least: above 0.
+            let d = m0 * n4 - m1 * n3 + m2 * n2;
+            let a = m0 * x2 - m1 * x1 + m2 * x0;
+            let b = m3 * x1 - m1 * x2 - m4 * x0;
+            let c = m2 * x2 - m4 * x1 + m5 * x0;
+            return Curve { k: [nearest(a << 27, d), nearest(b << 17, d), nearest(c << 7, d)] };
         }
-        // Take the known curvature off: x2 - 2 c0 s^2 / 960^2, times 256 * 960^2 to stay whole.
-        let scale = 256 * i128::from(ROWS * ROWS);
-        let curve = 2 * i128::from(given.c[0]);
-        let (x0, x1) = (scale * x[0] - curve * n[2], scale * x[1] - curve * n[3]);
-        let d = n[0] * n[2] - n[1] * n[1];
-        if self.reach() >= VIEW_HEIGHT as i32 / 6 && d > 0 {
-            let by = 2.0 * scale as f64 * d as f64;
-            let slope = (n[0] * x1 - n[1] * x0) as f64 / by * rows;
-            return Line([kept[0], slope, (n[2] * x0 - n[1] * x1) as f64 / by]);
+        // Take the known curvature off, in 2^-28 of a doubled column.
+        let y0 = (x0 << 27) - i128::from(k0) * n2;
+        let y1 = (x1 << 27) - i128::from(k0) * n3;
+        if self.reach() >= VIEW_HEIGHT as i32 / 6 {
+            let slope = nearest(n0 * y1 - n1 * y0, m0 << 10);
+            return Curve { k: [k0, slope, nearest(n2 * y0 - n1 * y1, m0 << 20)] };
         }
-        if n[0] == 0 {
-            return Line(kept);
+        if n0 == 0 {
+            return given;
         }
-        // Take the slope off, too: 2 c1 s / 960.
-        let x0 = x0 - 2 * i128::from(given.c[1]) * i128::from(ROWS) * n[1];
-        Line([kept[0], kept[1], x0 as f64 / (2.0 * scale as f64 * n[0] as f64)])
+        // Take the slope off, too.
+        Curve { k: [k0, k1, nearest(y0 - (i128::from(k1) << 10) * n1, n0 << 20)] }
     }
-}
-
-fn det(m: [[i128; 3]; 3]) -> i128 {
-    m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
-        - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
-        + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
 }
 
 #[cfg(test)]
@@ -418,7 +435,7 @@ mod tests {
         draw(&mut view, &Line([0.0, 0.0, 481.0]), WHITE, 0..VIEW_HEIGHT);
         let lane = fit.fit(&view, 1).lane;
         assert!(lane.left.is_none());
-        assert_eq!(lane.centre_at(0.5, 570.0).map(|x| x.round()), Some(321.0));
+        assert_eq!(lane.right.map(|line| line.at(0.5).round()), Some(481.0));
     }
 
     #[test]

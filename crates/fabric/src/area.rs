@@ -150,7 +150,7 @@ fn cost(cell: &str) -> Option<Area> {
         "RAM32M16" | "RAM64M8" | "RAM64X8SW" | "RAM32X16DR8" | "RAM256X1D" => lut(8),
         "RAM32M" | "RAM64M" | "RAM128X1D" => lut(4),
         "RAM32X1D" | "RAM64X1D" => lut(2),
-        "INV" | "SRL16E" | "SRLC32E" => lut(1),
+        "INV" | "SRL16E" | "SRLC32E" | "RAM32X1S" | "RAM64X1S" => lut(1),
         // They sit beside the look-up tables of the same slice, or are no hardware at all.
         "$scopeinfo" | "CARRY4" | "CARRY8" | "MUXF7" | "MUXF8" | "MUXF9" | "GND" | "VCC" => lut(0),
         _ if cell.starts_with("LUT") => lut(1),

@@ -80,6 +80,18 @@ pub enum LibraryModule {
     RowWarp,
     /// Pixels left and right of a beat.
     RowWindow,
+    /// What a node that gives a short message for each one needs beside its kernel.
+    MessageShell,
+    /// A parabola from the sums of its points.
+    LineSolve,
+    /// The most likely base of a line for each slope.
+    LineVote,
+    /// Sums of the points near a parabola.
+    PointMoments,
+    /// Runs of marked pixels.
+    RowRuns,
+    /// Whole numbers as floating-point ones.
+    ToDouble,
     /// Makes a reset of a clock out of any other.
     ResetSync,
     /// Host memory as in published systems, for reproductions.
@@ -129,7 +141,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 44] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -167,6 +179,12 @@ impl LibraryModule {
         Self::RowContrast,
         Self::RowWarp,
         Self::RowWindow,
+        Self::MessageShell,
+        Self::LineSolve,
+        Self::LineVote,
+        Self::PointMoments,
+        Self::RowRuns,
+        Self::ToDouble,
         Self::ResetSync,
     ];
 
@@ -226,6 +244,12 @@ impl LibraryModule {
             Self::RowContrast => "row_contrast",
             Self::RowWarp => "row_warp",
             Self::RowWindow => "row_window",
+            Self::MessageShell => "message_shell",
+            Self::LineSolve => "line_solve",
+            Self::LineVote => "line_vote",
+            Self::PointMoments => "point_moments",
+            Self::RowRuns => "row_runs",
+            Self::ToDouble => "to_double",
             Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
         }
@@ -299,6 +323,16 @@ impl LibraryModule {
             }
             Self::RowWarp => include_str!("../../../hw/kernels/row_warp/row_warp.sv"),
             Self::RowWindow => include_str!("../../../hw/kernels/row_window/row_window.sv"),
+            Self::MessageShell => {
+                include_str!("../../../hw/kernels/message_shell/message_shell.sv")
+            }
+            Self::LineSolve => include_str!("../../../hw/kernels/line_solve/line_solve.sv"),
+            Self::LineVote => include_str!("../../../hw/kernels/line_vote/line_vote.sv"),
+            Self::PointMoments => {
+                include_str!("../../../hw/kernels/point_moments/point_moments.sv")
+            }
+            Self::RowRuns => include_str!("../../../hw/kernels/row_runs/row_runs.sv"),
+            Self::ToDouble => include_str!("../../../hw/kernels/to_double/to_double.sv"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }

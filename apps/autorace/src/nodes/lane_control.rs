@@ -59,7 +59,7 @@ impl NodeType for LaneControlNode {
             red: setup.subscriber("red")?,
             green: setup.subscriber("green")?,
             command: setup.publisher("command")?,
-            control: LaneControl::new(parameters)?,
+            control: LaneControl::new(&parameters)?,
         })
     }
 }

@@ -169,3 +169,46 @@ fn the_proofs_of_the_picture_check_find_its_mutants() {
     ];
     println!("{:#?}", mutants("picture_check", vec![], proofs).survivors(&check(3, 60)));
 }
+
+/// The simulation of a kernel of points, and its proofs.
+fn kernel<'a>(module: &'a str, design: &Design, proofs: Vec<Proof>) -> Mutants<'a> {
+    let simulation = Simulation::new(design.clone(), &format!("kernels/{module}/{module}_tb.cpp"));
+    let simulations = vec![(simulation, vec!["--seed", "1"])];
+    Mutants { module, simulations, proofs, harmless: &[] }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_the_row_runs_find_its_mutants() {
+    let runs = Design::module("row_runs").set("WIDTH", 16).set("ROWS", 2).set("RUN_MIN", 2);
+    let runs = runs.set("RUN_MAX", 5).set("PER_ROW", 2);
+    let proofs = vec![Proof::bounded(runs.clone(), 7), Proof::reachable(runs.clone(), 10)];
+    println!("{:#?}", mutants("row_runs", vec![], proofs).survivors(&runs));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_the_message_shell_find_its_mutants() {
+    let shell = Design::module("message_shell");
+    let proofs = vec![Proof::inductive(shell.clone(), 3), Proof::reachable(shell.clone(), 16)];
+    println!("{:#?}", mutants("message_shell", vec![], proofs).survivors(&shell));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_numbers_find_their_mutants() {
+    let double = Design::module("to_double").set("BITS", 9);
+    let proofs = vec![Proof::inductive(double.clone(), 4), Proof::reachable(double.clone(), 14)];
+    println!("{:#?}", mutants("to_double", vec![], proofs).survivors(&double));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_simulations_of_kernels_of_points_find_their_mutants() {
+    let vote = Design::module("line_vote").set("SLOPES", 3).set("BINS", 5);
+    println!("{:#?}", kernel("line_vote", &vote, vec![]).survivors(&vote));
+    for module in ["point_moments", "line_solve"] {
+        let design = Design::module(module);
+        println!("{:#?}", kernel(module, &design, vec![]).survivors(&design));
+    }
+}

@@ -3,6 +3,7 @@
 
 use crate::frames::{self, Fields, Limits, Random};
 use crate::{lane_planner, twin};
+use crossdock_autorace::messages::autorace_msgs::{Lane, TrafficLight};
 use crossdock_autorace::nodes::package as software;
 use crossdock_comm::{
     Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
@@ -16,9 +17,10 @@ use crossdock_hardware_tests::must;
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::frame::{FrameHeader, FramePlan, SegmentSource};
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_msg::{Block, FlatBuffer, Schema};
+use crossdock_msg::{Block, FlatBuffer, Message, Schema};
 use crossdock_shm::Scratch;
 use crossdock_test_support::{hardware_tools, workspace};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,8 +38,8 @@ const TIMING: MemoryTiming = MemoryTiming {
 const LIMITS: Limits =
     Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: Some((640, 480)) };
 const IN: &str = "/camera/image_raw";
-/// What comes back of what the nodes make: the blurred picture between them stays in the fabric.
-const OUT: [&str; 2] = ["/camera/image_compensated", "/lane/view"];
+/// What comes back of what the nodes make: the blurred picture and the view stay in the fabric.
+const OUT: [&str; 2] = ["/camera/image_compensated", "/lane"];
 
 fn shown(all: Vec<Violation>) -> String {
     all.iter().map(|it| it.to_string() + "\n").collect()
@@ -55,6 +57,16 @@ pub(crate) fn package(limits: Limits) -> HardwarePackage {
         .replace("max_bytes: 921600", &format!("max_bytes: {}", limits.max_bytes))
         .replace("max_width: 640", &format!("max_width: {}", limits.max_width));
     must(HardwarePackage::from_yaml(name, text.as_bytes()).map_err(shown))
+}
+
+/// The schema of a message type, of this package or shipped.
+fn schema(name: &str) -> Result<Schema, String> {
+    let found = match name {
+        Lane::TYPE_NAME => Schema::of::<Lane>(),
+        TrafficLight::TYPE_NAME => Schema::of::<TrafficLight>(),
+        name => Schema::shipped(name),
+    };
+    found.map_err(|error| error.to_string())
 }
 
 /// The network and board of fabric `board`.
@@ -76,8 +88,8 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
         mapping: &must(Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(shown)),
         descriptions: &interfaces,
         fabric: "board",
-        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
-        implementations: &["image_compensation", "gaussian_blur", "lane_planner"]
+        types: &schema,
+        implementations: &["image_compensation", "gaussian_blur", "lane_planner", "polyfit"]
             .map(implementation),
     };
     must(generate(&request).map_err(shown))
@@ -87,8 +99,11 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
 struct Host {
     camera: Publisher<Image>,
     down: Bridge,
-    up: [(Bridge, Subscriber<Image>); 2],
-    plan: FramePlan,
+    up: [Bridge; 2],
+    compensated: Subscriber<Image>,
+    lane: Subscriber<Lane>,
+    /// Of pictures, and of lanes.
+    plans: [FramePlan; 2],
     scratch: Scratch,
     _participant: Participant,
     folder: PathBuf,
@@ -101,28 +116,30 @@ impl Host {
             rendezvous: Rendezvous::Folder(folder.clone()),
             ..ParticipantOptions::new(0, "host")
         }));
-        let schema = Arc::new(must(Schema::of::<Image>()));
-        let plan = LIMITS.plan();
+        let schemas = [must(Schema::of::<Image>()), must(Schema::of::<Lane>())].map(Arc::new);
+        let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
+        let plans = [LIMITS.plan(), must(FramePlan::new(&schemas[1], &bounds))];
         let qos = Qos::reliable(4, Duration::from_secs(10));
-        let max_bytes = Some(plan.chunk_bytes_max());
-        let bridge = |topic| {
+        let bridge = |topic, of: usize| {
+            let max_bytes = Some(plans[of].chunk_bytes_max());
             let (node, directions, doorbell) = ("gateway", Directions::Both, None);
             let (offered, requested) = (qos, qos);
             let options =
                 BridgeOptions { node, topic, offered, requested, directions, max_bytes, doorbell };
-            must(participant.bridge(&schema, options))
+            must(participant.bridge(&schemas[of], options))
         };
-        let down = bridge(IN);
+        let down = bridge(IN, 0);
+        let max_bytes = Some(plans[0].chunk_bytes_max());
         let options = PublisherOptions { node: "camera", topic: IN, qos, max_bytes, group: None };
         let camera = must(participant.publisher(options));
-        let up = OUT.map(|topic| {
-            let up = bridge(topic);
-            let options =
-                SubscriberOptions { node: "show", topic, qos, doorbell: None, group: None };
-            (up, must(participant.subscriber(options)))
-        });
+        let up = [0, 1].map(|at| bridge(OUT[at], at));
+        let shown =
+            |topic| SubscriberOptions { node: "show", topic, qos, doorbell: None, group: None };
+        let compensated = must(participant.subscriber(shown(OUT[0])));
+        let lane = must(participant.subscriber(shown(OUT[1])));
         let scratch = must(Scratch::create("scratch", 4096));
-        Self { camera, down, up, plan, scratch, _participant: participant, folder }
+        let _participant = participant;
+        Self { camera, down, up, compensated, lane, plans, scratch, _participant, folder }
     }
 
     /// A picture goes down, and what comes up is published: the payloads that subscribers get, and
@@ -138,7 +155,7 @@ impl Host {
         let sample = must(self.down.subscriber.as_ref().expect("a subscriber").take());
         let sample = sample.expect("the picture");
         let (mut small, mut segments) = (vec![0; 4096], Vec::new());
-        let payload = must(self.plan.gather(sample.block(), 256, &mut small, &mut segments));
+        let payload = must(self.plans[0].gather(sample.block(), 256, &mut small, &mut segments));
         assert!(self.scratch.write(0, &small));
         let place = |source| match source {
             SegmentSource::Scratch => self.scratch.region().address(),
@@ -147,10 +164,9 @@ impl Host {
         let places: Vec<(usize, u32)> =
             segments.iter().map(|it| (place(it.source) + it.offset, it.bytes as u32)).collect();
 
-        let front = self.plan.front_bytes();
         let mut loans = [0, 1].map(|at| {
-            let publisher = self.up[at].0.publisher.as_ref().expect("a publisher");
-            must(publisher.loan(self.plan.chunk_bytes_max()))
+            let publisher = self.up[at].publisher.as_ref().expect("a publisher");
+            must(publisher.loan(self.plans[at].chunk_bytes_max()))
         });
         let sample_region = sample.region().expect("a region");
         let regions = [loans[0].region(), loans[1].region()];
@@ -158,9 +174,10 @@ impl Host {
 
         let tag = number as u16;
         let begun_ps = board.now_ps();
-        for (loan, up) in loans.iter_mut().zip(up) {
+        for ((loan, up), plan) in loans.iter_mut().zip(up).zip(&self.plans) {
+            let front = plan.front_bytes();
             let address = loan.bytes_mut().as_ptr() as usize + front;
-            let capacity = loan.bytes_mut().len() - front - self.plan.behind_bytes_max();
+            let capacity = loan.bytes_mut().len() - front - plan.behind_bytes_max();
             board.lend(up, tag, address, capacity as u32);
         }
         let stamp_ns = 5_000_000_000 + u64::from(number);
@@ -192,20 +209,23 @@ impl Host {
         let mut shown = [const { Vec::new() }; 2];
         for (at, mut loan) in loans.into_iter().enumerate() {
             let bytes = arrived[at].expect("a message");
+            let front = self.plans[at].front_bytes();
             let header = must(FrameHeader::read(&loan.bytes_mut()[front..]));
             assert_eq!((header.sequence, header.stamp_ns), (number, stamp_ns));
-            let adopted = must(self.plan.adopt(loan.bytes_mut(), front, bytes as usize));
+            let adopted = must(self.plans[at].adopt(loan.bytes_mut(), front, bytes as usize));
             loan.set_len(adopted.block_bytes);
             loan.publish().unwrap_or_else(|refused| panic!("{}", refused.reason));
-            let sample = must(self.up[at].1.take()).expect("the picture");
-            shown[at] = self.payload(sample.block());
+            shown[at] = match at {
+                0 => self.payload(0, must(self.compensated.take()).expect("the picture").block()),
+                _ => self.payload(1, must(self.lane.take()).expect("the lane").block()),
+            };
         }
         (shown, took_ps / PERIOD_PS)
     }
 
-    fn payload(&self, block: Block<'_>) -> Vec<u8> {
+    fn payload(&self, of: usize, block: Block<'_>) -> Vec<u8> {
         let mut payload = Vec::new();
-        must(self.plan.encode(block, &mut payload));
+        must(self.plans[of].encode(block, &mut payload));
         payload
     }
 }
@@ -255,14 +275,14 @@ fn the_course_with_nodes_on_a_board_sees_the_pictures_of_the_software_nodes() {
     board.set_idle_cycles(IDLE_CYCLES);
 
     let blocks: Vec<FlatBuffer> = pictures().iter().map(Fields::block).collect();
-    let compensated = twin::published(
+    let compensated = twin::published::<Image>(
         software(),
         "image_compensation",
         ["image", "compensated"],
         "{}",
         blocks.clone(),
     );
-    let blurred = twin::published(
+    let blurred = twin::published::<Image>(
         software(),
         "gaussian_blur",
         ["image", "blurred"],
@@ -270,20 +290,24 @@ fn the_course_with_nodes_on_a_board_sees_the_pictures_of_the_software_nodes() {
         compensated.clone(),
     );
     let told = lane_planner::told(LIMITS);
-    let views = twin::published(software(), "lane_planner", ["image", "view"], &told, blurred);
-    let expected = compensated.iter().zip(&views);
+    let views =
+        twin::published::<Image>(software(), "lane_planner", ["image", "view"], &told, blurred);
+    let told = "{ gate: 110 }";
+    let lanes = twin::published::<Lane>(software(), "polyfit", ["view", "lane"], told, views);
+    let expected = compensated.iter().zip(&lanes);
     let mut host = Host::new();
     for (number, (block, expected)) in (0..).zip(blocks.iter().zip(expected)) {
         let (found, cycles) = host.through(&mut board, gateways, block, number);
         let expected = [expected.0, expected.1];
-        for ((topic, found), expected) in OUT.iter().zip(&found).zip(expected) {
-            let expected = host.payload(Block::new(expected.as_slice()));
+        for (at, topic) in OUT.iter().enumerate() {
+            let found = &found[at];
+            let expected = host.payload(at, Block::new(expected[at].as_slice()));
             assert!(*found == expected, "{topic}: picture {number} of {} bytes", found.len());
         }
-        // In, a table, out through the blur at the same time; then both share the port to memory.
-        // What the gateways add is their latency, whatever the picture's size.
+        // In, a table, out through blur and planner at the same time, then the lines. What the
+        // gateways add is their latency, whatever the picture's size.
         let beats = found[0].len() as u64 / 8 + 3;
-        assert!(cycles < 3 * beats + 2500, "{cycles} cycles for {beats} beats");
+        assert!(cycles < 2 * beats + 60_000, "{cycles} cycles for {beats} beats");
     }
     assert_eq!(board.run(&mut [], &mut [], 1 << 60), Ok(Stop::Idle));
     assert_eq!(board.traffic().refused, 0);

@@ -23,7 +23,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -31,7 +31,7 @@ impl Random {
     }
 
     /// 0 to `end` - 1.
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() >> 16) as usize % end
     }
 }
@@ -39,14 +39,14 @@ impl Random {
 /// An image message before it is one.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
-    stamp: (i32, u32),
-    frame_id: Vec<u8>,
-    height: u32,
-    width: u32,
-    encoding: Vec<u8>,
-    is_bigendian: u8,
-    step: u32,
-    data: Vec<u8>,
+    pub(crate) stamp: (i32, u32),
+    pub(crate) frame_id: Vec<u8>,
+    pub(crate) height: u32,
+    pub(crate) width: u32,
+    pub(crate) encoding: Vec<u8>,
+    pub(crate) is_bigendian: u8,
+    pub(crate) step: u32,
+    pub(crate) data: Vec<u8>,
 }
 
 impl Fields {
@@ -62,6 +62,12 @@ impl Fields {
             step: width as u32 * 3,
             data,
         }
+    }
+
+    /// A mono8 picture.
+    pub(crate) fn grey(width: usize, height: usize, data: Vec<u8>) -> Self {
+        let (encoding, step) = (b"mono8".to_vec(), width as u32);
+        Self { encoding, step, ..Self::picture(width, height, data) }
     }
 
     pub(crate) fn block(&self) -> FlatBuffer {
@@ -229,7 +235,7 @@ fn odd(mut fields: Fields, number: usize, limits: Limits, random: &mut Random) -
 }
 
 /// Damages a frame.
-fn damage(mut sent: Sent, number: usize, random: &mut Random) -> Sent {
+pub(crate) fn damage(mut sent: Sent, number: usize, random: &mut Random) -> Sent {
     let bytes = &mut sent.bytes;
     let length = bytes.len();
     match number % 8 {
@@ -285,6 +291,27 @@ pub(crate) fn recorded(bag: &Path, stamps: &[i64]) -> Vec<Fields> {
     found
 }
 
+/// The messages of frames, with their headers; none where a frame is damaged or above its bounds.
+pub(crate) fn messages(sent: &[Sent], plan: &FramePlan) -> Vec<Option<(FrameHeader, FlatBuffer)>> {
+    let message = |sent: &Sent| {
+        let header = FrameHeader::read(&sent.bytes).ok()?;
+        let payload = &sent.bytes[HEADER_BYTES..];
+        let is_whole = header.payload_bytes as usize == payload.len() && !sent.damaged;
+        let block = is_whole.then(|| plan.decode(payload).ok())??;
+        Some((header, block))
+    };
+    sent.iter().map(message).collect()
+}
+
+/// The frame that a node publishes for a message with this header, of sequence and publisher 0.
+pub(crate) fn published(header: &FrameHeader, block: &FlatBuffer, plan: &FramePlan) -> Vec<u8> {
+    let mut payload = Vec::new();
+    must(plan.encode(Block::new(block.as_slice()), &mut payload));
+    let payload_bytes = payload.len() as u32;
+    let header = FrameHeader { publisher_id: 0, payload_bytes, sequence: 0, ..*header };
+    [&header.to_bytes()[..], &payload].concat()
+}
+
 /// What the software node publishes for each frame, of sequence and publisher 0; nothing where it
 /// refuses the message, or hardware does: damaged, above its bounds, too large.
 fn expected(
@@ -293,13 +320,8 @@ fn expected(
     (node, output): Twin,
     told: &str,
 ) -> Vec<Option<Vec<u8>>> {
-    let plan = limits.plan();
-    let message = |sent: &Sent| {
-        let header = FrameHeader::read(&sent.bytes).ok()?;
-        let payload = &sent.bytes[HEADER_BYTES..];
-        let is_whole = header.payload_bytes as usize == payload.len() && !sent.damaged;
-        let block = is_whole.then(|| plan.decode(payload).ok())??;
-        let view = Image::view(Block::new(block.as_slice())).ok()?;
+    let is_taken = |(_, block): &(FrameHeader, FlatBuffer)| {
+        let Ok(view) = Image::view(Block::new(block.as_slice())) else { return false };
         let fits = |it: Rgb<'_>| {
             let bytes = it.data().len();
             if let Some((width, height)) = limits.size {
@@ -308,37 +330,30 @@ fn expected(
             bytes == 0
                 || bytes <= limits.max_bytes as usize && it.width() <= limits.max_width as usize
         };
-        rgb_of(view).is_ok_and(fits).then_some((header, block))
+        rgb_of(view).is_ok_and(fits)
     };
-    let taken: Vec<_> = sent.iter().map(message).collect();
+    let taken = messages(sent, &limits.plan()).into_iter().map(|it| it.filter(is_taken));
+    let taken: Vec<_> = taken.collect();
     let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
-    let results = twin::published(package(), node, ["image", output], told, blocks);
+    let results = twin::published::<Image>(package(), node, ["image", output], told, blocks);
     assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
-    let mut results = results.into_iter();
+    let mut results = results.iter();
     let plan = Limits { bound: 1 << 24, ..limits }.plan();
-    let frame = |header: &FrameHeader| {
-        let block = results.next().expect("as many");
-        let mut payload = Vec::new();
-        must(plan.encode(Block::new(block.as_slice()), &mut payload));
-        let header = FrameHeader {
-            publisher_id: 0,
-            payload_bytes: payload.len() as u32,
-            sequence: 0,
-            ..*header
-        };
-        [&header.to_bytes()[..], &payload].concat()
-    };
-    let headers = taken.iter().map(|it| it.as_ref().map(|(header, _)| header));
-    let mut frame = frame;
-    headers.map(|header| header.map(&mut frame)).collect()
+    let mut frame = |header| published(header, results.next().expect("as many"), &plan);
+    taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect()
 }
 
-/// The file that the testbench reads, named by its content; and how many messages it has published.
-/// `told` are the parameters of the software node.
+/// The file that the testbench reads, and how many messages it has published. `told` are the
+/// parameters of the software node.
 pub(crate) fn file(sent: &[Sent], limits: Limits, twin: Twin, told: &str) -> (PathBuf, u64) {
-    let expected = expected(sent, limits, twin, told);
+    written(sent, &expected(sent, limits, twin, told))
+}
+
+/// The file of these frames and what is published for each of them, named by its content; and how
+/// many are published.
+pub(crate) fn written(sent: &[Sent], expected: &[Option<Vec<u8>>]) -> (PathBuf, u64) {
     let mut bytes = (sent.len() as u32).to_le_bytes().to_vec();
-    for (sent, expected) in sent.iter().zip(&expected) {
+    for (sent, expected) in sent.iter().zip(expected) {
         bytes.extend(u32::from(sent.damaged).to_le_bytes());
         for frame in [&sent.bytes, expected.as_ref().unwrap_or(&vec![])] {
             bytes.extend((frame.len() as u32).to_le_bytes());

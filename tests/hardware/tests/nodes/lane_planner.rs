@@ -8,6 +8,7 @@ use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Mutation, lint, must};
 use crossdock_test_support::{done, workspace};
+use std::collections::BTreeMap;
 
 const NODE: PictureNode = PictureNode {
     twin: ("lane_planner", "view"),
@@ -22,6 +23,13 @@ const NODE: PictureNode = PictureNode {
 };
 /// The parameters of the software node with what the hardware is made with.
 pub(crate) fn told(limits: Limits) -> String {
+    let package = package(limits);
+    let values = &package.node_type("lane_planner").expect("the node type").built_in;
+    in_yaml(values)
+}
+
+/// Parameters in YAML.
+pub(crate) fn in_yaml(values: &BTreeMap<String, ParameterValue>) -> String {
     let shown = |value: &ParameterValue| match value {
         ParameterValue::DoubleArray(numbers) => format!("{numbers:?}"),
         ParameterValue::IntegerArray(numbers) => format!("{numbers:?}"),
@@ -29,8 +37,6 @@ pub(crate) fn told(limits: Limits) -> String {
         ParameterValue::Bool(is) => is.to_string(),
         other => panic!("{other:?}"),
     };
-    let package = package(limits);
-    let values = &package.node_type("lane_planner").expect("the node type").built_in;
     let values = values.iter().map(|(name, value)| format!("{name}: {}", shown(value)));
     format!("{{ {} }}", values.collect::<Vec<_>>().join(", "))
 }

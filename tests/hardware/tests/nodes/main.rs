@@ -8,6 +8,8 @@ mod image_compensation;
 mod kernels;
 mod lane_planner;
 mod picture_node;
+mod points;
+mod polyfit;
 mod twin;
 
 use crossdock_hardware_tests::budget::area_within_budget;

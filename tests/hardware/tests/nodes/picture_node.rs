@@ -2,11 +2,11 @@
 
 use crate::board;
 use crate::frames::{self, Limits, Random, Sent, Twin};
-use crossdock_graph::HardwareNode;
+use crossdock_graph::{HardwareNode, HardwarePackage};
 use crossdock_hardware_tests::{Design, Report, Simulation, must};
 use std::path::{Path, PathBuf};
 
-const TESTBENCH: &str = "../apps/autorace/hardware/picture_node_tb.cpp";
+pub(crate) const TESTBENCH: &str = "../apps/autorace/hardware/picture_node_tb.cpp";
 
 /// A board with this node alone, its topics' bounds such that any limits of the node fit.
 const GRAPH: &str = "
@@ -31,6 +31,25 @@ fabrics: { board: { nodes: [node] } }
 topics: { /image: { mapping: gateway }, /made: { mapping: gateway } }
 ";
 
+/// A node of a package in this graph, with these of its generated and library modules.
+pub(crate) fn node_design(
+    mut package: HardwarePackage,
+    graph: &str,
+    node: &str,
+    modules: &[String],
+) -> Design {
+    // What is made for these limits is not what is shipped.
+    package.nodes.iter_mut().for_each(|it| it.built_in.clear());
+    let files = board::generated(&package, graph, MAPPING).files;
+    let found = package.nodes.iter().find(|it| it.description.node_type == node);
+    let sources = found.expect("the node type").sources.iter();
+    let sources = sources.map(|it| HardwareNode::file_name(it).to_owned());
+    let names = modules.iter().map(|module| format!("{module}.sv")).chain(sources);
+    names.fold(Design::new(node, &[]), |design, name| {
+        design.with_source(&name, &files[name.as_str()])
+    })
+}
+
 /// A node of autorace.
 pub(crate) struct PictureNode {
     /// Its type and its output.
@@ -54,26 +73,16 @@ impl PictureNode {
     /// limits.
     pub(crate) fn design(&self, limits: Limits) -> Design {
         let (node, output) = self.twin;
-        let mut package = board::package(limits);
-        // What is made for these limits is not what is shipped.
-        package.nodes.iter_mut().for_each(|it| it.built_in.clear());
         let graph = GRAPH.replace("NODE", node).replace("OUTPUT", output);
-        let files = board::generated(&package, &graph, MAPPING).files;
         let adapters = [
-            format!("{node}_image_take.sv"),
-            format!("{node}_{output}_publish.sv"),
-            format!("{node}_pictures.sv"),
+            format!("{node}_image_take"),
+            format!("{node}_{output}_publish"),
+            format!("{node}_pictures"),
         ];
         let parts = ["frame_take", "frame_publish", "picture_check", "picture_shell"];
-        let parts = parts.iter().chain(self.kernels);
-        let parts = parts.map(|module| format!("{module}.sv"));
-        let found = package.nodes.iter().find(|it| it.description.node_type == node);
-        let sources = found.expect("the node type").sources.iter();
-        let sources = sources.map(|it| HardwareNode::file_name(it).to_owned());
-        let names = adapters.into_iter().chain(parts).chain(sources);
-        let design = names.fold(Design::new(node, &[]), |design, name| {
-            design.with_source(&name, &files[name.as_str()])
-        });
+        let parts = parts.iter().chain(self.kernels).map(|it| (*it).to_owned());
+        let modules: Vec<String> = adapters.into_iter().chain(parts).collect();
+        let design = node_design(board::package(limits), &graph, node, &modules);
         let made = (self.made)(limits).into_iter();
         let design = made.fold(design, |design, (name, text)| design.with_source(name, &text));
         let parameters = (self.parameters)(limits).into_iter();

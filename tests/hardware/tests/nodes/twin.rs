@@ -66,13 +66,13 @@ impl Node for Camera {
 }
 
 /// Keeps what comes.
-struct Sink(Subscriber<Image>);
+struct Sink<M: Message>(Subscriber<M>);
 
-impl NodeType for Sink {
+impl<M: Message + 'static> NodeType for Sink<M> {
     const NAME: &'static str = "sink";
 
     fn description() -> NodeDescription {
-        NodeDescription::new().subscriber::<Image>("image")
+        NodeDescription::new().subscriber::<M>("image")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -80,7 +80,7 @@ impl NodeType for Sink {
     }
 }
 
-impl Node for Sink {
+impl<M: Message + 'static> Node for Sink<M> {
     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
         let Some(sample) = self.0.take()? else { return Ok(()) };
         let block = FlatBuffer::from_bytes(sample.block().as_bytes());
@@ -89,9 +89,9 @@ impl Node for Sink {
     }
 }
 
-/// The messages that node type `node` of `package` publishes at `output` for those at `input`, as
-/// blocks; `told` are its parameters, in YAML. None of them may make it fail.
-pub(crate) fn published(
+/// The messages of type `M` that node type `node` of `package` publishes at `output` for the images
+/// at `input`, as blocks; `told` are its parameters, in YAML. None of them may make it fail.
+pub(crate) fn published<M: Message + 'static>(
     package: Package,
     node: &str,
     [input, output]: [&str; 2],
@@ -114,7 +114,7 @@ pub(crate) fn published(
     };
     let graph = must(Graph::from_yaml("twin", graph.as_bytes()).map_err(shown));
     let mapping = must(Mapping::from_yaml("twin", mapping.as_bytes()).map_err(shown));
-    let package = Package::new("ends").node::<Camera>().node::<Sink>().with(package);
+    let package = Package::new("ends").node::<Camera>().node::<Sink<M>>().with(package);
     let interfaces =
         PackageDescriptions { binaries: vec![package.description()], hardware: Vec::new() };
     let plan = must(check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).map_err(shown));

@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 const COURSE: &str = "apps/autorace/course.graph.yaml";
 const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
 const COMPENSATED: &str = "/camera/image_compensated";
-/// Between blur and planner: inside the fabric if both are.
-const BLURRED: &str = "/camera/image_blurred";
+/// Between blur, planner and polyfit: inside the fabric if they are.
+const INSIDE: [&str; 2] = ["/camera/image_blurred", "/lane/view"];
 const SNAPSHOT: &str = "/camera/snapshot";
 
 /// `crossdock ARGUMENTS` with the tools that build boards, and boards kept from test to test.
@@ -100,10 +100,9 @@ fn the_mapping_does_not_matter(
 }
 
 #[test]
-fn the_course_is_driven_the_same_with_compensation_blur_and_planner_in_hardware() {
+fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_lane_in_hardware() {
     let duration = if long() { "10" } else { "0.5" };
-    let summary =
-        the_mapping_does_not_matter(COURSE, "course", &[BLURRED], &["--duration", duration]);
+    let summary = the_mapping_does_not_matter(COURSE, "course", &INSIDE, &["--duration", duration]);
     let topic = |name: &str| {
         let topics = summary["topics"].as_array().expect("topics");
         topics.iter().find(|topic| topic["topic"] == name).expect("the topic").clone()
@@ -113,7 +112,7 @@ fn the_course_is_driven_the_same_with_compensation_blur_and_planner_in_hardware(
     assert_eq!(topic(COMPENSATED)["copies"], images);
     let gateways = summary["gateways"].as_array().expect("gateways");
     let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
-    // Down the raw picture; up the compensated one, and the view of the blurred one.
+    // Down the raw picture; up the compensated one, and the lane.
     assert_eq!((of("down"), of("up")), (images, 2 * images), "{summary:#}");
     assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
     // Each message crossed host memory once each way: its payload, and not a beat per segment more.
@@ -153,7 +152,7 @@ fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
     let (_, software) = drive("fabric_direct_software", &[&[COURSE], &duration[..]].concat());
     assert_eq!(hardware[COMPENSATED], software[COMPENSATED]);
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
-    // Four ports of nodes at topics in host memory; one topic is inside the fabric.
+    // Four ports of nodes at topics in host memory; two topics are inside the fabric.
     assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(4), "{summary:#}");
 }
 
@@ -516,8 +515,8 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
         }
     };
     let without =
-        text.replace("polyfit, ", "").replace("[compensation, ", "[polyfit, compensation, ");
-    let software = ["node `polyfit`", "does not exist in hardware", "autorace.hardware.yaml"];
+        text.replace("features, ", "").replace("[compensation, ", "[features, compensation, ");
+    let software = ["node `features`", "does not exist in hardware", "autorace.hardware.yaml"];
     refused("no_hardware", &without, &[], &software);
     let inside = text.replace(
         "/camera/image_compensated: { mapping: gateway }",

@@ -1,0 +1,292 @@
+// Polyfit: the hardware node of type polyfit, the twin of the software one in
+// apps/autorace/src/nodes/polyfit.rs, bit for bit.
+//
+// Function      Takes sensor_msgs/msg/Image, a bird's-eye view, finds the lane's lines in it with
+//               fit_lines, and publishes autorace_msgs/msg/Lane with the header (stamp, frame) of
+//               the message that the view came in. The frame's header has lane_publisher_id, the
+//               stamp of the frame that came, and the node's own sequence, from 0.
+// Refused       What the software node refuses: another encoding than mono8, step other than width,
+//               data of another length than step * height, another size than 640 x 960. Beside that
+//               what is no message at all, see frame_take. Such a message is taken to its end and
+//               counted by a cycle of `dropped`, and the lines found last stay as they are. (The
+//               software node ends the run with an error.)
+// Latency       From the last beat in to the last beat out: that of fit_lines and 280 cycles.
+// Throughput    1 beat per cycle, see fit_lines; the next view waits until the lane has been
+//               published.
+// Back-pressure s_axis_view_tready follows fit_lines.
+// Ordering      First in, first out.
+// Busy          High from a beat that is taken to 63 cycles after the last thing to do. Low while a
+//               message stops half way: with its next beat it goes on.
+// Reset         Nothing taken, nothing published, sequence 0, no lines are expected.
+// Parameters    as of the software node
+`default_nettype none
+
+module polyfit #(
+  parameter int unsigned GATE = 70,
+  parameter int unsigned POINTS_MIN = 60,
+  parameter int unsigned BANDS_MIN = 3,
+  parameter int unsigned TRACK_AGE_MS = 500
+) (
+  input  wire         clk,
+  input  wire         rst,
+  input  wire  [63:0] s_axis_view_tdata,
+  input  wire  [7:0]  s_axis_view_tkeep,
+  input  wire         s_axis_view_tlast,
+  input  wire         s_axis_view_tuser,
+  input  wire         s_axis_view_tvalid,
+  output logic        s_axis_view_tready,
+  input  wire  [15:0] lane_publisher_id,
+  output logic [63:0] m_axis_lane_tdata,
+  output logic [7:0]  m_axis_lane_tkeep,
+  output logic        m_axis_lane_tlast,
+  output logic        m_axis_lane_tuser,
+  output logic        m_axis_lane_tvalid,
+  input  wire         m_axis_lane_tready,
+  output logic        dropped,
+  output logic        busy
+);
+
+  // The view that comes ---------------------------------------------------------------------------
+
+  wire         came;
+  wire         go_on;
+  wire         failed;
+  wire  [2:0]  fault;
+  wire  [15:0] header_publisher_id;
+  wire  [31:0] payload_bytes;
+  wire  [31:0] came_sequence;
+  wire  [63:0] header_stamp;
+  wire  [8:0]  parsed;
+  wire  [31:0] sec;
+  wire  [31:0] nanosec;
+  wire  [31:0] frame_length;
+  wire  [511:0] frame;
+  wire  [31:0] height;
+  wire  [31:0] width;
+  wire  [31:0] encoding_length;
+  wire  [127:0] encoding;
+  wire  [7:0]  is_bigendian;
+  wire  [31:0] step;
+  wire  [31:0] length;
+  wire  [63:0] data;
+  wire  [7:0]  data_keep;
+  wire  [31:0] data_index;
+  wire         data_last;
+  wire         data_user;
+  wire         data_valid;
+  wire         data_ready;
+
+  polyfit_view_take u_take (
+    .clk,
+    .rst,
+    .s_axis_tdata(s_axis_view_tdata),
+    .s_axis_tkeep(s_axis_view_tkeep),
+    .s_axis_tlast(s_axis_view_tlast),
+    .s_axis_tuser(s_axis_view_tuser),
+    .s_axis_tvalid(s_axis_view_tvalid),
+    .s_axis_tready(s_axis_view_tready),
+    .valid(came),
+    .ready(go_on),
+    .failed,
+    .fault,
+    .header_publisher_id,
+    .header_payload_bytes(payload_bytes),
+    .header_sequence(came_sequence),
+    .header_stamp,
+    .parsed,
+    .field_header__stamp__sec(sec),
+    .field_header__stamp__nanosec(nanosec),
+    .field_header__frame_id__length(frame_length),
+    .field_header__frame_id(frame),
+    .field_height(height),
+    .field_width(width),
+    .field_encoding__length(encoding_length),
+    .field_encoding(encoding),
+    .field_is_bigendian(is_bigendian),
+    .field_step(step),
+    .field_data__length(length),
+    .field_data__tdata(data),
+    .field_data__tkeep(data_keep),
+    .field_data__tindex(data_index),
+    .field_data__tlast(data_last),
+    .field_data__tuser(data_user),
+    .field_data__tvalid(data_valid),
+    .field_data__tready(data_ready)
+  );
+
+  wire fits;
+  wire looked;
+  wire settled;
+  wire good;
+  wire next;
+
+  picture_check #(
+    .CHANNELS(1),
+    .MAX_BYTES(640 * 960),
+    .MAX_ROW_BYTES(640),
+    .WIDTH(640),
+    .HEIGHT(960)
+  ) u_check (
+    .clk,
+    .rst,
+    .look(data_valid || came),
+    .next,
+    .encoding_length,
+    .encoding(encoding[39:0]),
+    .height,
+    .width,
+    .step,
+    .length,
+    .fits,
+    .looked,
+    .settled,
+    .good
+  );
+
+  wire        start;
+  wire        made;
+  wire        publishes;
+  wire        published;
+  wire [31:0] sequence_number;
+
+  message_shell u_shell (
+    .clk,
+    .rst,
+    .passes(s_axis_view_tvalid && s_axis_view_tready),
+    .s_valid(came),
+    .s_ready(go_on),
+    .s_failed(failed),
+    .s_settled(settled),
+    .s_good(good),
+    .start,
+    .made,
+    .next,
+    .m_valid(publishes),
+    .m_ready(published),
+    .m_sequence(sequence_number),
+    .dropped,
+    .busy
+  );
+
+  // Its lines -------------------------------------------------------------------------------------
+
+  logic signed [63:0] seconds_ns;
+  logic signed [63:0] stamp_ns;
+  wire                fitted;
+  wire  [1:0]         is_valid;
+  wire  [47:0]        k0;
+  wire  [47:0]        k1;
+  wire  [51:0]        k2;
+
+  // Header fields stand long before the view is whole.
+  always_ff @(posedge clk) begin
+    seconds_ns <= 64'($signed(sec)) * 64'sd1000000000;
+    stamp_ns <= seconds_ns + $signed({32'd0, nanosec});
+  end
+
+  fit_lines #(
+    .GATE(GATE),
+    .POINTS_MIN(POINTS_MIN),
+    .BANDS_MIN(BANDS_MIN),
+    .TRACK_AGE_MS(TRACK_AGE_MS)
+  ) u_fit (
+    .clk,
+    .rst,
+    .clear(next),
+    .s_data(data),
+    .s_valid(data_valid && !data_user),
+    .s_ready(data_ready),
+    .start,
+    .stamp_ns,
+    .done(fitted),
+    .valid(is_valid),
+    .k0,
+    .k1,
+    .k2
+  );
+
+  // As numbers of the message: of t = s / 960, in pixels ------------------------------------------
+
+  logic [2:0]         turn;       // 0 to 5: left and right coefficients; 6: all stand
+  logic               converts;
+  logic [383:0]       doubles;    // left ones in the lower half
+  logic signed [32:0] number;
+  logic [5:0]         fraction;
+  wire  [63:0]        double;
+  wire                converted;
+  wire                is_right = turn >= 3'd3;
+  wire signed [32:0]  k0_of = 33'($signed(is_right ? k0[47:24] : k0[23:0]));
+  wire signed [32:0]  k1_of = 33'($signed(is_right ? k1[47:24] : k1[23:0]));
+  wire signed [32:0]  k2_of = 33'($signed(is_right ? k2[51:26] : k2[25:0]));
+
+  always_comb begin
+    case (turn)
+      3'd0, 3'd3: {number, fraction} = {k0_of * 33'sd225, 6'd16};
+      3'd1, 3'd4: {number, fraction} = {k1_of * 33'sd15, 6'd12};
+      default: {number, fraction} = {k2_of, 6'd8};
+    endcase
+    if (!is_valid[is_right]) number = '0;
+  end
+
+  to_double #(
+    .BITS(33)
+  ) u_double (
+    .clk,
+    .rst,
+    .start(fitted && !converts && turn != 3'd6),
+    .s_number(number),
+    .fraction,
+    .m_double(double),
+    .done(converted)
+  );
+
+  assign made = fitted && turn == 3'd6;
+
+  always_ff @(posedge clk) begin
+    converts <= fitted && !converted && turn != 3'd6;
+    if (converted) begin
+      doubles <= {double, doubles[383:64]};
+      turn <= turn + 1'b1;
+    end
+    if (rst || next) begin
+      converts <= 1'b0;
+      turn <= '0;
+    end
+  end
+
+  // The lane --------------------------------------------------------------------------------------
+
+  wire refused;
+
+  polyfit_lane_publish u_publish (
+    .clk,
+    .rst,
+    .valid(publishes),
+    .ready(published),
+    .failed(refused),
+    .header_publisher_id(lane_publisher_id),
+    .header_sequence(sequence_number),
+    .header_stamp,
+    .m_axis_tdata(m_axis_lane_tdata),
+    .m_axis_tkeep(m_axis_lane_tkeep),
+    .m_axis_tlast(m_axis_lane_tlast),
+    .m_axis_tuser(m_axis_lane_tuser),
+    .m_axis_tvalid(m_axis_lane_tvalid),
+    .m_axis_tready(m_axis_lane_tready),
+    .field_header__stamp__sec(sec),
+    .field_header__stamp__nanosec(nanosec),
+    .field_header__frame_id__length(frame_length),
+    .field_header__frame_id(frame),
+    .field_left_valid({7'd0, is_valid[0]}),
+    .field_right_valid({7'd0, is_valid[1]}),
+    .field_left(doubles[191:0]),
+    .field_right(doubles[383:192])
+  );
+
+  // The bounds of the ports are such that publishing cannot fail.
+  wire unused = &{1'b0, fault, header_publisher_id, payload_bytes, came_sequence, parsed,
+      encoding[127:40], is_bigendian, data_keep, data_index, data_last, fits, looked, refused};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,141 @@
+//! The kernels of `hw/kernels` that find lines through points, each alone.
+
+use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+/// Rows that are short and few enough for a proof.
+fn runs() -> Design {
+    let design = Design::module("row_runs").set("WIDTH", 16).set("ROWS", 2);
+    design.set("RUN_MIN", 2).set("RUN_MAX", 5).set("PER_ROW", 2)
+}
+
+fn shell() -> Design {
+    Design::module("message_shell")
+}
+
+fn double(bits: u64) -> Design {
+    Design::module("to_double").set("BITS", bits)
+}
+
+fn vote(slopes: u64, bins: u64) -> Design {
+    Design::module("line_vote").set("SLOPES", slopes).set("BINS", bins)
+}
+
+fn simulated(design: &Design) -> Simulation {
+    must(lint(design));
+    let name = design.top();
+    Simulation::new(design.clone(), &format!("kernels/{name}/{name}_tb.cpp"))
+}
+
+#[test]
+fn runs_of_a_row_are_proved_to_be_given_once_from_the_left() {
+    must(lint(&Design::module("row_runs")));
+    must(lint(&runs()));
+    must(Proof::bounded(runs(), 7).check());
+    must(Proof::reachable(runs(), 10).check());
+}
+
+#[test]
+fn messages_are_proved_to_be_answered_once_and_in_order() {
+    must(lint(&shell()));
+    must(Proof::inductive(shell(), 3).check());
+    must(Proof::reachable(shell(), 16).check());
+}
+
+#[test]
+fn numbers_are_proved_to_become_what_they_are() {
+    for bits in [2, 9, 33] {
+        must(lint(&double(bits)));
+    }
+    must(Proof::inductive(double(9), 4).check());
+    must(Proof::inductive(double(33), 4).check());
+    must(Proof::reachable(double(9), 14).check());
+}
+
+#[test]
+fn every_slope_has_the_best_two_bins_of_its_points() {
+    for (slopes, bins) in [(8, 27), (3, 2), (15, 62)] {
+        let report = must(simulated(&vote(slopes, bins)).run(&["--seed", "1"]));
+        assert!(report.value("voted") > 1000, "{report:?}");
+    }
+}
+
+#[test]
+fn points_near_a_parabola_have_the_sums_that_they_have() {
+    let report = must(simulated(&Design::module("point_moments")).run(&["--seed", "1"]));
+    assert!(report.value("near") > 10_000 && report.value("far") > 10_000, "{report:?}");
+}
+
+#[test]
+fn a_parabola_is_the_exact_one_of_its_sums() {
+    let report = must(simulated(&Design::module("line_solve")).run(&["--seed", "1"]));
+    assert!(report.value("limits") > 10, "{report:?}");
+    // What its head says of its latency.
+    let cycles = ["all", "slope", "base"].map(|it| report.value(it));
+    assert!(cycles[0] <= 700 && cycles[1] <= 400 && cycles[2] <= 150, "{report:?}");
+}
+
+const FAULTS_OF_RUNS: [Mutation; 3] = [
+    Mutation {
+        what: "a run at the edge is given",
+        file: "row_runs.sv",
+        from: "last_unseen || begins}",
+        to: "last_unseen && !begins}",
+    },
+    Mutation {
+        what: "a beat leaves with runs left in it",
+        file: "row_runs.sv",
+        from: "assign s_ready = !several;",
+        to: "assign s_ready = 1'b1;",
+    },
+    Mutation {
+        what: "a run that goes on has another neighbour",
+        file: "row_runs.sv",
+        from: "open_bare <= bare[highest(starts)];",
+        to: "open_bare <= bare[0];",
+    },
+];
+
+const FAULT_OF_THE_SHELL: Mutation = Mutation {
+    what: "a message that is not good uses up a number",
+    file: "message_shell.sv",
+    from: "if (published) m_sequence",
+    to: "if (s_ready) m_sequence",
+};
+
+const FAULT_OF_DOUBLES: Mutation = Mutation {
+    what: "the exponent is one too low",
+    file: "to_double.sv",
+    from: "11'(1023 + BITS - 1)",
+    to: "11'(1023 + BITS - 2)",
+};
+
+#[test]
+fn faults_of_kernels_of_points_are_caught_by_proof() {
+    for fault in &FAULTS_OF_RUNS {
+        must(Proof::bounded(runs(), 7).catches(fault));
+    }
+    must(Proof::bounded(shell(), 8).catches(&FAULT_OF_THE_SHELL));
+    must(Proof::bounded(double(9), 14).catches(&FAULT_OF_DOUBLES));
+}
+
+/// As polyfit uses them.
+fn shipped() -> [Design; 6] {
+    let [runs, moments, solve] = ["row_runs", "point_moments", "line_solve"].map(Design::module);
+    [runs, moments, solve, vote(8, 27), double(33), shell()]
+}
+
+#[test]
+fn no_kernel_of_points_takes_more_area_than_its_budget() {
+    for design in shipped() {
+        must(area_within_budget(&design));
+    }
+}
+
+#[test]
+#[ignore = "long: place and route"]
+fn no_kernel_of_points_is_slower_than_its_budget() {
+    for design in shipped() {
+        must(rate_within_budget(&design));
+    }
+}

@@ -1,0 +1,395 @@
+//! The hardware node of polyfit against the software one, view by view.
+
+use crate::board;
+use crate::frames::{self, Fields, Limits, Random, Sent};
+use crate::lane_planner::in_yaml;
+use crate::picture_node::{TESTBENCH, node_design};
+use crate::twin;
+use crossdock_autorace::lane_view::{VIEW_HEIGHT, VIEW_WIDTH};
+use crossdock_autorace::messages::autorace_msgs::Lane;
+use crossdock_autorace::nodes::{lane_of, package as software};
+use crossdock_graph::{ParameterOverrides, ParameterValue};
+use crossdock_hardware_tests::budget::area_within_budget;
+use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_msg::frame::FramePlan;
+use crossdock_msg::types::sensor_msgs::{Image, ImageView};
+use crossdock_msg::{Block, FlatBuffer, Message, Schema};
+use crossdock_test_support::{done, workspace};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A board with the node alone.
+const GRAPH: &str = "
+crossdock: 1
+name: alone
+topics:
+  /image: { bounds: { data: 614400, header.frame_id: 64, encoding: 16 } }
+  /made: { bounds: { header.frame_id: 64 } }
+nodes:
+  camera: { package: ends, type: camera, outputs: { image: /image } }
+  node:
+    package: autorace
+    type: polyfit
+    inputs: { view: /image }
+    outputs: { lane: /made }
+  sink: { package: ends, type: sink, inputs: { lane: /made } }
+";
+
+const PARTS: [&str; 11] = [
+    "polyfit_view_take",
+    "polyfit_lane_publish",
+    "frame_take",
+    "frame_publish",
+    "picture_check",
+    "message_shell",
+    "row_runs",
+    "line_vote",
+    "point_moments",
+    "line_solve",
+    "to_double",
+];
+
+/// The bounds of its input.
+const VIEWS: Limits = Limits {
+    bound: (VIEW_WIDTH * VIEW_HEIGHT) as u32,
+    max_bytes: (VIEW_WIDTH * VIEW_HEIGHT) as u32,
+    max_width: VIEW_WIDTH as u32,
+    size: Some((VIEW_WIDTH as u32, VIEW_HEIGHT as u32)),
+};
+
+fn design(gate: i64) -> Design {
+    let limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
+    let modules = PARTS.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    node_design(board::package(limits), GRAPH, "polyfit", &modules).set("GATE", gate as u64)
+}
+
+fn simulation(gate: i64) -> Simulation {
+    let ports = "#pragma once\n#define NODE_INPUT s_axis_view\n#define NODE_OUTPUT m_axis_lane\n\
+                 #define NODE_PUBLISHER_ID lane_publisher_id\n#define NODE_STREAMS 0\n\
+                 #define NODE_MAX_BYTES 614400\n";
+    Simulation::new(design(gate), TESTBENCH).with_file("ports.hpp", ports)
+}
+
+/// The file of these frames for the testbench with what the software node publishes for them, and
+/// how many that are; and in how many of these both lines, and at least one are valid.
+fn file(sent: &[Sent], gate: i64) -> (PathBuf, u64, [usize; 2]) {
+    let is_view = |it: ImageView<'_>| {
+        let (Ok(encoding), Ok(data)) = (it.encoding(), it.data()) else { return false };
+        let size = (it.width() as usize, it.height() as usize, it.step() as usize, data.len());
+        encoding == "mono8"
+            && size == (VIEW_WIDTH, VIEW_HEIGHT, VIEW_WIDTH, VIEW_WIDTH * VIEW_HEIGHT)
+    };
+    let taken = frames::messages(sent, &VIEWS.plan()).into_iter().map(|it| {
+        it.filter(|(_, block)| Image::view(Block::new(block.as_slice())).is_ok_and(is_view))
+    });
+    let taken: Vec<_> = taken.collect();
+    let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
+    let told = format!("{{ gate: {gate} }}");
+    let lanes = twin::published::<Lane>(software(), "polyfit", ["view", "lane"], &told, blocks);
+    assert_eq!(lanes.len(), taken.iter().flatten().count(), "one lane for each view");
+    let lines = |block: &FlatBuffer| {
+        let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
+        usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
+    };
+    let found: Vec<usize> = lanes.iter().map(lines).collect();
+    let count = |least| found.iter().filter(|lines| **lines >= least).count();
+    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
+    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
+    let mut of_taken = lanes.iter();
+    let mut frame = |header| frames::published(header, of_taken.next().expect("as many"), &plan);
+    let expected: Vec<_> =
+        taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect();
+    let (path, published) = frames::written(sent, &expected);
+    (path, published, [count(2), count(1)])
+}
+
+fn run(gate: i64, vectors: &Path, options: &[&str]) -> Report {
+    let vectors = vectors.to_str().expect("a path");
+    must(simulation(gate).run(&[&["--vectors", vectors], options].concat()))
+}
+
+/// The mark of a line in a view.
+const WHITE: u8 = 1;
+const YELLOW: u8 = 2;
+const UNSEEN: u8 = 4;
+
+/// Draws a line of chance beside a column: solid or dashed, noisy, of some width.
+fn draw(view: &mut [u8], random: &mut Random, column: i64, mark: u8) {
+    let curve = random.below(500) as i64 - 250;
+    let slope = random.below(400) as i64 - 200;
+    let column = column + random.below(120) as i64 - 60;
+    let (first, last) = [(0, 960), (0, 960), (0, 400), (300, 700), (900, 940)][random.below(5)];
+    let dash = [960, 960, 200, 60][random.below(4)];
+    let (half, noise) = (1 + random.below(20) as i64, random.below(12));
+    for s in first..last {
+        if s % (2 * dash) >= dash {
+            continue;
+        }
+        let at = s as i64;
+        let middle = column + curve * at * at / 921_600 + slope * at / 960;
+        let middle = middle + random.below(noise + 1) as i64;
+        for x in middle - half..=middle + half {
+            if (0..VIEW_WIDTH as i64).contains(&x) {
+                view[(VIEW_HEIGHT - 1 - s) * VIEW_WIDTH + x as usize] |= mark;
+            }
+        }
+    }
+}
+
+/// A view of chance: lines that may be a lane, spots, noise, places that are not seen.
+fn view(random: &mut Random, number: usize) -> Fields {
+    let mut data = vec![0; VIEW_WIDTH * VIEW_HEIGHT];
+    match number % 8 {
+        // All bits of all pixels, in groups of all lengths.
+        6 => {
+            let mut value = 0;
+            for byte in &mut data {
+                if random.below(5) == 0 {
+                    value = random.next() as u8;
+                }
+                *byte = value;
+            }
+        }
+        7 => {}
+        kind => {
+            if kind != 4 {
+                draw(&mut data, random, 160, YELLOW);
+            }
+            if kind != 5 {
+                draw(&mut data, random, 480, WHITE);
+            }
+            for _ in 0..random.below(40) {
+                let (x, y) = (random.below(VIEW_WIDTH - 20), random.below(VIEW_HEIGHT - 20));
+                let (mark, wide) = (1 << random.below(3), 1 + random.below(20));
+                for row in y..y + 1 + random.below(20) {
+                    data[row * VIEW_WIDTH + x..][..wide].iter_mut().for_each(|it| *it |= mark);
+                }
+            }
+            for corner in 0..random.below(200) {
+                data[(VIEW_HEIGHT - 1 - corner) * VIEW_WIDTH..][..200 - corner].fill(UNSEEN);
+            }
+        }
+    }
+    let mut fields = Fields::grey(VIEW_WIDTH, VIEW_HEIGHT, data);
+    fields.frame_id = (0..random.below(65)).map(|_| random.next() as u8).collect();
+    fields
+}
+
+/// Makes of a view what is none.
+fn odd(mut fields: Fields, number: usize, random: &mut Random) -> Fields {
+    match number % 9 {
+        0 => fields.encoding = [&b"rgb8"[..], b"mono16", b"mono", b""][random.below(4)].to_vec(),
+        1 => fields.step += 1,
+        2 => fields.height += 1,
+        3 => fields = Fields::grey(VIEW_WIDTH / 2, VIEW_HEIGHT * 2, fields.data),
+        4 => {
+            fields.data.pop();
+        }
+        5 => fields.data.clear(),
+        6 => fields = Fields::grey(63, 47, fields.data[..63 * 47].to_vec()),
+        // Above the bounds of its port.
+        7 => fields.data.extend([0; 64]),
+        _ => fields.frame_id = vec![b'f'; 65],
+    }
+    fields
+}
+
+/// Good views in the order of their time, mostly, and between them odd and damaged ones.
+fn chance(seed: u64, count: usize) -> Vec<Sent> {
+    let mut random = Random::new(seed);
+    let (mut all, mut now) = (Vec::new(), 5_i64);
+    for number in 0..count {
+        let mut good = view(&mut random, number);
+        // Lines that were found are too old in some views, and in some of the future.
+        now += [40, 40, 100, 499, 500, 501, 2000, -300][random.below(8)] * 1_000_000;
+        now += random.below(3) as i64 - 1;
+        good.stamp = ((now.div_euclid(1_000_000_000)) as i32, now.rem_euclid(1_000_000_000) as u32);
+        all.push(frames::frame(&good, &mut random));
+        let other = view(&mut random, number + 3);
+        match number % 3 {
+            0 => {
+                let odd = odd(other, number / 3, &mut random);
+                all.push(frames::frame(&odd, &mut random));
+            }
+            1 => {
+                let frame = frames::frame(&other, &mut random);
+                all.push(frames::damage(frame, number / 3, &mut random));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn the_node_is_clean_under_all_warnings() {
+    must(lint(&design(70)));
+    must(lint(&design(160)));
+}
+
+#[test]
+fn views_of_all_kinds_give_the_lanes_of_the_software_node() {
+    let (path, published, [both, one]) = file(&chance(1, 24), 110);
+    assert!(both >= 4 && one > both && published as usize > one, "{both} {one} {published}");
+    for (seed, stalls) in [("1", "25"), ("2", "0")] {
+        let report = run(110, &path, &["--seed", seed, "--stalls", stalls]);
+        assert_eq!(report.value("published"), published);
+        assert_eq!(report.value("dropped"), 16, "{report:?}");
+    }
+}
+
+#[test]
+fn after_a_reset_the_node_begins_anew() {
+    // What is expected in a view depends on those before it, so that a reset may only come first.
+    for gate in [10, 160] {
+        let (path, published, _) = file(&chance(2, 5), gate);
+        let report = run(gate, &path, &["--seed", "3", "--stalls", "5"]);
+        assert_eq!(report.value("published"), published);
+    }
+}
+
+/// Views of pictures of a recording, by the software nodes with the parameters of this file.
+fn recorded(bag: &Path, params: &str, stamps: &[i64]) -> (Vec<Fields>, i64) {
+    let name = format!("params/{params}.yaml");
+    let text = must(std::fs::read(workspace().join("apps/autorace").join(&name)));
+    let shown = |all: Vec<crossdock_graph::Violation>| format!("{all:?}");
+    let overrides = must(ParameterOverrides::from_yaml(&name, &text).map_err(shown));
+    let pictures: Vec<Fields> = frames::recorded(bag, stamps);
+    let mut blocks: Vec<FlatBuffer> = pictures.iter().map(Fields::block).collect();
+    let planner = in_yaml(&overrides.nodes["planner"]);
+    for (node, ports, told) in [
+        ("image_compensation", ["image", "compensated"], "{}"),
+        ("gaussian_blur", ["image", "blurred"], "{}"),
+        ("lane_planner", ["image", "view"], &planner),
+    ] {
+        blocks = twin::published::<Image>(software(), node, ports, told, blocks);
+    }
+    let views = blocks.iter().zip(&pictures).map(|(block, picture)| {
+        let view = must(Image::view(Block::new(block.as_slice())));
+        let data = must(view.data()).to_vec();
+        Fields { stamp: picture.stamp, ..Fields::grey(VIEW_WIDTH, VIEW_HEIGHT, data) }
+    });
+    let ParameterValue::Integer(gate) = overrides.nodes["polyfit"]["gate"] else {
+        panic!("the gate is a number");
+    };
+    (views.collect(), gate)
+}
+
+/// Views of recordings: some, or all. Gives how many.
+fn equals_its_twin_on_recordings(sparse: bool) -> u64 {
+    let Some(data) = crossdock_test_support::data() else { return 0 };
+    let mut random = Random::new(1);
+    let mut total = 0;
+    let bags: [(&str, &str); 4] = [
+        ("driving/highway_a_25hz/highway_a_25hz.mcap", "highway"),
+        ("autorace_sim/autorace_a_15hz/autorace_a_15hz.mcap", "autorace"),
+        ("driving/highway_drive_1hz/highway_drive_1hz.mcap", "highway"),
+        ("driving/white_lanes_25hz/white_lanes_25hz.mcap", "white_lanes"),
+    ];
+    for (bag, params) in bags.into_iter().take(if sparse { 2 } else { 4 }) {
+        let bag = data.join(bag);
+        let mut stamps = frames::stamps(&bag);
+        if sparse {
+            stamps.truncate(2);
+        }
+        // The testbench holds the frames of a file in memory. What was found last is expected in
+        // the views of a file, and forgotten before the next one.
+        for some in stamps.chunks(50) {
+            let (views, gate) = recorded(&bag, params, some);
+            let sent: Vec<_> = views.iter().map(|it| frames::frame(it, &mut random)).collect();
+            let (path, published, [_, one]) = file(&sent, gate);
+            assert!(one > 0, "{params}: no line in {published} views");
+            run(gate, &path, &["--seed", "1", "--stalls", "2"]);
+            if !sparse {
+                must(std::fs::remove_file(path));
+            }
+            total += published;
+        }
+    }
+    total
+}
+
+#[test]
+fn recorded_views_give_the_lanes_of_the_software_node() {
+    equals_its_twin_on_recordings(true);
+}
+
+#[test]
+#[ignore = "long: all pictures of recordings"]
+fn all_recorded_views_give_the_lanes_of_the_software_node() {
+    done(equals_its_twin_on_recordings(false), "lanes");
+}
+
+#[test]
+fn a_lane_leaves_an_eighth_of_a_millisecond_after_its_view() {
+    let mut random = Random::new(1);
+    let mut data = vec![0; VIEW_WIDTH * VIEW_HEIGHT];
+    for row in data.chunks_exact_mut(VIEW_WIDTH) {
+        row[155..165].fill(YELLOW);
+        row[475..485].fill(WHITE);
+    }
+    let view = Fields::grey(VIEW_WIDTH, VIEW_HEIGHT, data);
+    let sent: Vec<_> = (0..3).map(|_| frames::frame(&view, &mut random)).collect();
+    let (path, _, both) = file(&sent, 110);
+    assert_eq!(both, [3, 3]);
+    let report = run(110, &path, &["--seed", "1", "--stalls", "0"]);
+    let beats = sent[0].beats();
+    let behind = report.value("latency") - beats;
+    assert!(behind < 12_500, "{behind} cycles behind the last beat");
+    assert!(report.value("period") < beats + 12_500, "{report:?}");
+}
+
+const FAULTS: [Mutation; 6] = [
+    Mutation {
+        what: "a line that is too old is expected",
+        file: "fit_lines.sv",
+        from: "wire                is_fresh = tracked && !age[63] && age <= TrackAge;",
+        to: "wire                is_fresh = tracked && !age[63];",
+    },
+    Mutation {
+        what: "the last rounds take points from further away",
+        file: "fit_lines.sv",
+        from: "(round == 2'd1) ? 6'd24 : 6'd16;",
+        to: "6'd24;",
+    },
+    Mutation {
+        what: "a curvature is never lent",
+        file: "fit_lines.sv",
+        from: "lent <= is_long[longer];",
+        to: "lent <= 1'b0;",
+    },
+    Mutation {
+        what: "the wrong one of two lines goes",
+        file: "fit_lines.sv",
+        from: "valid[fewer] <= 1'b0;",
+        to: "valid[!fewer] <= 1'b0;",
+    },
+    Mutation {
+        what: "a refused view leaves its points behind",
+        file: "polyfit.sv",
+        from: "    .clear(next),",
+        to: "    .clear(published),",
+    },
+    Mutation {
+        what: "pictures of another size are taken",
+        file: "polyfit.sv",
+        from: "    .WIDTH(640),\n    .HEIGHT(960)",
+        to: "    .WIDTH(0),\n    .HEIGHT(0)",
+    },
+];
+
+#[test]
+#[ignore = "long: a simulator for each fault"]
+fn faults_of_the_node_are_caught() {
+    let (path, _, _) = file(&chance(1, 24), 110);
+    let vectors = path.to_str().expect("a path");
+    for fault in &FAULTS {
+        let options = ["--vectors", vectors, "--seed", "1", "--stalls", "5"];
+        must(simulation(110).catches(fault, &options));
+    }
+}
+
+#[test]
+fn the_node_takes_no_more_area_than_its_budget() {
+    must(area_within_budget(&design(110)));
+}
