@@ -149,6 +149,17 @@ fn bags_are_converted_merged_split_and_reindexed() {
     drop(again);
     let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "x.mcap", "-b", "1000"]);
     assert!(error.contains("without .mcap"), "{error}");
+    // The words of `ros2 bag` for compression and storage.
+    for (mode, name) in [("file", "files/files_0.mcap.zstd"), ("MESSAGE", "texts/texts_0.mcap")] {
+        let out = name.split('/').next().expect("a folder");
+        let words = ["bag", "convert", "drive.mcap", "-o", out, "-s", "mcap", "-b", "0"];
+        let compressed = ["--compression-mode", mode, "--compression-format", "zstd"];
+        place.said(&[&words[..], &compressed].concat());
+        assert!(place.path(name).exists(), "{name}");
+        assert_eq!(messages(&place.path(out)), whole, "{mode}");
+    }
+    let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "x", "-s", "sqlite3"]);
+    assert!(error.contains("as MCAP only"), "{error}");
     let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "both"]);
     assert!(error.contains("not overwritten"), "{error}");
 }
@@ -299,6 +310,8 @@ fn with_events(place: &Place) {
     writer.finish().expect("a bag");
 }
 
+const GOALS: &str = "action_msgs/msg/GoalStatusArray";
+
 #[test]
 fn events_of_services_and_topics_of_actions_are_played_recorded_and_chosen_by_their_names() {
     let place = Place::new("events");
@@ -324,6 +337,14 @@ fn events_of_services_and_topics_of_actions_are_played_recorded_and_chosen_by_th
         ("service.mcap", record("service.mcap", &["--services", "/lamp"])),
         ("actions.mcap", record("actions.mcap", &["--all-actions"])),
         ("all.mcap", record("all.mcap", &["--all", "--exclude-actions", "/count"])),
+        ("typed.mcap", record("typed.mcap", &["--topic-types", GOALS, "--include-hidden-topics"])),
+        (
+            "rest.mcap",
+            record(
+                "rest.mcap",
+                &["--all-topics", "--include-hidden-topics", "--exclude-topic-types", GOALS],
+            ),
+        ),
     ];
     // The recorders find the topics during the delay.
     place.said(&["bag", "play", "events.mcap", "--delay", "2", "--rate", "20"]);
@@ -336,7 +357,13 @@ fn events_of_services_and_topics_of_actions_are_played_recorded_and_chosen_by_th
     let of_service = BTreeSet::from(["/lamp/_service_event".to_owned()]);
     assert_eq!(names("service.mcap"), of_service);
     assert_eq!(names("all.mcap"), of_service);
-    assert_eq!(names("actions.mcap"), BTreeSet::from(of_action));
+    assert_eq!(names("actions.mcap"), BTreeSet::from(of_action.clone()));
+    let [feedback, status] = of_action;
+    assert_eq!(names("typed.mcap"), BTreeSet::from([status]));
+    assert_eq!(
+        names("rest.mcap"),
+        of_service.union(&BTreeSet::from([feedback])).cloned().collect()
+    );
 }
 
 #[test]
