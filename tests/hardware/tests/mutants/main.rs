@@ -182,7 +182,7 @@ fn kernel<'a>(module: &'a str, design: &Design, proofs: Vec<Proof>) -> Mutants<'
 fn the_proofs_of_the_row_runs_find_its_mutants() {
     let runs = Design::module("row_runs").set("WIDTH", 16).set("ROWS", 2).set("RUN_MIN", 2);
     let runs = runs.set("RUN_MAX", 5).set("PER_ROW", 2);
-    let proofs = vec![Proof::bounded(runs.clone(), 7), Proof::reachable(runs.clone(), 10)];
+    let proofs = vec![Proof::bounded(runs.clone(), 8), Proof::reachable(runs.clone(), 10)];
     println!("{:#?}", mutants("row_runs", vec![], proofs).survivors(&runs));
 }
 

@@ -31,7 +31,7 @@ fn simulated(design: &Design) -> Simulation {
 fn runs_of_a_row_are_proved_to_be_given_once_from_the_left() {
     must(lint(&Design::module("row_runs")));
     must(lint(&runs()));
-    must(Proof::bounded(runs(), 7).check());
+    must(Proof::bounded(runs(), 8).check());
     must(Proof::reachable(runs(), 10).check());
 }
 
@@ -113,7 +113,7 @@ const FAULT_OF_DOUBLES: Mutation = Mutation {
 #[test]
 fn faults_of_kernels_of_points_are_caught_by_proof() {
     for fault in &FAULTS_OF_RUNS {
-        must(Proof::bounded(runs(), 7).catches(fault));
+        must(Proof::bounded(runs(), 8).catches(fault));
     }
     must(Proof::bounded(shell(), 8).catches(&FAULT_OF_THE_SHELL));
     must(Proof::bounded(double(9), 14).catches(&FAULT_OF_DOUBLES));
