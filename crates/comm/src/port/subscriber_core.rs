@@ -238,7 +238,8 @@ impl SubscriberCore {
         self.mailbox.matched() + inside.count()
     }
 
-    /// Place of a sample's publisher among those that it is connected to; behind all if it has gone.
+    /// Place of a sample's publisher among those that it is connected to; behind all if it has
+    /// gone.
     pub(crate) fn place_of(&self, sample: &RawSample) -> usize {
         let connections = &self.state.borrow().connections;
         let gid = sample.source();
