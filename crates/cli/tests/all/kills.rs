@@ -4,9 +4,10 @@
 //! others go on; at the end every message and every life is accounted for (`accounts`). Needs an
 //! OpenCL driver (PoCL) and the tools of the hardware.
 //!
-//! A kill is a SIGKILL to a process of the graph that had joined it. Some successors are killed while
-//! they start, which counts as no kill. Twenty kills; with CROSSDOCK_LONG=1 five thousand, or as many as `CROSSDOCK_KILLS` says. The seed
-//! is printed; `CROSSDOCK_SEED` repeats a run's decisions (the moments are the machine's).
+//! A kill is a SIGKILL to a process of the graph that had joined it. Some successors are killed
+//! while they start, which counts as no kill. Twenty kills; with CROSSDOCK_LONG=1 five thousand, or
+//! as many as `CROSSDOCK_KILLS` says. The seed is printed; `CROSSDOCK_SEED` repeats a run's
+//! decisions (the moments are the machine's).
 #![allow(clippy::print_stdout, reason = "the decisions are printed")]
 
 mod accounts;
@@ -101,8 +102,8 @@ const BOARD: &str = "board";
 /// Kills in one run of the graph: the launcher tells of each, and of no more than 500 things.
 const KILLS_OF_A_RUN: u64 = 200;
 
-/// Kills in some runs: what is kept of the last few hundred processes (texts, samples of times) grows
-/// no more then, and memory that is kept of each shows.
+/// Kills in some runs: what is kept of the last few hundred processes (texts, samples of times)
+/// grows no more then, and memory that is kept of each shows.
 const KILLS_OF_A_LONG_RUN: u64 = 1000;
 
 /// Where the messages of nodes on the device are: device, model.
@@ -296,8 +297,8 @@ impl Ten {
         self.early += 1;
     }
 
-    /// What each process holds: those of the graph, the host of the fabric, the launcher. `None`: one
-    /// of them is not there.
+    /// What each process holds: processes of the graph, the host of the fabric, the launcher.
+    /// `None`: one of them is not there.
     fn held(&self, seen: &Seen) -> Option<BTreeMap<String, Held>> {
         let lives = seen.iter().map(|(name, life)| (name.clone(), life.pid));
         let lives = lives.chain([("launcher".to_owned(), self.launcher.id())]);

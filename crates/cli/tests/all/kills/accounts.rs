@@ -39,8 +39,8 @@ fn row(summary: &Value, rows: &str, key: &str, name: &str) -> Value {
 /// - A message that the device of a dead publisher had not finished is a loss (`corrupt`), and may
 ///   have released an execution that did not get it: it may count twice.
 /// - A run that fails is not brought to rest: a queue and one may be on the way to each subscriber.
-///   It fails when the board ends, which nobody replaces: what is published for it from then on until
-///   the others have ended is counted as unheard.
+///   It fails when the board ends, which nobody replaces: what is published for it from then on
+///   until the others have ended is counted as unheard.
 pub(super) fn account(summary: &Value, killed: &BTreeMap<&str, u64>, rests: bool) {
     let deaths = |name: &str| killed.get(name).copied().unwrap_or(0);
     for name in PROCESSES {

@@ -83,8 +83,8 @@ struct Seen {
 enum Gets {
     /// Each that is published while both are connected.
     All,
-    /// The same, before a device has written it: if the device dies with the publisher, the message is
-    /// lost after it was taken.
+    /// The same, before a device has written it: if the device dies with the publisher, the message
+    /// is lost after it was taken.
     AllEarly,
     /// Those that the executor or the node chooses.
     Some,
