@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 
 /// The shape of the course: a loop in lock step through two nodes on a device, a join of three, and
 /// a way through hardware, which few messages take: a simulated board is slower than the rest.
-/// There is room for the messages of several rounds: a round of which something was lost is not
-/// waited for.
+/// There is room for the messages of several rounds: if a process dies, the next round begins
+/// although messages of the one before were lost.
 const GRAPH: &str = "topics:
   /image: { max_bytes: 1000, qos: { depth: 16 } }
   /blurred: { max_bytes: 1000, qos: { depth: 16 } }
@@ -297,8 +297,8 @@ impl Ten {
         self.early += 1;
     }
 
-    /// What each process holds: those of the graph, the host of the fabric, the launcher. `None`:
-    /// one of them is not there.
+    /// What each process holds: processes of the graph, the host of the fabric, the launcher.
+    /// `None`: one of them is not there.
     fn held(&self, seen: &Seen) -> Option<BTreeMap<String, Held>> {
         let lives = seen.iter().map(|(name, life)| (name.clone(), life.pid));
         let lives = lives.chain([("launcher".to_owned(), self.launcher.id())]);
