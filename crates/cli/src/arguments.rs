@@ -569,6 +569,9 @@ fn log_level(text: &str) -> Result<(Option<String>, LogLevel), String> {
 pub(crate) fn domain_id(text: &str) -> Result<u32, String> {
     match text {
         "" => Ok(0),
-        text => text.parse().map_err(|error: std::num::ParseIntError| error.to_string()),
+        text => text.parse().map_err(|_| {
+            let range = format!("from 0 to {}", u32::MAX);
+            format!("it must be a whole number {range}, here or in the variable ROS_DOMAIN_ID")
+        }),
     }
 }

@@ -148,7 +148,9 @@ fn draft(reading: &mut Reading, tree: &Tree) -> Draft {
     if let Some(tree) = fields.get("nodes") {
         let entries = reading.map(tree, "`nodes`");
         graph.nodes = entries.iter().map(|entry| node(reading, entry, &mut namespaces)).collect();
-        if entries.is_empty() && matches!(tree.data, Data::Map(_)) {
+        // What is included may have some.
+        let is_alone = fields.get("include").is_none();
+        if entries.is_empty() && is_alone && matches!(tree.data, Data::Map(_)) {
             let (message, advice) = ("the graph has no node", "add one under `nodes`");
             reading.note(ViolationKind::MissingKey, tree.place, message, advice);
         }

@@ -78,7 +78,10 @@ impl Graph {
             if let Some(first) = seen.insert(node.name.as_str(), old.name.as_str()) {
                 let message =
                     format!("nodes `{first}` and `{}` would both be `{}`", old.name, node.name);
-                let advice = "begin the rule with a node's name and `:`, as in `blur:__ns:=/front`";
+                let whole = NodeName::of(&old.name).whole();
+                let advice = format!(
+                    "begin the rule with a node's whole name and `:`, as in `{whole}:__ns:=/other`"
+                );
                 let (kind, path) = (ViolationKind::Duplicate, ["nodes", old.name.as_str()]);
                 let fault = Violation::at(kind, &self.source, &path, message, advice);
                 remapping.faults.push(fault);
@@ -265,9 +268,21 @@ impl Remapping<'_> {
             let advice = or(did_you_mean(prefix, known), "remove the rule");
             return (format!("no node is called `{prefix}`"), advice);
         }
-        let Remapped::Name { from, .. } = &rule.what else {
+        let Remapped::Name { from, topics, services, .. } = &rule.what else {
             return ("an earlier rule does".to_owned(), "remove one of the two".to_owned());
         };
+        let is_named = |name: &str| match from.starts_with('/') {
+            true => name == from,
+            false => name.rsplit('/').next() == Some(from),
+        };
+        if !services && before.service_names().into_iter().any(is_named) {
+            let advice = format!("begin it with `rosservice://{from}`");
+            return (format!("`{from}` is a service, no topic"), advice);
+        }
+        if !topics && before.topic_names().into_iter().any(is_named) {
+            let advice = format!("begin it with `rostopic://{from}`");
+            return (format!("`{from}` is a topic, no service"), advice);
+        }
         let known = || before.topic_names().into_iter().chain(before.service_names());
         let near = match from.starts_with('/') {
             true => did_you_mean(from, known()),

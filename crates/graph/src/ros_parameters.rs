@@ -229,13 +229,13 @@ impl Graph {
                 nodes.iter().filter_map(|it| descriptions.node_type(&it.package, &it.node_type));
             let known = known.flat_map(|it| &it.parameters).map(|it| it.name.as_str());
             let near = did_you_mean(&value.name, known);
-            (
-                format!(
-                    "no node has the parameter `{}` that is set for `{}`",
-                    value.name, value.nodes
-                ),
-                near,
-            )
+            let name = &value.name;
+            let message = match value.nodes.as_str() {
+                // As on a command line without the name of a node.
+                "/**" => format!("no node has the parameter `{name}`"),
+                nodes => format!("no node has the parameter `{name}` that is set for `{nodes}`"),
+            };
+            (message, near)
         };
         let advice = if near.is_empty() { "nothing is done about it".to_owned() } else { near };
         Violation::placed(ViolationKind::UnusedParameter, &from.file, value.place, message, advice)

@@ -116,6 +116,21 @@ impl LinkEnds {
         self.options.reliable && !self.is_closed() && self.queue(|queue| queue.messages.is_full())
     }
 
+    /// Publisher: forgets the oldest messages whose stamps are before this time; true if there was
+    /// one.
+    pub(crate) fn forget_before(&self, stamp_ns: u64) -> bool {
+        self.queue(|queue| {
+            let before = queue.keep_last_lost;
+            while let Some((_, oldest)) = queue.messages.first()
+                && oldest.meta.stamp_ns < stamp_ns
+                && queue.messages.pop()
+            {
+                queue.keep_last_lost += 1;
+            }
+            queue.keep_last_lost > before
+        })
+    }
+
     #[inline(always)]
     fn is_closed(&self) -> bool {
         // Only a hint on other threads; set by the owner.

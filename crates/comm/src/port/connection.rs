@@ -112,6 +112,8 @@ pub(crate) struct Connection {
     depth: u64,
     /// Does its publisher overwrite what is not taken in time?
     overwrites: bool,
+    /// Does its publisher wait until what it offers is taken, unless it is too old?
+    waits: bool,
     /// How old its messages may be; [`FOR_EVER`]: any age.
     lifespan_ns: u64,
     /// Messages that were too old, and not counted yet.
@@ -178,6 +180,7 @@ impl Connection {
             passed_over: 0,
             depth: qos.depth as u64,
             overwrites: qos.overwrites(),
+            waits: qos.waits(),
             lifespan_ns: limit(qos.lifespan).map_or(FOR_EVER, |it| it.as_nanos() as u64),
             expired: 0,
         };
@@ -332,6 +335,11 @@ impl Connection {
     /// Does its publisher overwrite what is not taken in time?
     pub(crate) fn is_overwritten(&self) -> bool {
         self.overwrites
+    }
+
+    /// Does its publisher let go of messages only because they are too old?
+    pub(crate) fn expires_untaken(&self) -> bool {
+        self.waits && self.lifespan_ns != FOR_EVER
     }
 
     #[inline]

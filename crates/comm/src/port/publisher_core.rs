@@ -34,7 +34,7 @@ use crate::wire::frame::DEFINITION_BYTES_MAX;
 use crate::wire::mismatch::conflict;
 use crate::wire::names::{NameKind, check_name};
 use crate::wire::port_info::PortInfo;
-use crate::wire::qos::{Qos, Reliability};
+use crate::wire::qos::{Qos, Reliability, limit as limit_of};
 use crate::wire::status_records::{Carrier, ConnectionDetail, Triggering, counter, kind};
 
 /// Slots of a ring: generous, because a slot costs 64 bytes and readers may be deeper than we.
@@ -166,7 +166,7 @@ fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
         // To the ring, one that overwrites is one that waits for nobody.
         reliability: match reliability {
             Reliability::Reliable { timeout } if plan.qos.waits() => {
-                RingReliability::Reliable { timeout }
+                RingReliability::Reliable { timeout, lifespan: limit_of(plan.qos.lifespan) }
             }
             _ => RingReliability::BestEffort,
         },

@@ -231,7 +231,8 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
         Waiting { messages: self.core.lookahead.messages(), message: PhantomData }
     }
 
-    /// Is a message there (or a loss to be counted)? A few loads.
+    /// Is a message there (or a loss to be counted)? A few loads. A message that is older than its
+    /// lifespan is there until a take has passed over it.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.core.is_ready()

@@ -196,6 +196,33 @@ fn messages_older_than_their_lifespan_are_not_handed_out_and_are_counted() {
 }
 
 #[test]
+fn messages_older_than_their_lifespan_are_not_waited_for() {
+    let place = Place::new("lifespan-wait");
+    let participant = place.open("both");
+    let hour = Duration::from_secs(3600);
+    let (topic, group) = ("/image", PortGroup::new());
+    for group in [None, Some(&group)] {
+        let qos = Qos::reliable(4, Duration::from_millis(1)).lifespan(hour);
+        let plan = PublisherOptions { node: "source", topic, qos, max_bytes: Some(8192), group };
+        let output: Publisher<Image> = participant.publisher(plan).unwrap();
+        let options =
+            SubscriberOptions { node: "sink", topic, qos: reliable(4), doorbell: None, group };
+        let input = participant.subscriber::<Image>(options).unwrap();
+        assert!(group.is_some() || participant.wait_until(LIMIT, || output.peers() == 1));
+        (1..=4).for_each(|number| publish_aged(&output, number, 2 * hour));
+        (5..=8).for_each(|number| publish_aged(&output, number, Duration::ZERO));
+        // These are waited for.
+        let loan = output.loan(Extra::none()).unwrap();
+        assert!(loan.publish().is_err());
+        assert_eq!(drain(&input), [5, 6, 7, 8]);
+        let counters = input.counters();
+        assert_eq!((counters.expired, counters.lapped, counters.keep_last), (4, 0, 0));
+        assert_eq!(input.events().take_lost().total, 0);
+        assert_eq!(output.counters().timeouts, 1);
+    }
+}
+
+#[test]
 fn late_subscribers_get_no_expired_history_and_a_lifespan_of_zero_is_none() {
     let place = Place::new("lifespan-history");
     let participant = place.open("both");

@@ -355,7 +355,10 @@ fn rules_that_change_nothing_are_reported_with_a_proposal() {
         ("imaeg:=a", "nobody has a topic or service `imaeg`; did you mean `image`?"),
         ("/lights/imge:=a", "did you mean `/lights/image`?"),
         ("blurr:image:=a", "no node is called `blurr`; did you mean `blur`?"),
-        ("rosservice://image:=a", "nobody has a topic or service `image`"),
+        (
+            "rosservice://image:=a",
+            "`image` is a topic, no service; begin it with `rostopic://image`",
+        ),
     ] {
         let (_, _, warnings) = remapped(&graph, &[rule]).unwrap();
         assert!(warnings.len() == 1 && warnings[0].contains(told), "{rule}: {warnings:?}");

@@ -424,8 +424,11 @@ impl Core {
         }
         let state = &mut *self.state.borrow_mut();
         self.absorb(state);
-        if let Some(place) = state.links.iter().position(|lane| lane.refuses()) {
-            return Err(self.refuse_link(state, place));
+        // Bounded: each turn makes room in one link.
+        while let Some(place) = state.links.iter().position(|lane| lane.refuses()) {
+            if !self.forget_expired(&state.links[place]) {
+                return Err(self.refuse_link(state, place));
+            }
         }
         let room: Room<'_> = self.find_room(state)?;
         let (seq, pushed_out) = room.fill(self.ring(), chunk, meta);

@@ -42,6 +42,8 @@ pub enum Reliability {
     Reliable {
         /// The longest wait.
         timeout: Duration,
+        /// A message that is older, by its stamp, is not waited for; `None`: every one is.
+        lifespan: Option<Duration>,
     },
 }
 

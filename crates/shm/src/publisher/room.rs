@@ -8,9 +8,11 @@
 
 use super::engine::{IN_WORK, State};
 use super::{Core, PublishError, Reliability};
-use crate::descriptor::{Meta, to_words};
+use crate::clock;
+use crate::descriptor::{Descriptor, Meta, to_words};
 use crate::faults::{self, fault};
 use crate::futex;
+use crate::local::LinkEnds;
 use crate::pool::Chunk;
 use crate::protocol::Ring;
 use std::sync::atomic::Ordering;
@@ -160,7 +162,7 @@ impl Core {
             pushes_out = Some(last);
             if state.reliable > 0 && last >= state.min_wanted && last > 0 {
                 state.look_at_cursors();
-                if last >= state.min_wanted {
+                if last >= state.min_wanted && !self.is_over(last) {
                     pushes_out = self.wait_for_room(state)?;
                 }
             }
@@ -176,7 +178,36 @@ impl Core {
         if state.reliable > 0 && last >= state.min_wanted {
             state.look_at_cursors();
         }
-        state.reliable == 0 || last < state.min_wanted || last == 0
+        state.reliable == 0 || last < state.min_wanted || last == 0 || self.is_over(last)
+    }
+
+    /// Until a message in the ring is older than its lifespan: nobody waits for it then. `None`: it
+    /// never is.
+    #[cold]
+    fn over_in(&self, seq: u64) -> Option<Duration> {
+        let Reliability::Reliable { lifespan: Some(lifespan), .. } = self.config.reliability else {
+            return None;
+        };
+        let Descriptor { meta, .. } = Descriptor::from_words(seq, &self.ring().read(seq)?)?;
+        let lifespan_ns = u64::try_from(lifespan.as_nanos()).unwrap_or(u64::MAX);
+        let end_ns = meta.stamp_ns.saturating_add(lifespan_ns);
+        // As the subscriber judges, who still gets it in the last nanosecond.
+        Some(Duration::from_nanos(end_ns.saturating_add(1).saturating_sub(clock::now_ns())))
+    }
+
+    fn is_over(&self, seq: u64) -> bool {
+        self.over_in(seq).is_some_and(|left| left.is_zero())
+    }
+
+    /// Makes room in a link that is full, by messages that are older than their lifespan; false:
+    /// the oldest is not.
+    #[cold]
+    pub(super) fn forget_expired(&self, lane: &LinkEnds) -> bool {
+        let Reliability::Reliable { lifespan: Some(lifespan), .. } = self.config.reliability else {
+            return false;
+        };
+        let lifespan_ns = u64::try_from(lifespan.as_nanos()).unwrap_or(u64::MAX);
+        lane.forget_before(clock::now_ns().saturating_sub(lifespan_ns))
     }
 
     /// Rule P8: waits until every reliable peer wants something newer than what the next message
@@ -187,7 +218,7 @@ impl Core {
     fn wait_for_room(&self, state: &mut State) -> Result<Option<u64>, Box<PublishError>> {
         state.counters.would_block += 1;
         let timeout = match self.config.reliability {
-            Reliability::Reliable { timeout } => timeout,
+            Reliability::Reliable { timeout, .. } => timeout,
             Reliability::BestEffort => Duration::ZERO,
         };
         let started = Instant::now();
@@ -224,6 +255,10 @@ impl Core {
                 state.look_at_cursors();
                 return Ok(last);
             };
+            let over_in = self.over_in(last);
+            if over_in.is_some_and(|left| left.is_zero()) {
+                return Ok(last);
+            }
             let waited = started.elapsed();
             let Some(left) = timeout.checked_sub(waited).filter(|left| !left.is_zero()) else {
                 return Err(Box::new(PublishError::TimedOut {
@@ -237,7 +272,11 @@ impl Core {
             // The peer's cursor is the word to sleep on: only it changes it, and it wakes this
             // thread when it sees what `announce_wait` wrote.
             let word = futex::low_half(&peer.conn.cursor);
-            futex::wait(word, seen as u32, Some(left.min(BLOCKED_SLICE)));
+            futex::wait(
+                word,
+                seen as u32,
+                Some(left.min(BLOCKED_SLICE).min(over_in.unwrap_or(BLOCKED_SLICE))),
+            );
         }
     }
 }

@@ -103,7 +103,7 @@ fn contract(lot: &mut Lot) -> (RingConfig, Mood) {
         },
         transient_local,
         reliability: match lot.one_in(2) {
-            true => Reliability::Reliable { timeout },
+            true => Reliability::Reliable { timeout, lifespan: None },
             false => Reliability::BestEffort,
         },
         prefault_chunks: lot.index(3),

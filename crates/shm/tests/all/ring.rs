@@ -296,7 +296,7 @@ fn a_parked_loan_keeps_its_memory_and_is_published_by_its_publisher_alone() {
 #[test]
 fn a_publisher_knows_beforehand_whether_it_would_have_to_wait() {
     let timeout = Duration::from_millis(1);
-    let reliability = Reliability::Reliable { timeout };
+    let reliability = Reliability::Reliable { timeout, lifespan: None };
     let publisher =
         RingPublisher::create("camera", RingConfig { reliability, ..config() }).unwrap();
     assert!(publisher.has_room());

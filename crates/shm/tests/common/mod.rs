@@ -50,7 +50,7 @@ pub fn config() -> RingConfig {
 }
 
 pub fn reliable(timeout_ms: u64) -> Reliability {
-    Reliability::Reliable { timeout: Duration::from_millis(timeout_ms) }
+    Reliability::Reliable { timeout: Duration::from_millis(timeout_ms), lifespan: None }
 }
 
 /// How a subscriber joins.

@@ -9,7 +9,7 @@ use crate::wire::status_records::counter;
 impl SubscriberCore {
     #[cold]
     pub(super) fn count_losses(&self, connection: &mut Connection) {
-        let losses = connection.new_losses();
+        let mut losses = connection.new_losses();
         if losses == Default::default() {
             return;
         }
@@ -25,6 +25,15 @@ impl SubscriberCore {
             BackPressure::Outside => connection.pair().is_some(),
             BackPressure::Never => false,
         };
+        if is_waited_for && self.info.qos.is_reliable() && connection.expires_untaken() {
+            // Of a ring it may also keep fewer messages than the publisher.
+            let passed = if connection.pair().is_some() {
+                &mut losses.lapped
+            } else {
+                &mut losses.keep_last
+            };
+            losses.expired += std::mem::take(passed);
+        }
         self.entity.add(counter::LOST_EXPIRED, losses.expired);
         if is_waited_for {
             self.events.lost(losses.lapped + losses.keep_last);
