@@ -81,8 +81,8 @@ pub enum AddSegmentError {
 pub enum TakeError {
     /// The subscriber keeps as many samples as agreed.
     #[error(
-        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree \
-         on more holds"
+        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or give the \
+         publisher a larger depth (up to 14)"
     )]
     AllHoldsInUse {
         /// The subscriber's label.
