@@ -4,7 +4,7 @@
 //! Payloads are loom cells, so a publisher that writes a chunk which somebody still reads is a
 //! reported data race. The kernel's futex queue is a mutex and a flag per sleeper, so a lost
 //! wake-up is a model without end. Each ordering has a negative control: a run without it, which
-//! must fail. A run that reaches its time limit fails too: it has proved nothing.
+//! must fail. A run goes on until it has seen every interleaving, however busy the machine is.
 //!
 //! Quick: `RUSTFLAGS="--cfg loom" cargo test --release -p crossdock-shm --test model`, with a
 //! target folder of its own. Full: the same with `-- --include-ignored`.
@@ -15,16 +15,15 @@ mod world;
 
 use crossdock_shm::protocol::weaken::{self, spot};
 use models::*;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send + Sync + 'static) {
+fn explore(name: &str, preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 5_000;
     // Whatever loom's environment variables say: a model that ends early has proved nothing.
     builder.max_permutations = None;
-    let limit = Duration::from_secs(limit_s);
-    builder.max_duration = Some(limit);
+    builder.max_duration = None;
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let count = runs.clone();
     let started = Instant::now();
@@ -34,10 +33,6 @@ fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send
     });
     let took = started.elapsed();
     let runs = runs.load(std::sync::atomic::Ordering::Relaxed);
-    assert!(
-        took < limit,
-        "{name}: {runs} executions did not finish within {limit:?}: proves nothing"
-    );
     println!("{name}, {preemptions} preemptions, in {took:.1?}:");
     crossdock_test_support::done(runs, "executions");
 }
@@ -46,99 +41,99 @@ fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send
 
 #[test]
 fn one_subscriber_reads_what_was_written() {
-    explore("one subscriber", 3, 240, || holding(ONE));
+    explore("one subscriber", 3, || holding(ONE));
 }
 
 #[test]
 fn two_subscribers_read_what_was_written() {
     let size = Size { subscribers: 2, messages: 4, looks: 1, ..ONE };
-    explore("two subscribers", 2, 240, move || holding(size));
+    explore("two subscribers", 2, move || holding(size));
 }
 
 #[test]
 fn a_deeper_ring_reads_what_was_written() {
     let size = Size { slots: 4, depth: 2, chunks: 4, messages: 5, ..ONE };
-    explore("depth two", 2, 240, move || holding(size));
+    explore("depth two", 2, move || holding(size));
 }
 
 #[test]
 fn trimmed_chunks_are_not_reused_while_held() {
-    explore("trim", 3, 240, trimming);
+    explore("trim", 3, trimming);
 }
 
 #[test]
 fn credits_protect_what_is_not_held() {
-    explore("credits", 3, 240, credits);
+    explore("credits", 3, credits);
 }
 
 #[test]
 fn several_open_loans_and_an_abandoned_one_change_nothing() {
-    explore("several loans", 3, 240, several_loans);
+    explore("several loans", 3, several_loans);
 }
 
 #[test]
 fn a_late_joiner_is_seen_by_the_very_next_scan() {
-    explore("late joiner", 6, 240, late_joiner);
+    explore("late joiner", 6, late_joiner);
 }
 
 #[test]
 fn a_reliable_late_joiner_loses_nothing() {
-    explore("reliable joiner", 3, 240, reliable_joiner);
+    explore("reliable joiner", 3, reliable_joiner);
 }
 
 #[test]
 fn a_closed_ring_opens_for_its_first_subscriber() {
-    explore("opening", 3, 240, opening);
+    explore("opening", 3, opening);
 }
 
 #[test]
 fn a_ring_that_is_closed_and_opened_again_says_what_was_written() {
-    explore("reopening", 3, 240, reopening);
+    explore("reopening", 3, reopening);
 }
 
 #[test]
 fn what_is_given_up_for_want_of_memory_is_not_reused_while_held() {
-    explore("sparing", 3, 240, sparing);
+    explore("sparing", 3, sparing);
 }
 
 #[test]
 fn a_sample_dropped_on_another_thread_frees_its_hold() {
-    explore("dropped elsewhere", 3, 240, dropped_elsewhere);
+    explore("dropped elsewhere", 3, dropped_elsewhere);
 }
 
 #[test]
 fn no_wake_up_is_lost() {
-    explore("doorbell", 4, 240, doorbell);
-    explore("bell alone", 4, 240, bell_alone);
-    explore("nudge", 4, 240, nudged);
+    explore("doorbell", 4, doorbell);
+    explore("bell alone", 4, bell_alone);
+    explore("nudge", 4, nudged);
 }
 
 #[test]
 fn a_new_triggered_subscriber_sees_the_message_or_is_woken() {
-    explore("doorbell, late joiner", 3, 240, doorbell_late_joiner);
+    explore("doorbell, late joiner", 3, doorbell_late_joiner);
 }
 
 #[test]
 fn a_blocked_publisher_is_woken() {
-    explore("back-pressure", 4, 240, back_pressure);
+    explore("back-pressure", 4, back_pressure);
 }
 
 #[test]
 fn relayed_sleepers_are_woken() {
-    explore("wake relay", 3, 240, wake_relay);
+    explore("wake relay", 3, wake_relay);
 }
 
 #[test]
 fn records_that_are_overwritten_meanwhile_are_counted_and_not_torn() {
-    explore("overwrite ring", 3, 240, overwriting);
+    explore("overwrite ring", 3, overwriting);
 }
 
 #[test]
 fn what_is_claimed_is_nobody_elses() {
-    explore("claims", 3, 240, claiming);
-    explore("claims to read", 3, 240, claiming_to_read);
-    explore("abandoned claims", 3, 240, abandoning);
-    explore("claims of strangers", 3, 240, telling_strangers);
+    explore("claims", 3, claiming);
+    explore("claims to read", 3, claiming_to_read);
+    explore("abandoned claims", 3, abandoning);
+    explore("claims of strangers", 3, telling_strangers);
 }
 
 // ---- the same, larger ----
@@ -147,17 +142,13 @@ fn what_is_claimed_is_nobody_elses() {
 // Other sizes are out of reach: two subscribers of five messages through three chunks had not ended
 // after 3.7 million executions.
 
-/// Seconds that a long model may take: several times what the longest ones take, for a machine
-/// that is busy.
-const LONG_LIMIT_S: u64 = 1800;
-
 /// A third look, where the quick model has two: the hold is used again after it was dropped. With a
 /// fifth message it had not ended after 9.5 million executions.
 #[test]
 #[ignore = "half a minute: 656 677 executions"]
 fn long_one_subscriber_looks_three_times() {
     let size = Size { messages: 4, looks: 3, ..ONE };
-    explore("one subscriber, four messages, three looks", 3, LONG_LIMIT_S, move || holding(size));
+    explore("one subscriber, four messages, three looks", 3, move || holding(size));
 }
 
 /// Six messages through three chunks: more reuse of chunks than in any quick model, under a
@@ -166,14 +157,14 @@ fn long_one_subscriber_looks_three_times() {
 #[ignore = "4 minutes: 5 937 293 executions"]
 fn long_one_subscriber_of_six_messages() {
     let size = Size { messages: 6, ..ONE };
-    explore("one subscriber, six messages", 3, LONG_LIMIT_S, move || holding(size));
+    explore("one subscriber, six messages", 3, move || holding(size));
 }
 
 /// The quick model with one more preemption.
 #[test]
 #[ignore = "3 minutes: 3 490 651 executions"]
 fn long_one_subscriber_preempted_four_times() {
-    explore("one subscriber", 4, LONG_LIMIT_S, || holding(ONE));
+    explore("one subscriber", 4, || holding(ONE));
 }
 
 /// Three preemptions among three threads, where the quick model of two subscribers has two. The
@@ -183,19 +174,19 @@ fn long_one_subscriber_preempted_four_times() {
 #[ignore = "1 minute: 982 001 executions"]
 fn long_two_subscribers_preempted_three_times() {
     let size = Size { subscribers: 2, chunks: 2, messages: 3, looks: 1, ..ONE };
-    explore("two subscribers, two chunks", 3, LONG_LIMIT_S, move || holding(size));
+    explore("two subscribers, two chunks", 3, move || holding(size));
 }
 
 /// The quick model of three threads with two more preemptions.
 #[test]
 #[ignore = "half a minute: 431 565 executions"]
 fn long_sample_dropped_elsewhere_preempted_five_times() {
-    explore("dropped elsewhere", 5, LONG_LIMIT_S, dropped_elsewhere);
+    explore("dropped elsewhere", 5, dropped_elsewhere);
 }
 
 // ---- negative controls ----
 
-/// Runs `model` without one ordering; it must fail, and not by its time limit.
+/// Runs `model` without one ordering; it must fail.
 fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {
     // Expected failures are silent, real ones on other threads are not.
     static QUIET: std::sync::Once = std::sync::Once::new();
@@ -209,7 +200,7 @@ fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {
     });
     weaken::set(spot);
     let name_of = name.to_owned();
-    let outcome = std::panic::catch_unwind(move || explore(&name_of, preemptions, 240, model));
+    let outcome = std::panic::catch_unwind(move || explore(&name_of, preemptions, model));
     weaken::set(0);
     let Err(reason) = outcome else { panic!("not caught: {name}") };
     let reason = reason
@@ -217,7 +208,6 @@ fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {
         .cloned()
         .or_else(|| reason.downcast_ref::<&str>().map(|text| (*text).to_owned()))
         .unwrap_or_default();
-    assert!(!reason.contains("proves nothing"), "not caught in time: {name}");
     println!("caught: {name}: {}", reason.lines().next().unwrap_or(""));
 }
 
