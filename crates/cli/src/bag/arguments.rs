@@ -180,9 +180,9 @@ fn written_storage(text: &str) -> Result<String, String> {
     match text {
         "mcap" => Ok(text.to_owned()),
         "sqlite3" => {
-            Err("bags are written as MCAP only, which ROS 2 reads, too: leave it out, or \
-                          give mcap"
-                .to_owned())
+            let why =
+                "bags are written as MCAP only, which ROS 2 reads, too: leave it out, or give mcap";
+            Err(why.to_owned())
         }
         _ => Err("bags are written as mcap".to_owned()),
     }

@@ -369,7 +369,10 @@ fn fix_type(
 ) {
     if let Some(known) = state.subscribers.get_mut(&subscriber) {
         // The subscriber looks at it when it has a message, which comes later.
-        known.takes.any().map(|learned| learned.set(schema));
+        if let Some(learned) = known.takes.any() {
+            // It stays the first one.
+            let _ = learned.set(schema);
+        }
         known.info.type_name = publisher.type_name.clone();
         known.info.type_hash = publisher.type_hash;
         known.info.layout_hash = publisher.layout_hash;

@@ -6,17 +6,16 @@
 //! lives by the same protocol here as in a run. What the user should know goes to standard error.
 
 use std::fmt::Write as _;
-use std::io::{Read, Stdin, Write as _};
+use std::io::{Read, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossdock_graph::{
     Graph, LogLevel, Mapping, NodeTypeDescription, PackageDescriptions, ParameterArgument, Plan,
     ProcessPlan, RosArguments, RosParameters, RunOptions, Violation, check,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use crate::node::package::Package;
@@ -260,7 +259,10 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
         let heard: Vec<_> = [socket.as_fd(), signals.as_fd()].into_iter().chain(lines).collect();
         readable(&heard, None)?;
         let mut bytes = [0; 16];
-        if lifeline.as_ref().is_some_and(has_ended) {
+        // Nothing is ever written to the lifeline: what can be read there is its end.
+        if let Some(line) = &lifeline
+            && readable(&[line.as_fd()], Some(Instant::now()))?
+        {
             lifeline = None;
             ask(&socket, &Request::Stop)?;
         }
@@ -290,12 +292,6 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
         }
     }
     failure.map_or(Ok(()), |failure| Err(alone(failure)))
-}
-
-/// Whether nobody holds the other end of the lifeline any more. Nothing is ever written to it.
-fn has_ended(lifeline: &Stdin) -> bool {
-    let mut polled = [PollFd::new(lifeline, PollFlags::IN)];
-    matches!(poll(&mut polled, Some(&Timespec::default())), Ok(ready) if ready > 0)
 }
 
 /// Asks the process for something. One that is gone is found by the end of the socket.

@@ -181,15 +181,22 @@ impl Core {
         state.reliable == 0 || last < state.min_wanted || last == 0 || self.is_over(last)
     }
 
+    /// How old a message may be for which it waits; `None`: any age.
+    fn lifespan_ns(&self) -> Option<u64> {
+        match self.config.reliability {
+            Reliability::Reliable { lifespan, .. } => {
+                lifespan.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX))
+            }
+            Reliability::BestEffort => None,
+        }
+    }
+
     /// Until a message in the ring is older than its lifespan: nobody waits for it then. `None`: it
     /// never is.
     #[cold]
     fn over_in(&self, seq: u64) -> Option<Duration> {
-        let Reliability::Reliable { lifespan: Some(lifespan), .. } = self.config.reliability else {
-            return None;
-        };
+        let lifespan_ns = self.lifespan_ns()?;
         let Descriptor { meta, .. } = Descriptor::from_words(seq, &self.ring().read(seq)?)?;
-        let lifespan_ns = u64::try_from(lifespan.as_nanos()).unwrap_or(u64::MAX);
         let end_ns = meta.stamp_ns.saturating_add(lifespan_ns);
         // As the subscriber judges, who still gets it in the last nanosecond.
         Some(Duration::from_nanos(end_ns.saturating_add(1).saturating_sub(clock::now_ns())))
@@ -203,11 +210,8 @@ impl Core {
     /// the oldest is not.
     #[cold]
     pub(super) fn forget_expired(&self, lane: &LinkEnds) -> bool {
-        let Reliability::Reliable { lifespan: Some(lifespan), .. } = self.config.reliability else {
-            return false;
-        };
-        let lifespan_ns = u64::try_from(lifespan.as_nanos()).unwrap_or(u64::MAX);
-        lane.forget_before(clock::now_ns().saturating_sub(lifespan_ns))
+        self.lifespan_ns()
+            .is_some_and(|age_ns| lane.forget_before(clock::now_ns().saturating_sub(age_ns)))
     }
 
     /// Rule P8: waits until every reliable peer wants something newer than what the next message

@@ -27,12 +27,11 @@ impl SubscriberCore {
         };
         if is_waited_for && self.info.qos.is_reliable() && connection.expires_untaken() {
             // Of a ring it may also keep fewer messages than the publisher.
-            let passed = if connection.pair().is_some() {
-                &mut losses.lapped
-            } else {
-                &mut losses.keep_last
+            let let_go = match connection.is_local() {
+                true => &mut losses.keep_last,
+                false => &mut losses.lapped,
             };
-            losses.expired += std::mem::take(passed);
+            losses.expired += std::mem::take(let_go);
         }
         self.entity.add(counter::LOST_EXPIRED, losses.expired);
         if is_waited_for {
