@@ -140,18 +140,21 @@ module memif_mmu #(
     ar_found = 1'b0;
     aw_offset = '0;
     ar_offset = '0;
-    for (int i = WINDOWS - 1; i >= 0; i--) begin
-      if (writable[i] && s_axi_awaddr[ADDRESS_WIDTH-1:12] >= first[i]
-          && s_axi_awaddr[ADDRESS_WIDTH-1:12] <= last[i]) begin
-        aw_found = 1'b1;
-        aw_offset = offset[i];
-      end
-      if (readable[i] && s_axi_araddr[ADDRESS_WIDTH-1:12] >= first[i]
-          && s_axi_araddr[ADDRESS_WIDTH-1:12] <= last[i]) begin
-        ar_found = 1'b1;
-        ar_offset = offset[i];
-      end
-    end
+    // Only what is on offer: nothing else is worth the time of a simulation.
+    if (s_axi_awvalid)
+      for (int i = WINDOWS - 1; i >= 0; i--)
+        if (writable[i] && s_axi_awaddr[ADDRESS_WIDTH-1:12] >= first[i]
+            && s_axi_awaddr[ADDRESS_WIDTH-1:12] <= last[i]) begin
+          aw_found = 1'b1;
+          aw_offset = offset[i];
+        end
+    if (s_axi_arvalid)
+      for (int i = WINDOWS - 1; i >= 0; i--)
+        if (readable[i] && s_axi_araddr[ADDRESS_WIDTH-1:12] >= first[i]
+            && s_axi_araddr[ADDRESS_WIDTH-1:12] <= last[i]) begin
+          ar_found = 1'b1;
+          ar_offset = offset[i];
+        end
   end
 
   logic            aw_take;
