@@ -3,10 +3,9 @@
 // nobody needs it. ports.hpp names the node's ports, and says whether it publishes while a message
 // comes: then what is published of a message that turns out to be wrong has to be marked as
 // damaged.
-#include "axis.hpp"
-#include "ports.hpp"
+#include "vectors.hpp"
 
-#include <fstream>
+#include "ports.hpp"
 
 namespace {
 
@@ -15,30 +14,14 @@ struct Vector {
   tb::Message expected;  // of sequence 0; without bytes: nothing is published
 };
 
-uint32_t word(std::ifstream& file) {
-  uint32_t value = 0;
-  file.read(reinterpret_cast<char*>(&value), 4);
-  return value;
-}
-
-std::vector<uint8_t> bytes(std::ifstream& file) {
-  std::vector<uint8_t> found(word(file));
-  file.read(reinterpret_cast<char*>(found.data()), std::streamsize(found.size()));
-  return found;
-}
-
-// Little endian: the count; of each vector whether it is damaged, and both frames, each behind its
-// length.
+// The count; of each vector whether it is damaged, and both frames.
 std::vector<Vector> read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) tb::fail("%s cannot be read", path.c_str());
-  std::vector<Vector> vectors(word(file));
+  tb::Vectors file(path);
+  std::vector<Vector> vectors(file.word());
   for (Vector& vector : vectors) {
-    vector.frame.damaged = word(file) != 0;
-    vector.frame.bytes = bytes(file);
-    vector.expected.bytes = bytes(file);
+    vector.frame = file.frame();
+    vector.expected.bytes = file.bytes();
   }
-  if (!file) tb::fail("%s ends too early", path.c_str());
   return vectors;
 }
 
@@ -83,12 +66,9 @@ int main(int count, char** words) {
       refused += 1;
       return;
     }
-    tb::Message wanted = vector.expected;
-    std::memcpy(wanted.bytes.data() + 2, &publisher, 2);
-    std::memcpy(wanted.bytes.data() + 8, &sequence, 4);
+    expected.push_back(tb::numbered(vector.expected, publisher, sequence));
     sequence += 1;
     published += 1;
-    expected.push_back(wanted);
   };
   tb::reset(bench, sources, sinks);
   // Without stalls it is measured: not before the histogram is clear.

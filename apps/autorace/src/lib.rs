@@ -12,6 +12,7 @@ pub mod blur;
 pub mod camera;
 pub mod compensation;
 pub mod control;
+pub mod control_setup;
 pub mod features;
 pub mod gpu;
 pub mod hand_over;

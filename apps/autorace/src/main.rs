@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
+use crossdock_autorace::control_setup::control_setup_of;
 use crossdock_autorace::lane_setup::lane_setup_of;
 use crossdock_autorace::nodes::package;
 use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::score;
 use crossdock_graph::HardwarePackage;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,6 +19,7 @@ usage: crossdock-autorace score --truth FILE.json RECORDING
        crossdock-autorace report RECORDING... -o FOLDER [--graph GRAPH] [--params FILE]...
                           [--graph-picture FILE.svg] [--summary FILE.json]
        crossdock-autorace lane-setup PACKAGE.hardware.yaml -o FILE.sv
+       crossdock-autorace control-setup PACKAGE.hardware.yaml -o FILE.sv
 
 score   compares /lane and /traffic_light of a recording with lane_truth.json or truth.json and
         prints JSON
@@ -26,8 +29,9 @@ report  writes FOLDER/index.html with overlay pictures, the driven path and late
         --params         parameter file that was given to the run; may be repeated
         --graph-picture  picture of the graph; default: drawn from the graph file
         --summary        closing table, from `crossdock run --summary FILE.json`
-lane-setup  writes what the lane planner in hardware is made with, from the values under `built_in`
-            of a hardware package file
+lane-setup, control-setup
+        write what the lane planner and lane control in hardware are made with, from the values
+        under `built_in` of a hardware package file
 ";
 
 fn main() -> ExitCode {
@@ -36,7 +40,8 @@ fn main() -> ExitCode {
     let result = match command {
         Some(("score", rest)) => score_command(rest),
         Some(("report", rest)) => report_command(rest),
-        Some(("lane-setup", rest)) => lane_setup_command(rest),
+        Some(("lane-setup", rest)) => setup_command(rest, lane_setup_of),
+        Some(("control-setup", rest)) => setup_command(rest, control_setup_of),
         Some(("-h" | "--help" | "help", _)) => {
             println!("{USAGE}");
             nodes(["--help".to_owned()])
@@ -130,17 +135,21 @@ fn report_command(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn lane_setup_command(arguments: &[String]) -> Result<(), String> {
+/// Writes the source that `made` makes of a hardware package file.
+fn setup_command<E: Display>(
+    arguments: &[String],
+    made: impl FnOnce(&HardwarePackage) -> Result<String, E>,
+) -> Result<(), String> {
     let arguments = Arguments::parse(arguments, &["-o", "--output"])?;
     let output = arguments.last("-o").or_else(|| arguments.last("--output"));
     let (Some(output), [package]) = (output, arguments.others.as_slice()) else {
-        return Err(format!("lane-setup needs a hardware package file and -o FILE\n\n{USAGE}"));
+        return Err(format!("name a hardware package file and -o FILE\n\n{USAGE}"));
     };
     let text =
         std::fs::read(package).map_err(|error| format!("{package}: {error}; check the path"))?;
     let read = HardwarePackage::from_yaml(package, &text)
         .map_err(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let setup = lane_setup_of(&read).map_err(|error| format!("{package}: {error}"))?;
+    let setup = made(&read).map_err(|error| format!("{package}: {error}"))?;
     std::fs::write(&output, setup)
         .map_err(|error| format!("{}: {error}; choose another file", output.display()))
 }

@@ -152,6 +152,37 @@ impl Condition {
         Self { any_of: Vec::new(), ..self.clone() } == Self::default()
     }
 
+    /// Every input that it names, once for each time.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &String> {
+        let lists = [&self.all_of, &self.any_of, &self.fresh];
+        lists.into_iter().flatten().chain(self.newest_not_older_than_ns.keys())
+    }
+
+    /// Whether both release a node for the same messages: inputs have no order.
+    pub(crate) fn is_the_same_as(&self, other: &Self) -> bool {
+        let sorted = |condition: &Self| {
+            let mut condition = condition.clone();
+            condition.all_of.sort_unstable();
+            condition.any_of.sort_unstable();
+            condition.fresh.sort_unstable();
+            condition
+        };
+        sorted(self) == sorted(other)
+    }
+
+    /// The inputs whose messages of one stamp release the node, if that is all that it says.
+    #[must_use]
+    pub fn same_stamp(&self) -> Option<&[String]> {
+        let inputs = self.all_of.as_slice();
+        let only = Self { same: Some(Same::Stamp), all_of: self.all_of.clone(), ..Self::default() };
+        (!inputs.is_empty() && *self == only).then_some(inputs)
+    }
+
+    /// As it is written in a graph file, on one line.
+    pub(crate) fn text(&self) -> String {
+        format!("{{ {} }}", self.fields(str::to_owned).join(", "))
+    }
+
     /// What releases the node and what must hold then, for a picture.
     pub(crate) fn summary(&self) -> String {
         let mut words = Vec::new();

@@ -4,6 +4,7 @@
 //! Checks what one file can say alone. Whether it fits a graph and the package binaries is for
 //! `check`; sources are only named here. The format is described in `docs/formats`.
 
+use crate::condition::Condition;
 use crate::description::{
     InputDescription, NodeTypeDescription, OutputDescription, ParameterDescription,
 };
@@ -64,7 +65,17 @@ const PACKAGE: Keys = Keys {
 const NODE: Keys = Keys {
     what: "a node type in hardware",
     required: &["sources"],
-    optional: &["doc", "module", "width", "drops", "parameters", "built_in", "inputs", "outputs"],
+    optional: &[
+        "doc",
+        "module",
+        "width",
+        "drops",
+        "condition",
+        "parameters",
+        "built_in",
+        "inputs",
+        "outputs",
+    ],
 };
 const INPUT: Keys = Keys {
     what: "an input in hardware",
@@ -103,6 +114,9 @@ pub struct HardwareNode {
     /// purpose.
     #[serde(default)]
     pub drops: bool,
+    /// The condition that its module sees to: a node in a fabric has to have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
     /// Values of parameters that only the software has, with which the module was made: a node in
     /// a fabric has to have them.
     #[serde(default)]
@@ -196,6 +210,10 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
     node.width = read_width(reading, &fields).unwrap_or(STREAM_WIDTH_DEFAULT);
     let drops = fields.get("drops").and_then(|it| reading.boolean(it, "`drops`"));
     node.drops = drops.unwrap_or_default();
+    if let Some(tree) = fields.get("condition") {
+        reading.source.set(&["nodes", &name, "condition"], tree.place);
+        node.condition = Condition::read(reading, tree);
+    }
     if let Some(tree) = fields.get("parameters") {
         let entries = reading.map(tree, "`parameters`");
         let parameters = entries.iter().filter_map(|entry| parameter(reading, &name, entry));
@@ -221,6 +239,13 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
         for entry in reading.map(tree, "`outputs`") {
             output(reading, &mut node, entry);
         }
+    }
+    let waits = node.condition.iter().flat_map(Condition::inputs);
+    let unknown: Vec<_> = waits.filter(|port| node.description.input(port).is_none()).collect();
+    if let (Some(port), Some(tree)) = (unknown.first(), fields.get("condition")) {
+        let message = format!("the condition names `{port}`, which is no input of `{name}`");
+        let advice = "name inputs that are under `inputs`";
+        reading.note(ViolationKind::Condition, tree.place, message, advice);
     }
     if node.description.inputs.is_empty() && node.description.outputs.is_empty() {
         let message = format!("`{name}` has neither inputs nor outputs");

@@ -92,6 +92,12 @@ pub enum LibraryModule {
     RowRuns,
     /// Whole numbers as floating-point ones.
     ToDouble,
+    /// Floating-point numbers as whole ones.
+    FromDouble,
+    /// Products, quotients and square roots, a bit per cycle.
+    SerialMath,
+    /// Messages of one stamp, one of each input.
+    StampJoin,
     /// Makes a reset of a clock out of any other.
     ResetSync,
     /// Host memory as in published systems, for reproductions.
@@ -141,7 +147,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 47] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -185,6 +191,9 @@ impl LibraryModule {
         Self::PointMoments,
         Self::RowRuns,
         Self::ToDouble,
+        Self::FromDouble,
+        Self::SerialMath,
+        Self::StampJoin,
         Self::ResetSync,
     ];
 
@@ -250,6 +259,9 @@ impl LibraryModule {
             Self::PointMoments => "point_moments",
             Self::RowRuns => "row_runs",
             Self::ToDouble => "to_double",
+            Self::FromDouble => "from_double",
+            Self::SerialMath => "serial_math",
+            Self::StampJoin => "stamp_join",
             Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
         }
@@ -333,6 +345,9 @@ impl LibraryModule {
             }
             Self::RowRuns => include_str!("../../../hw/kernels/row_runs/row_runs.sv"),
             Self::ToDouble => include_str!("../../../hw/kernels/to_double/to_double.sv"),
+            Self::FromDouble => include_str!("../../../hw/kernels/from_double/from_double.sv"),
+            Self::SerialMath => include_str!("../../../hw/kernels/serial_math/serial_math.sv"),
+            Self::StampJoin => include_str!("../../../hw/kernels/stamp_join/stamp_join.sv"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }

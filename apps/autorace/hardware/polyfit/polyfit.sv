@@ -46,126 +46,65 @@ module polyfit #(
   output logic        busy
 );
 
-  // The view that comes ---------------------------------------------------------------------------
+  // The view that comes, and the lane ------------------------------------------------------------
 
-  wire         came;
-  wire         go_on;
-  wire         failed;
-  wire  [2:0]  fault;
-  wire  [15:0] header_publisher_id;
-  wire  [31:0] payload_bytes;
-  wire  [31:0] came_sequence;
-  wire  [63:0] header_stamp;
-  wire  [8:0]  parsed;
-  wire  [31:0] sec;
-  wire  [31:0] nanosec;
-  wire  [31:0] frame_length;
-  wire  [511:0] frame;
-  wire  [31:0] height;
-  wire  [31:0] width;
-  wire  [31:0] encoding_length;
-  wire  [127:0] encoding;
-  wire  [7:0]  is_bigendian;
-  wire  [31:0] step;
-  wire  [31:0] length;
-  wire  [63:0] data;
-  wire  [7:0]  data_keep;
-  wire  [31:0] data_index;
-  wire         data_last;
-  wire         data_user;
-  wire         data_valid;
-  wire         data_ready;
+  wire                start;
+  wire                made;
+  wire                next;
+  wire [31:0]         sec;
+  wire [31:0]         nanosec;
+  wire [31:0]         height;
+  wire [31:0]         width;
+  wire [31:0]         length;
+  wire [63:0]         data;
+  wire [7:0]          data_keep;
+  wire                data_last;
+  wire                data_valid;
+  wire                data_ready;
+  wire [1:0]          is_valid;
+  logic [383:0]       doubles;    // left ones in the lower half
 
-  polyfit_view_take u_take (
-    .clk,
-    .rst,
-    .s_axis_tdata(s_axis_view_tdata),
-    .s_axis_tkeep(s_axis_view_tkeep),
-    .s_axis_tlast(s_axis_view_tlast),
-    .s_axis_tuser(s_axis_view_tuser),
-    .s_axis_tvalid(s_axis_view_tvalid),
-    .s_axis_tready(s_axis_view_tready),
-    .valid(came),
-    .ready(go_on),
-    .failed,
-    .fault,
-    .header_publisher_id,
-    .header_payload_bytes(payload_bytes),
-    .header_sequence(came_sequence),
-    .header_stamp,
-    .parsed,
-    .field_header__stamp__sec(sec),
-    .field_header__stamp__nanosec(nanosec),
-    .field_header__frame_id__length(frame_length),
-    .field_header__frame_id(frame),
-    .field_height(height),
-    .field_width(width),
-    .field_encoding__length(encoding_length),
-    .field_encoding(encoding),
-    .field_is_bigendian(is_bigendian),
-    .field_step(step),
-    .field_data__length(length),
-    .field_data__tdata(data),
-    .field_data__tkeep(data_keep),
-    .field_data__tindex(data_index),
-    .field_data__tlast(data_last),
-    .field_data__tuser(data_user),
-    .field_data__tvalid(data_valid),
-    .field_data__tready(data_ready)
-  );
-
-  wire fits;
-  wire looked;
-  wire settled;
-  wire good;
-  wire next;
-
-  picture_check #(
+  polyfit_messages #(
     .CHANNELS(1),
     .MAX_BYTES(640 * 960),
     .MAX_ROW_BYTES(640),
     .WIDTH(640),
     .HEIGHT(960)
-  ) u_check (
+  ) u_messages (
     .clk,
     .rst,
-    .look(data_valid || came),
-    .next,
-    .encoding_length,
-    .encoding(encoding[39:0]),
-    .height,
-    .width,
-    .step,
-    .length,
-    .fits,
-    .looked,
-    .settled,
-    .good
-  );
-
-  wire        start;
-  wire        made;
-  wire        publishes;
-  wire        published;
-  wire [31:0] sequence_number;
-
-  message_shell u_shell (
-    .clk,
-    .rst,
-    .passes(s_axis_view_tvalid && s_axis_view_tready),
-    .s_valid(came),
-    .s_ready(go_on),
-    .s_failed(failed),
-    .s_settled(settled),
-    .s_good(good),
+    .s_axis_view_tdata,
+    .s_axis_view_tkeep,
+    .s_axis_view_tlast,
+    .s_axis_view_tuser,
+    .s_axis_view_tvalid,
+    .s_axis_view_tready,
+    .lane_publisher_id,
+    .m_axis_lane_tdata,
+    .m_axis_lane_tkeep,
+    .m_axis_lane_tlast,
+    .m_axis_lane_tuser,
+    .m_axis_lane_tvalid,
+    .m_axis_lane_tready,
     .start,
     .made,
     .next,
-    .m_valid(publishes),
-    .m_ready(published),
-    .m_sequence(sequence_number),
+    .sec,
+    .nanosec,
     .dropped,
-    .busy
+    .busy,
+    .view__height(height),
+    .view__width(width),
+    .view__data__length(length),
+    .view__data__tdata(data),
+    .view__data__tkeep(data_keep),
+    .view__data__tlast(data_last),
+    .view__data__tvalid(data_valid),
+    .view__data__tready(data_ready),
+    .lane__left_valid({7'd0, is_valid[0]}),
+    .lane__right_valid({7'd0, is_valid[1]}),
+    .lane__left(doubles[191:0]),
+    .lane__right(doubles[383:192])
   );
 
   // Its lines -------------------------------------------------------------------------------------
@@ -173,7 +112,6 @@ module polyfit #(
   logic signed [63:0] seconds_ns;
   logic signed [63:0] stamp_ns;
   wire                fitted;
-  wire  [1:0]         is_valid;
   wire  [47:0]        k0;
   wire  [47:0]        k1;
   wire  [51:0]        k2;
@@ -194,7 +132,7 @@ module polyfit #(
     .rst,
     .clear(next),
     .s_data(data),
-    .s_valid(data_valid && !data_user),
+    .s_valid(data_valid),
     .s_ready(data_ready),
     .start,
     .stamp_ns,
@@ -209,7 +147,6 @@ module polyfit #(
 
   logic [2:0]         turn;       // 0 to 5: left and right coefficients; 6: all stand
   logic               converts;
-  logic [383:0]       doubles;    // left ones in the lower half
   logic signed [32:0] number;
   logic [5:0]         fraction;
   wire  [63:0]        double;
@@ -254,38 +191,8 @@ module polyfit #(
     end
   end
 
-  // The lane --------------------------------------------------------------------------------------
-
-  wire refused;
-
-  polyfit_lane_publish u_publish (
-    .clk,
-    .rst,
-    .valid(publishes),
-    .ready(published),
-    .failed(refused),
-    .header_publisher_id(lane_publisher_id),
-    .header_sequence(sequence_number),
-    .header_stamp,
-    .m_axis_tdata(m_axis_lane_tdata),
-    .m_axis_tkeep(m_axis_lane_tkeep),
-    .m_axis_tlast(m_axis_lane_tlast),
-    .m_axis_tuser(m_axis_lane_tuser),
-    .m_axis_tvalid(m_axis_lane_tvalid),
-    .m_axis_tready(m_axis_lane_tready),
-    .field_header__stamp__sec(sec),
-    .field_header__stamp__nanosec(nanosec),
-    .field_header__frame_id__length(frame_length),
-    .field_header__frame_id(frame),
-    .field_left_valid({7'd0, is_valid[0]}),
-    .field_right_valid({7'd0, is_valid[1]}),
-    .field_left(doubles[191:0]),
-    .field_right(doubles[383:192])
-  );
-
-  // The bounds of the ports are such that publishing cannot fail.
-  wire unused = &{1'b0, fault, header_publisher_id, payload_bytes, came_sequence, parsed,
-      encoding[127:40], is_bigendian, data_keep, data_index, data_last, fits, looked, refused};
+  // Views have one size.
+  wire unused = &{1'b0, height, width, length, data_keep, data_last};
 
 endmodule
 

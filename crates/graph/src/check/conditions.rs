@@ -19,7 +19,7 @@ impl<'a> Check<'a> {
     ) {
         let Some(condition) = &node.condition else { return };
         let triggering = |port: &str| triggers(node, description, port);
-        for port in named(condition) {
+        for port in condition.inputs() {
             if node.input(port).is_none() {
                 let known = node.inputs.iter().map(|input| input.port.as_str());
                 let message = format!("the condition names `{port}`, which is no connected input");
@@ -178,13 +178,27 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// What a module sees to is what the graph says: else the hardware would silently run for other
+    /// messages than the software.
+    pub(super) fn built_in_condition(&mut self, node: &GraphNode, resolved: &Resolved<'a>) {
+        let module = resolved.hardware.filter(|_| resolved.in_fabric);
+        let Some(built_in) = module.and_then(|(_, module)| module.condition.as_ref()) else {
+            return;
+        };
+        if node.condition.as_ref().is_some_and(|said| said.is_the_same_as(built_in)) {
+            return;
+        }
+        let how = if node.condition.is_some() { "another" } else { "no" };
+        let message = format!(
+            "it has {how} condition, but `{}` in hardware sees to `{}`",
+            node.node_type,
+            built_in.text()
+        );
+        let advice = "write this condition, or map the node to a process".to_owned();
+        self.condition_fault(node, message, advice);
+    }
+
     fn condition_fault(&mut self, node: &GraphNode, message: String, advice: String) {
         self.node_fault(ViolationKind::Condition, node, &["condition"], message, advice);
     }
-}
-
-/// Every input that a condition names, once for each time.
-fn named(condition: &Condition) -> impl Iterator<Item = &String> {
-    let lists = [&condition.all_of, &condition.any_of, &condition.fresh];
-    lists.into_iter().flatten().chain(condition.newest_not_older_than_ns.keys())
 }

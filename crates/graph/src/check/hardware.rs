@@ -27,15 +27,18 @@ impl<'a> Check<'a> {
         hardware_nodes(self.graph, &mapping.fabrics, &mapping.source, "mapping", violations)
     }
 
-    /// Warns of what executors see to and hardware does not: nobody looks at it there.
+    /// Warns of what executors see to and hardware does not: nobody looks at it there. A condition
+    /// that a module sees to is the node's.
     pub(super) fn left_to_hardware(&mut self, hardware: &Hardware<'a>) {
         let graph = self.graph;
         for node in graph.nodes.iter().filter(|node| hardware.contains_key(node.name.as_str())) {
             let name = node.name.as_str();
+            let module = self.descriptions.hardware_node(&node.package, &node.node_type);
+            let built_in = module.is_some_and(|(_, module)| module.condition.is_some());
             let aged = node.inputs.iter().filter(|input| input.max_age.is_some());
             let aged = aged.map(|input| vec!["nodes", name, "inputs", &input.port, "max_age_ms"]);
             let said = [
-                ("condition", node.condition.is_some()),
+                ("condition", node.condition.is_some() && !built_in),
                 ("budget_ms", node.budget.is_some()),
                 ("on_failure", node.on_failure.is_some()),
             ];

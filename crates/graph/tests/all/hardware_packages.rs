@@ -271,8 +271,47 @@ fn what_only_executors_see_to_is_warned_of_where_the_node_is_hardware() {
     for (warning, key) in warnings.iter().zip(keys) {
         assert!(warning.contains(key) && warning.contains("`invert` is hardware"), "{warning}");
     }
+    // Unless the module says that it sees to it.
+    let condition = "condition: { any_of: [image], newest_not_older_than_ms: { image: 5 } }";
+    let file = PACKAGE.replace("parameters:", &format!("{condition}\n    parameters:"));
+    let seen_to = descriptions(Some(invert(vec![])), Some(&file));
+    assert_eq!(checked_graph(&graph, &in_fabric(), &seen_to).unwrap().warnings.len(), 2);
     let in_software = descriptions(Some(invert(vec![parameter("mask", 3)])), None);
     assert_eq!(checked_graph(&graph, &in_process(), &in_software).unwrap().warnings, []);
+}
+
+#[test]
+fn a_node_in_a_fabric_has_the_condition_that_its_module_sees_to() {
+    let port = "image: { type: sensor_msgs/msg/Image, bounds: { data: 9 } }";
+    let other = port.replace("image:", "other:");
+    let file = PACKAGE.replace(port, &format!("{port}, {other}")).replace(
+        "parameters:",
+        "condition: { all_of: [image, other], same: stamp }\n    parameters:",
+    );
+    let all = descriptions(None, Some(&file));
+    let with = |condition: &str| {
+        let inputs = format!("inputs: {{ image: /a, other: /c }}\n    {condition}");
+        let graph = GRAPH.replace("inputs: { image: /a }", &inputs);
+        graph.replace("{ image: /a } }", "{ image: /a, other: /c } }")
+    };
+    let checked = |condition: &str| {
+        let graph = Graph::from_yaml("g.yaml", with(condition).as_bytes()).unwrap();
+        let text = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [invert] } }\n\
+                    topics: { /a: { mapping: gateway }, /b: { mapping: gateway }, /c: { mapping: gateway } }\n";
+        let mapping = Mapping::from_yaml("m.yaml", text.as_bytes()).unwrap();
+        let found = check_fabrics(&graph, &mapping, &all);
+        found.map_err(|all| all.iter().map(Violation::to_string).collect::<Vec<_>>())
+    };
+    // In any order.
+    assert_eq!(checked("condition: { all_of: [other, image], same: stamp }"), Ok(()));
+    for (condition, how) in [("", "no"), ("condition: { all_of: [image, other] }", "another")] {
+        let violations = checked(condition).unwrap_err();
+        let said = format!(
+            "node `invert`: it has {how} condition, but `invert` in hardware sees to `{{ all_of: [image, \
+             other], same: stamp }}`; write this condition, or map the node to a process"
+        );
+        assert!(violations.len() == 1 && violations[0].ends_with(&said), "{violations:#?}");
+    }
 }
 
 #[test]

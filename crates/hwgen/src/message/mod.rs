@@ -6,6 +6,7 @@ mod publish;
 mod take;
 
 pub(crate) use cpp::HLS;
+pub(crate) use take::range;
 
 use crate::layout::{ElementCount, PayloadLayout};
 use crate::network::TopicNetwork;

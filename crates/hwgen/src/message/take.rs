@@ -57,7 +57,7 @@ impl Module {
 }
 
 /// `[7:0]`.
-pub(super) fn range(bits: u64) -> String {
+pub(crate) fn range(bits: u64) -> String {
     if bits == 1 { String::new() } else { format!("[{}:0]", bits - 1) }
 }
 

@@ -2,6 +2,7 @@
 //! adapters of their messages, and their sources. How a board is wired is in `instance`.
 
 mod instance;
+mod messages;
 mod pictures;
 mod ports;
 mod sources;
@@ -83,7 +84,7 @@ pub(crate) fn nodes(request: &Request<'_>, network: &Network) -> Nodes {
     let mut adapters = Vec::new();
     for implementation in &used {
         adapters.extend(take_adapters(request, implementation, &named, &mut names, &mut found));
-        adapters.extend(take_pictures(implementation, &named, &mut names, &mut found));
+        adapters.extend(take_whole(request, implementation, &named, &mut names, &mut found));
     }
     found.list.splice(0..0, adapters);
     for module in LibraryModule::ALL.into_iter().filter(|module| named.contains(module.name())) {
@@ -266,12 +267,19 @@ fn modules(used: &[&Implementation<'_>], words: &[Words], violations: &mut Vec<V
     }
 }
 
-/// The names that sources say, with what the picture adapters among them are made of.
+/// The names that sources say, with what the adapters of whole node types among them are made of.
 fn with_adapters(used: &[&Implementation<'_>], mut named: BTreeSet<String>) -> BTreeSet<String> {
     for implementation in used {
         let node = implementation.node;
-        if named.contains(&pictures::name(node)) {
+        let pictures = named.contains(&pictures::name(node));
+        let messages = named.contains(&messages::name(node));
+        if pictures {
             named.insert(LibraryModule::PictureShell.name().to_owned());
+        }
+        if messages {
+            named.extend(messages::parts(node).into_iter().map(|it| it.name().to_owned()));
+        }
+        if pictures || messages {
             named.extend(ports::of_type(node).into_iter().map(|port| adapter_name(node, &port)));
         }
     }
@@ -284,31 +292,58 @@ fn adapter_name(node: &HardwareNode, port: &ports::TypePort<'_>) -> String {
     message::adapter_name(&name, port.publishes)
 }
 
-/// The adapter of a node type that makes a picture of a picture, if its sources name it.
-fn take_pictures(
+/// The adapters of a whole node type that its sources name: all that it needs beside its kernel.
+fn take_whole(
+    request: &Request<'_>,
     implementation: &Implementation<'_>,
     named: &BTreeSet<String>,
     names: &mut Names,
     found: &mut Nodes,
-) -> Option<String> {
+) -> Vec<String> {
     let node = implementation.node;
+    let mut list = Vec::new();
     let name = pictures::name(node);
-    if !named.contains(&name) {
-        return None;
+    if named.contains(&name) {
+        list.extend(whole(implementation, name, pictures::text(node), names, found));
     }
+    let name = messages::name(node);
+    if named.contains(&name) {
+        let ports = ports::of_type(node);
+        // What is wrong with a layout is noted with the adapters of ports.
+        let layouts = ports.iter().map(|port| {
+            let layout = ports::layout(request, implementation, port, &mut Vec::new())?;
+            Some(messages::MessagePort { port: *port, shape: layout.shape })
+        });
+        if let Some(layouts) = layouts.collect::<Option<Vec<_>>>() {
+            let text = messages::text(node, &layouts);
+            list.extend(whole(implementation, name, text, names, found));
+        }
+    }
+    list
+}
+
+/// The file of the adapter of a whole node type.
+fn whole(
+    implementation: &Implementation<'_>,
+    name: String,
+    text: Result<String, &'static str>,
+    names: &mut Names,
+    found: &mut Nodes,
+) -> Option<String> {
+    let node_type = &implementation.node.description.node_type;
     let mut refuse = |message: String, advice: &str| {
         let kind = ViolationKind::HardwareName;
         found.violations.push(fault(implementation, kind, &[], message, advice));
     };
-    let text = match pictures::text(node) {
+    let text = match text {
         Ok(text) => text,
         Err(why) => {
-            let advice = "change its ports, or take its messages apart in the node";
+            let advice = "change the node type, or take its messages apart in the node";
             refuse(format!("a source names `{name}`, but the node type has none: {why}"), advice);
             return None;
         }
     };
-    let of = format!("pictures of node type `{}`", node.description.node_type);
+    let of = format!("generated for node type `{node_type}`");
     let taken = claim(&mut names.modules, &name, &of, &text)
         .or_else(|| claim(&mut names.files, &format!("{name}.sv"), &of, &text));
     if let Some(other) = taken {
@@ -317,8 +352,9 @@ fn take_pictures(
         refuse(message, "rename the node type, or the other one");
         return None;
     }
-    found.files.insert(format!("{name}.sv"), text);
-    Some(format!("{name}.sv"))
+    let file = format!("{name}.sv");
+    found.files.insert(file.clone(), text);
+    Some(file)
 }
 
 /// The adapters of a node type's ports: their files, and which of them its sources name.

@@ -5,6 +5,7 @@
 mod direct;
 mod golden;
 mod layouts;
+mod messages;
 mod nodes;
 mod refusals;
 mod support;

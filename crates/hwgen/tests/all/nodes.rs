@@ -47,12 +47,13 @@ endmodule
 ";
 const INCLUDED: &str = "// what filter_core includes\n";
 
+/// Graph, mapping and a package with one source.
 #[derive(Clone)]
-struct Files {
-    graph: String,
-    mapping: String,
-    package: String,
-    source: String,
+pub(crate) struct Files {
+    pub(crate) graph: String,
+    pub(crate) mapping: String,
+    pub(crate) package: String,
+    pub(crate) source: String,
 }
 
 impl Files {
@@ -62,7 +63,7 @@ impl Files {
         Self { graph, mapping, package, source }
     }
 
-    fn generated(&self) -> Result<Generated, Vec<String>> {
+    pub(crate) fn generated(&self) -> Result<Generated, Vec<String>> {
         let lines = |violations: Vec<Violation>| -> Vec<String> {
             violations.iter().map(ToString::to_string).collect()
         };

@@ -204,6 +204,37 @@ fn the_proofs_of_numbers_find_their_mutants() {
 
 #[test]
 #[ignore = "long: mutants"]
+fn the_proofs_of_the_stamp_join_find_its_mutants() {
+    let join = |inputs| {
+        let design = Design::module("stamp_join").set("INPUTS", inputs);
+        design.set("PATIENCE", 2)
+    };
+    let proofs =
+        vec![Proof::bounded(join(2), 9), Proof::bounded(join(3), 8), Proof::reachable(join(3), 12)];
+    println!("{:#?}", mutants("stamp_join", vec![], proofs).survivors(&join(3)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_proofs_of_numbers_of_messages_find_their_mutants() {
+    let number = Design::module("from_double").set("BITS", 32).set("FRACTION", 16);
+    let proofs = vec![
+        Proof::inductive(number.clone(), 4),
+        Proof::reachable(number.clone().set("BITS", 52).set("FRACTION", 63), 8),
+    ];
+    println!("{:#?}", mutants("from_double", vec![], proofs).survivors(&number));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_serial_math_find_its_mutants() {
+    let math = |width| Design::module("serial_math").set("WIDTH", width);
+    let proofs = vec![Proof::bounded(math(4), 9), Proof::reachable(math(4), 9)];
+    println!("{:#?}", kernel("serial_math", &math(72), proofs).survivors(&math(72)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
 fn the_simulations_of_kernels_of_points_find_their_mutants() {
     let vote = Design::module("line_vote").set("SLOPES", 3).set("BINS", 5);
     println!("{:#?}", kernel("line_vote", &vote, vec![]).survivors(&vote));

@@ -136,11 +136,16 @@ fn plan(bounds: &[(&str, u32)]) -> FramePlan {
     must(FramePlan::new(&must(Schema::of::<Image>()), &bounds))
 }
 
-/// The frame of a message, whatever its bounds.
+/// The frame of an image, whatever its bounds.
 pub(crate) fn frame(fields: &Fields, random: &mut Random) -> Sent {
     let plan = plan(&[("data", 1 << 24), ("header.frame_id", 4096), ("encoding", 4096)]);
+    framed(&fields.block(), &plan, random)
+}
+
+/// The frame of a message.
+pub(crate) fn framed(block: &FlatBuffer, plan: &FramePlan, random: &mut Random) -> Sent {
     let mut payload = Vec::new();
-    must(plan.encode(Block::new(fields.block().as_slice()), &mut payload));
+    must(plan.encode(Block::new(block.as_slice()), &mut payload));
     let header = FrameHeader {
         publisher_id: random.next() as u16,
         payload_bytes: payload.len() as u32,
@@ -354,13 +359,37 @@ pub(crate) fn file(sent: &[Sent], limits: Limits, twin: Twin, told: &str) -> (Pa
 pub(crate) fn written(sent: &[Sent], expected: &[Option<Vec<u8>>]) -> (PathBuf, u64) {
     let mut bytes = (sent.len() as u32).to_le_bytes().to_vec();
     for (sent, expected) in sent.iter().zip(expected) {
-        bytes.extend(u32::from(sent.damaged).to_le_bytes());
-        for frame in [&sent.bytes, expected.as_ref().unwrap_or(&vec![])] {
-            bytes.extend((frame.len() as u32).to_le_bytes());
-            bytes.extend(frame);
-        }
+        put(&mut bytes, sent);
+        put_bytes(&mut bytes, expected.as_ref().unwrap_or(&vec![]));
     }
-    let digest = Sha256::digest(&bytes);
+    (saved(&bytes), expected.iter().flatten().count() as u64)
+}
+
+/// The file of the frames of several inputs and what is published for all of them, named by its
+/// content.
+pub(crate) fn written_joined(inputs: &[Vec<Sent>], expected: &[Vec<u8>]) -> PathBuf {
+    let mut bytes = Vec::new();
+    for sent in inputs {
+        bytes.extend((sent.len() as u32).to_le_bytes());
+        sent.iter().for_each(|sent| put(&mut bytes, sent));
+    }
+    bytes.extend((expected.len() as u32).to_le_bytes());
+    expected.iter().for_each(|frame| put_bytes(&mut bytes, frame));
+    saved(&bytes)
+}
+
+fn put(bytes: &mut Vec<u8>, sent: &Sent) {
+    bytes.extend(u32::from(sent.damaged).to_le_bytes());
+    put_bytes(bytes, &sent.bytes);
+}
+
+fn put_bytes(bytes: &mut Vec<u8>, frame: &[u8]) {
+    bytes.extend((frame.len() as u32).to_le_bytes());
+    bytes.extend(frame);
+}
+
+fn saved(bytes: &[u8]) -> PathBuf {
+    let digest = Sha256::digest(bytes);
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let folder = workspace().join("target/hw/vectors");
     must(std::fs::create_dir_all(&folder));
@@ -369,5 +398,5 @@ pub(crate) fn written(sent: &[Sent], expected: &[Option<Vec<u8>>]) -> (PathBuf, 
     let unfinished = folder.join(format!("{name}.{}", std::process::id()));
     must(std::fs::write(&unfinished, bytes));
     must(std::fs::rename(&unfinished, &path));
-    (path, expected.iter().flatten().count() as u64)
+    path
 }

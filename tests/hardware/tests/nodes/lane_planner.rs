@@ -34,6 +34,7 @@ pub(crate) fn in_yaml(values: &BTreeMap<String, ParameterValue>) -> String {
         ParameterValue::DoubleArray(numbers) => format!("{numbers:?}"),
         ParameterValue::IntegerArray(numbers) => format!("{numbers:?}"),
         ParameterValue::Integer(number) => number.to_string(),
+        ParameterValue::Double(number) => format!("{number:?}"),
         ParameterValue::Bool(is) => is.to_string(),
         other => panic!("{other:?}"),
     };

@@ -4,6 +4,7 @@ use crate::board;
 use crate::frames::{self, Limits, Random, Sent, Twin};
 use crossdock_graph::{HardwareNode, HardwarePackage};
 use crossdock_hardware_tests::{Design, Report, Simulation, must};
+use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};
 
 pub(crate) const TESTBENCH: &str = "../apps/autorace/hardware/picture_node_tb.cpp";
@@ -24,7 +25,7 @@ nodes:
     outputs: { OUTPUT: /made }
   sink: { package: ends, type: sink, inputs: { image: /made } }
 ";
-const MAPPING: &str = "
+pub(crate) const MAPPING: &str = "
 crossdock: 1
 processes: { host: { executors: [ { mode: chain, nodes: [camera, sink] } ] } }
 fabrics: { board: { nodes: [node] } }
@@ -34,13 +35,13 @@ topics: { /image: { mapping: gateway }, /made: { mapping: gateway } }
 /// A node of a package in this graph, with these of its generated and library modules.
 pub(crate) fn node_design(
     mut package: HardwarePackage,
-    graph: &str,
+    (graph, mapping): (&str, &str),
     node: &str,
     modules: &[String],
 ) -> Design {
     // What is made for these limits is not what is shipped.
     package.nodes.iter_mut().for_each(|it| it.built_in.clear());
-    let files = board::generated(&package, graph, MAPPING).files;
+    let files = board::generated(&package, graph, mapping).files;
     let found = package.nodes.iter().find(|it| it.description.node_type == node);
     let sources = found.expect("the node type").sources.iter();
     let sources = sources.map(|it| HardwareNode::file_name(it).to_owned());
@@ -48,6 +49,15 @@ pub(crate) fn node_design(
     names.fold(Design::new(node, &[]), |design, name| {
         design.with_source(&name, &files[name.as_str()])
     })
+}
+
+/// A node in a testbench that reads vectors; `ports` names its ports.
+pub(crate) fn node_simulation(design: Design, testbench: &str, ports: &str) -> Simulation {
+    let vectors = workspace().join("apps/autorace/hardware/vectors.hpp");
+    let vectors = must(std::fs::read_to_string(vectors));
+    Simulation::new(design, testbench)
+        .with_file("vectors.hpp", &vectors)
+        .with_file("ports.hpp", &format!("#pragma once\n{ports}"))
 }
 
 /// A node of autorace.
@@ -82,7 +92,7 @@ impl PictureNode {
         let parts = ["frame_take", "frame_publish", "picture_check", "picture_shell"];
         let parts = parts.iter().chain(self.kernels).map(|it| (*it).to_owned());
         let modules: Vec<String> = adapters.into_iter().chain(parts).collect();
-        let design = node_design(board::package(limits), &graph, node, &modules);
+        let design = node_design(board::package(limits), (&graph, MAPPING), node, &modules);
         let made = (self.made)(limits).into_iter();
         let design = made.fold(design, |design, (name, text)| design.with_source(name, &text));
         let parameters = (self.parameters)(limits).into_iter();
@@ -93,12 +103,12 @@ impl PictureNode {
         let (_, output) = self.twin;
         let streams = u8::from(self.streams);
         let ports = format!(
-            "#pragma once\n#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_{output}\n\
+            "#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_{output}\n\
              #define NODE_PUBLISHER_ID {output}_publisher_id\n#define NODE_STREAMS {streams}\n\
              #define NODE_MAX_BYTES {}\n",
             limits.max_bytes
         );
-        Simulation::new(self.design(limits), TESTBENCH).with_file("ports.hpp", &ports)
+        node_simulation(self.design(limits), TESTBENCH, &ports)
     }
 
     /// The file of these frames for the testbench, and how many messages are published.

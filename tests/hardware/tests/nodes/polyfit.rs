@@ -3,7 +3,7 @@
 use crate::board;
 use crate::frames::{self, Fields, Limits, Random, Sent};
 use crate::lane_planner::in_yaml;
-use crate::picture_node::{TESTBENCH, node_design};
+use crate::picture_node::{MAPPING, TESTBENCH, node_design, node_simulation};
 use crate::twin;
 use crossdock_autorace::lane_view::{VIEW_HEIGHT, VIEW_WIDTH};
 use crossdock_autorace::messages::autorace_msgs::Lane;
@@ -35,9 +35,10 @@ nodes:
   sink: { package: ends, type: sink, inputs: { lane: /made } }
 ";
 
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 12] = [
     "polyfit_view_take",
     "polyfit_lane_publish",
+    "polyfit_messages",
     "frame_take",
     "frame_publish",
     "picture_check",
@@ -60,14 +61,15 @@ const VIEWS: Limits = Limits {
 fn design(gate: i64) -> Design {
     let limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
     let modules = PARTS.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    node_design(board::package(limits), GRAPH, "polyfit", &modules).set("GATE", gate as u64)
+    node_design(board::package(limits), (GRAPH, MAPPING), "polyfit", &modules)
+        .set("GATE", gate as u64)
 }
 
 fn simulation(gate: i64) -> Simulation {
-    let ports = "#pragma once\n#define NODE_INPUT s_axis_view\n#define NODE_OUTPUT m_axis_lane\n\
+    let ports = "#define NODE_INPUT s_axis_view\n#define NODE_OUTPUT m_axis_lane\n\
                  #define NODE_PUBLISHER_ID lane_publisher_id\n#define NODE_STREAMS 0\n\
                  #define NODE_MAX_BYTES 614400\n";
-    Simulation::new(design(gate), TESTBENCH).with_file("ports.hpp", ports)
+    node_simulation(design(gate), TESTBENCH, ports)
 }
 
 /// The file of these frames for the testbench with what the software node publishes for them, and
@@ -368,7 +370,7 @@ const FAULTS: [Mutation; 6] = [
         what: "a refused view leaves its points behind",
         file: "polyfit.sv",
         from: "    .clear(next),",
-        to: "    .clear(published),",
+        to: "    .clear(next && made),",
     },
     Mutation {
         what: "pictures of another size are taken",

@@ -100,7 +100,7 @@ fn the_mapping_does_not_matter(
 }
 
 #[test]
-fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_lane_in_hardware() {
+fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_command_in_hardware() {
     let duration = if long() { "10" } else { "0.5" };
     let summary = the_mapping_does_not_matter(COURSE, "course", &INSIDE, &["--duration", duration]);
     let topic = |name: &str| {
@@ -112,15 +112,15 @@ fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_lane_in_hardware
     assert_eq!(topic(COMPENSATED)["copies"], images);
     let gateways = summary["gateways"].as_array().expect("gateways");
     let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
-    // Down the raw picture; up the compensated one, and the lane.
-    assert_eq!((of("down"), of("up")), (images, 2 * images), "{summary:#}");
+    // Down the raw picture and both lights; up the compensated one, the lane and the command.
+    assert_eq!((of("down"), of("up")), (3 * images, 3 * images), "{summary:#}");
     assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
     // Each message crossed host memory once each way: its payload, and not a beat per segment more.
     let fabric = &summary["fabrics"][0];
     let read = count(&fabric["bytes_read"]);
-    assert!(read >= of("down_bytes") && read < of("down_bytes") + 64 * images, "{summary:#}");
+    assert!(read >= of("down_bytes") && read < of("down_bytes") + 3 * 64 * images, "{summary:#}");
     let header_bytes = 24;
-    assert_eq!(count(&fabric["bytes_written"]), of("up_bytes") + header_bytes * 2 * images);
+    assert_eq!(count(&fabric["bytes_written"]), of("up_bytes") + header_bytes * 3 * images);
     assert_eq!(fabric["refused"], 0, "{summary:#}");
     // Measured spans go on through hardware.
     for chain in summary["chains"].as_array().expect("chains") {
@@ -152,8 +152,8 @@ fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
     let (_, software) = drive("fabric_direct_software", &[&[COURSE], &duration[..]].concat());
     assert_eq!(hardware[COMPENSATED], software[COMPENSATED]);
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
-    // Four ports of nodes at topics in host memory; two topics are inside the fabric.
-    assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(4), "{summary:#}");
+    // Eight ports of nodes at topics in host memory; two topics are inside the fabric.
+    assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(8), "{summary:#}");
 }
 
 /// Pictures of the course, about one in two simulated seconds.

@@ -1,0 +1,527 @@
+//! The adapter of node types that give a short message for each message, or for each set of messages
+//! of one stamp: the adapters of all ports and `message_shell` in one module, so that such a node is
+//! its kernel.
+
+use super::ports::TypePort;
+use crate::library::LibraryModule;
+use crate::message::{Member, MessageShape, Port, adapter_name, range};
+use crate::verilog::signals;
+use crossdock_graph::HardwareNode;
+use std::fmt::Write as _;
+
+const IMAGE: &str = "sensor_msgs/msg/Image";
+/// What goes from the first input's header into that of the message that is published.
+const HEADER: [&str; 3] = ["header.stamp.sec", "header.stamp.nanosec", FRAME];
+const FRAME: &str = "header.frame_id";
+/// Fields of an image that `picture_check` looks at; its size is the kernel's to know, too.
+const CHECKED: [&str; 3] = ["encoding", "is_bigendian", "step"];
+/// What `stamp_join` can join.
+const JOINED_MAX: usize = 3;
+
+/// A port of the node type, and the fields of its messages.
+pub(super) struct MessagePort<'a> {
+    pub(super) port: TypePort<'a>,
+    pub(super) shape: MessageShape,
+}
+
+/// Name of the adapter of a node type.
+pub(super) fn name(node: &HardwareNode) -> String {
+    format!("{}_messages", node.description.node_type)
+}
+
+/// The library modules that stand in it between the adapters of ports.
+pub(super) fn parts(node: &HardwareNode) -> Vec<LibraryModule> {
+    let inputs = &node.description.inputs;
+    let check = inputs.iter().any(|it| it.message_type == IMAGE);
+    let join = (inputs.len() > 1).then_some(LibraryModule::StampJoin);
+    let check = check.then_some(LibraryModule::PictureCheck);
+    [LibraryModule::MessageShell].into_iter().chain(check).chain(join).collect()
+}
+
+/// The adapter of a node type with these ports.
+///
+/// # Errors
+/// What the node type must be like, if it cannot have one.
+pub(super) fn text(node: &HardwareNode, ports: &[MessagePort<'_>]) -> Result<String, &'static str> {
+    fits(node, ports)?;
+    let (outputs, inputs): (Vec<_>, Vec<_>) = ports.iter().partition(|it| it.port.publishes);
+    let mut adapter = Adapter {
+        node_type: &node.description.node_type,
+        ports: String::new(),
+        body: String::new(),
+        unread: Vec::new(),
+    };
+    adapter.shared(&inputs, outputs[0]);
+    for (index, input) in inputs.iter().enumerate() {
+        adapter.take(index, input, inputs.len() > 1);
+    }
+    adapter.between(&inputs);
+    adapter.publish(inputs[0], outputs[0]);
+    Ok(adapter.text(&inputs, outputs[0]))
+}
+
+fn fits(node: &HardwareNode, ports: &[MessagePort<'_>]) -> Result<(), &'static str> {
+    let description = &node.description;
+    let (outputs, inputs): (Vec<_>, Vec<_>) = ports.iter().partition(|it| it.port.publishes);
+    if outputs.len() != 1 || inputs.is_empty() {
+        return Err("it must have inputs and one output");
+    }
+    if node.width != 64 {
+        return Err("its streams must have 64 bits");
+    }
+    if description.inputs.iter().any(|it| !it.trigger || it.optional) {
+        return Err("all its inputs must trigger, and be connected");
+    }
+    let joined = node.condition.as_ref().map(|it| it.same_stamp().map_or(0, <[String]>::len));
+    let has_condition = match inputs.len() {
+        1 => joined.is_none(),
+        many => many <= JOINED_MAX && joined == Some(many),
+    };
+    if !has_condition {
+        return Err("with one input it must have no condition, with two or three inputs \
+                    `condition: { all_of: [...], same: stamp }` of all of them");
+    }
+    if ports.iter().any(|it| it.shape.has_items()) {
+        return Err("its messages must have no arrays or sequences of messages or texts");
+    }
+    let bound = |port: &MessagePort<'_>| match field(port, FRAME)?.port()? {
+        Port::Bounded { bound, .. } => Some(bound),
+        _ => None,
+    };
+    let has_header = |port: &MessagePort<'_>| HEADER.iter().all(|it| field(port, it).is_some());
+    if !ports.iter().all(has_header) || bound(inputs[0]).is_none() {
+        return Err(
+            "its messages must have a std_msgs/msg/Header `header` with a bound of at most 64 \
+                    for header.frame_id",
+        );
+    }
+    if bound(inputs[0]) != bound(outputs[0]) {
+        return Err(
+            "the bounds of header.frame_id must be the same at the first input and the output",
+        );
+    }
+    let is_large = |port: &MessagePort<'_>| port.shape.leaves().into_iter().any(is_stream);
+    if is_large(outputs[0]) || (inputs.len() > 1 && inputs.iter().any(|it| is_large(it))) {
+        return Err("only the message of a single input may have large fields");
+    }
+    if inputs[0].port.message_type == IMAGE {
+        let encoding = field(inputs[0], "encoding").and_then(Member::port);
+        if !matches!(encoding, Some(Port::Bounded { bound: 5.., .. })) {
+            return Err("the bound of an image's encoding must be 5 to 64");
+        }
+    }
+    Ok(())
+}
+
+fn field<'a>(port: &'a MessagePort<'_>, path: &str) -> Option<&'a Member> {
+    port.shape.leaves().into_iter().find(|it| it.path == path)
+}
+
+fn is_stream(member: &Member) -> bool {
+    matches!(member.port(), Some(Port::ValueStream { .. } | Port::DataStream { .. }))
+}
+
+/// Whether a field is the kernel's to see, or to set.
+fn is_shown(port: &MessagePort<'_>, member: &Member) -> bool {
+    let is_image = port.port.message_type == IMAGE && !port.port.publishes;
+    let path = member.path.as_str();
+    !(HEADER.contains(&path) || is_image && CHECKED.contains(&path))
+}
+
+/// A field's name beside those of other ports.
+fn shown(port: &MessagePort<'_>, member: &Member) -> String {
+    format!("{}__{}", port.port.name, member.path.replace('.', "__"))
+}
+
+/// The module under construction.
+struct Adapter<'a> {
+    node_type: &'a str,
+    ports: String,
+    body: String,
+    /// Signals that nothing reads.
+    unread: Vec<String>,
+}
+
+impl Adapter<'_> {
+    fn port(&mut self, direction: &str, bits: u64, name: &str) {
+        let range = range(bits);
+        let space = if range.is_empty() { "" } else { " " };
+        let comma = if self.ports.is_empty() { "" } else { ",\n" };
+        let _ = write!(self.ports, "{comma}  {direction} {range}{space}{name}");
+    }
+
+    fn line(&mut self, line: &str) {
+        self.body.push_str(line);
+        self.body.push('\n');
+    }
+
+    fn wire(&mut self, bits: u64, name: &str) {
+        let range = range(bits);
+        let space = if range.is_empty() { "" } else { " " };
+        self.line(&format!("  wire {range}{space}{name};"));
+    }
+
+    /// A wire that nothing reads.
+    fn unread(&mut self, bits: u64, name: &str) {
+        self.wire(bits, name);
+        self.unread.push(name.to_owned());
+    }
+
+    fn instance(
+        &mut self,
+        module: &str,
+        parameters: &[(&str, &str)],
+        name: &str,
+        to: &[[&str; 2]],
+    ) {
+        let list = |all: Vec<String>| all.join(",\n");
+        let said = parameters.iter().map(|(name, value)| format!("    .{name}({value})"));
+        let parameters = match parameters {
+            [] => String::new(),
+            _ => format!(" #(\n{}\n  )", list(said.collect())),
+        };
+        let to = list(to.iter().map(|[port, to]| format!("    .{port}({to})")).collect());
+        self.line(&format!("\n  {module}{parameters} {name} (\n{to}\n  );"));
+    }
+
+    /// Streams, and what every kernel has.
+    fn shared(&mut self, inputs: &[&MessagePort<'_>], output: &MessagePort<'_>) {
+        for name in ["clk", "rst"] {
+            self.port("input  wire", 1, name);
+        }
+        let publisher = format!("{}_publisher_id", output.port.name);
+        for (port, letter) in inputs.iter().map(|it| (*it, 's')).chain([(output, 'm')]) {
+            if letter == 'm' {
+                self.port("input  wire", 16, &publisher);
+            }
+            for (signal, bits) in signals(64) {
+                let enters = (letter == 's') == (signal != "tready");
+                let direction = if enters { "input  wire" } else { "output wire" };
+                let name = format!("{letter}_axis_{}_{signal}", port.port.name);
+                self.port(direction, bits.unwrap_or(1).into(), &name);
+            }
+        }
+        self.port("output wire", 1, "start");
+        self.port("input  wire", 1, "made");
+        self.port("output wire", 1, "next");
+        self.port("output wire", 32, "sec");
+        self.port("output wire", 32, "nanosec");
+        self.port("output wire", 1, "dropped");
+        self.port("output wire", 1, "busy");
+        let last = inputs.len() as u64;
+        for name in ["came", "go_on", "failed", "passes"] {
+            self.wire(last, name);
+        }
+    }
+
+    /// The adapter of an input, with its fields.
+    fn take(&mut self, index: usize, input: &MessagePort<'_>, several: bool) {
+        let name = input.port.name;
+        let place = if several { format!("[{index}]") } else { String::new() };
+        let mut to: Vec<[String; 2]> = vec![same("clk"), same("rst")];
+        let stream = |signal: &str| format!("s_axis_{name}_{signal}");
+        for (signal, _) in signals(64) {
+            to.push([format!("s_axis_{signal}"), stream(signal)]);
+        }
+        for (port, vector) in [("valid", "came"), ("ready", "go_on"), ("failed", "failed")] {
+            to.push([port.to_owned(), format!("{vector}{place}")]);
+        }
+        for (port, bits) in [
+            ("fault", 3),
+            ("header_publisher_id", 16),
+            ("header_payload_bytes", 32),
+            ("header_sequence", 32),
+            ("header_stamp", 64),
+            ("parsed", input.shape.fields as u64),
+        ] {
+            let wire = format!("{name}_{port}");
+            match (port, index) {
+                ("header_stamp", 0) => self.wire(bits, &wire),
+                _ => self.unread(bits, &wire),
+            }
+            to.push([port.to_owned(), wire]);
+        }
+        for member in input.shape.leaves() {
+            self.taken(index, input, member, &mut to);
+        }
+        self.line(&format!(
+            "  assign passes{place} = {} && {};",
+            stream("tvalid"),
+            stream("tready")
+        ));
+        self.whole_instance(input, "u_take", &to);
+    }
+
+    /// A field that comes.
+    fn taken(
+        &mut self,
+        index: usize,
+        input: &MessagePort<'_>,
+        member: &Member,
+        to: &mut Vec<[String; 2]>,
+    ) {
+        let Some(port) = member.port() else { return };
+        let (field, shown_name) = (member.port_name(), shown(input, member));
+        let is_stamp = HEADER[..2].contains(&member.path.as_str());
+        let mut give = |adapter: &mut Self, bits: u64, suffix: &str| {
+            let wire = format!("{shown_name}{suffix}");
+            let is_read = match member.path.as_str() {
+                FRAME => index == 0,
+                // Bytes have no order.
+                "is_bigendian" => false,
+                _ => true,
+            };
+            match (is_shown(input, member), is_read) {
+                (true, _) => adapter.port("output wire", bits, &wire),
+                (false, true) => adapter.wire(bits, &wire),
+                (false, false) => adapter.unread(bits, &wire),
+            }
+            to.push([format!("{field}{suffix}"), wire]);
+        };
+        match port {
+            Port::Values { bits, count } => {
+                give(self, u64::from(bits) * u64::from(count), "");
+                if is_stamp && index == 0 {
+                    let name = member.path.rsplit('.').next().unwrap_or_default();
+                    self.line(&format!("  assign {name} = {shown_name};"));
+                }
+            }
+            Port::Bounded { bits, bound } => {
+                give(self, 32, "__length");
+                give(self, u64::from(bits) * u64::from(bound), "");
+            }
+            Port::ValueStream { .. } | Port::DataStream { .. } => {
+                if matches!(port, Port::DataStream { .. }) {
+                    give(self, 32, "__length");
+                }
+                give(self, 64, "__tdata");
+                give(self, 8, "__tkeep");
+                give(self, 1, "__tlast");
+                self.stream_of_whole(&field, &shown_name, to);
+            }
+        }
+    }
+
+    /// The end of data of a frame that was cut is none of the kernel's business.
+    fn stream_of_whole(&mut self, field: &str, name: &str, to: &mut Vec<[String; 2]>) {
+        let wires = [("tindex", 32, "index"), ("tuser", 1, "cut"), ("tvalid", 1, "offered")];
+        for (signal, bits, what) in wires {
+            let wire = format!("{name}_{what}");
+            match what {
+                "index" => self.unread(bits, &wire),
+                _ => self.wire(bits, &wire),
+            }
+            to.push([format!("{field}__{signal}"), wire]);
+        }
+        self.port("output wire", 1, &format!("{name}__tvalid"));
+        self.port("input  wire", 1, &format!("{name}__tready"));
+        self.line(&format!("  assign {name}__tvalid = {name}_offered && !{name}_cut;"));
+        to.push([format!("{field}__tready"), format!("{name}__tready || {name}_cut")]);
+    }
+
+    /// What decides: the join of several inputs or the check of a picture, and the shell.
+    fn between(&mut self, inputs: &[&MessagePort<'_>]) {
+        for name in ["publishes", "published"] {
+            self.wire(1, name);
+        }
+        self.wire(32, "made_sequence");
+        let several = inputs.len() > 1;
+        if several {
+            self.join(inputs);
+        }
+        let is_image = inputs[0].port.message_type == IMAGE;
+        if is_image {
+            self.check(inputs[0].port.name);
+        }
+        let (settled, good) = if is_image { ("settled", "good") } else { ("1'b1", "1'b1") };
+        let of = |one, all| if several { all } else { one };
+        self.instance(
+            LibraryModule::MessageShell.name(),
+            &[],
+            "u_shell",
+            &[
+                ["clk", "clk"],
+                ["rst", "rst"],
+                ["passes", of("passes", "passes != '0 || dropped")],
+                ["s_valid", of("came", "all_came")],
+                ["s_ready", of("go_on", "all_go_on")],
+                ["s_failed", of("failed", "1'b0")],
+                ["s_settled", settled],
+                ["s_good", good],
+                ["start", "start"],
+                ["made", "made"],
+                ["next", "next"],
+                ["m_valid", "publishes"],
+                ["m_ready", "published"],
+                ["m_sequence", "made_sequence"],
+                ["dropped", of("dropped", "none_dropped")],
+                ["busy", "busy"],
+            ],
+        );
+    }
+
+    fn join(&mut self, inputs: &[&MessagePort<'_>]) {
+        for name in ["all_came", "all_go_on"] {
+            self.wire(1, name);
+        }
+        // What fails is told by the join.
+        self.unread(1, "none_dropped");
+        let names = || inputs.iter().rev().map(|it| it.port.name);
+        let stamps = names()
+            .map(|name| format!("{name}__header__stamp__sec, {name}__header__stamp__nanosec"));
+        let stamps = format!("{{{}}}", stamps.collect::<Vec<_>>().join(",\n        "));
+        let more = names().map(|name| format!("s_axis_{name}_tvalid")).collect::<Vec<_>>();
+        let more = format!("{{{}}}", more.join(", "));
+        self.instance(
+            LibraryModule::StampJoin.name(),
+            &[("INPUTS", &inputs.len().to_string())],
+            "u_join",
+            &[
+                ["clk", "clk"],
+                ["rst", "rst"],
+                ["s_valid", "came"],
+                ["s_stamp", &stamps],
+                ["s_more", &more],
+                ["s_failed", "failed"],
+                ["s_ready", "go_on"],
+                ["m_valid", "all_came"],
+                ["m_ready", "all_go_on"],
+                ["dropped", "dropped"],
+            ],
+        );
+    }
+
+    /// The check of a picture that comes at this input.
+    fn check(&mut self, input: &str) {
+        for name in ["fits", "looked"] {
+            self.unread(1, name);
+        }
+        for name in ["settled", "good"] {
+            self.wire(1, name);
+        }
+        let of = |field: &str| format!("{input}__{field}");
+        let parameters = ["CHANNELS", "MAX_BYTES", "MAX_ROW_BYTES", "WIDTH", "HEIGHT"];
+        self.instance(
+            LibraryModule::PictureCheck.name(),
+            &parameters.map(|it| (it, it)),
+            "u_check",
+            &[
+                ["clk", "clk"],
+                ["rst", "rst"],
+                ["look", &format!("{} || came", of("data_offered"))],
+                ["next", "next"],
+                ["encoding_length", &of("encoding__length")],
+                ["encoding", &format!("40'({})", of("encoding"))],
+                ["height", &of("height")],
+                ["width", &of("width")],
+                ["step", &of("step")],
+                ["length", &of("data__length")],
+                ["fits", "fits"],
+                ["looked", "looked"],
+                ["settled", "settled"],
+                ["good", "good"],
+            ],
+        );
+        // Of its longest names only the beginning matters.
+        self.unread.push(of("encoding"));
+    }
+
+    /// The adapter of the output, with its fields.
+    fn publish(&mut self, first: &MessagePort<'_>, output: &MessagePort<'_>) {
+        let (name, from) = (output.port.name, first.port.name);
+        // The bounds of the ports are such that publishing cannot fail.
+        self.unread(1, "refused");
+        let mut to: Vec<[String; 2]> = vec![same("clk"), same("rst")];
+        for (port, wire) in [
+            ("valid", "publishes".to_owned()),
+            ("ready", "published".to_owned()),
+            ("failed", "refused".to_owned()),
+            ("header_publisher_id", format!("{name}_publisher_id")),
+            ("header_sequence", "made_sequence".to_owned()),
+            ("header_stamp", format!("{from}_header_stamp")),
+        ] {
+            to.push([port.to_owned(), wire]);
+        }
+        for (signal, _) in signals(64) {
+            to.push([format!("m_axis_{signal}"), format!("m_axis_{name}_{signal}")]);
+        }
+        for member in output.shape.leaves() {
+            let (field, own) = (member.port_name(), shown(output, member));
+            let copied = field_name(from, member);
+            let mut give = |adapter: &mut Self, bits: u64, suffix: &str| {
+                let wire = if is_shown(output, member) { &own } else { &copied };
+                let wire = format!("{wire}{suffix}");
+                if is_shown(output, member) {
+                    adapter.port("input  wire", bits, &wire);
+                }
+                to.push([format!("{field}{suffix}"), wire]);
+            };
+            match member.port() {
+                Some(Port::Values { bits, count }) => {
+                    give(self, u64::from(bits) * u64::from(count), "");
+                }
+                Some(Port::Bounded { bits, bound }) => {
+                    give(self, 32, "__length");
+                    give(self, u64::from(bits) * u64::from(bound), "");
+                }
+                // Large fields are refused.
+                _ => {}
+            }
+        }
+        self.whole_instance(output, "u_publish", &to);
+    }
+
+    /// The generated adapter of a port.
+    fn whole_instance(&mut self, port: &MessagePort<'_>, what: &str, to: &[[String; 2]]) {
+        let TypePort { name, publishes, .. } = port.port;
+        let module = adapter_name(&format!("{}_{name}", self.node_type), publishes);
+        let to: Vec<[&str; 2]> = to.iter().map(|[port, to]| [port.as_str(), to.as_str()]).collect();
+        self.instance(&module, &[("WIDTH", "64")], &format!("{what}_{name}"), &to);
+    }
+
+    fn text(self, inputs: &[&MessagePort<'_>], output: &MessagePort<'_>) -> String {
+        let Self { node_type, ports, body, unread } = self;
+        let first = inputs[0].port.name;
+        let names: Vec<&str> = inputs.iter().map(|it| it.port.name).collect();
+        let (each, made_of) = match inputs {
+            [one] if one.port.message_type == IMAGE => {
+                (format!("picture of `{first}`"), "picture_check and message_shell")
+            }
+            [_] => (format!("message of `{first}`"), "message_shell"),
+            _ => (format!("set of {}", names.join(", ")), "stamp_join and message_shell"),
+        };
+        let is_image = inputs[0].port.message_type == IMAGE;
+        let parameters = match is_image {
+            true => {
+                " #(\n  parameter int unsigned CHANNELS = 3,\n  parameter int unsigned MAX_BYTES = 640 * \
+                     480 * 3,\n  parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,\n  parameter int \
+                     unsigned WIDTH = 0,\n  parameter int unsigned HEIGHT = 0\n)"
+            }
+            false => "",
+        };
+        let of_output = output.port.name;
+        format!(
+            "// Messages of node type {node_type}: all that the node needs beside its kernel, made of the\n\
+             // adapters of its ports, {made_of}, which have the contracts. Generated.\n\
+             //\n\
+             // Kernel        `start`: a {each} is there. Its fields, {first}__FIELD\n\
+             //               and so on, stand until `next`; large ones pass before. `made` says that the\n\
+             //               fields {of_output}__FIELD of the result stand, and they do until `next`.\n\
+             // Header        Stamp and frame come from {first}: sec and nanosec are the stamp.\n\
+             `default_nettype none\n\n\
+             module {node_type}_messages{parameters} (\n{ports}\n);\n\n{body}\n  wire unused = &{{1'b0, \
+             {}}};\n\nendmodule\n\n`default_nettype wire\n",
+            unread.join(",\n      ")
+        )
+    }
+}
+
+/// A port and a signal of the same name.
+fn same(name: &str) -> [String; 2] {
+    [name.to_owned(), name.to_owned()]
+}
+
+/// The same field of another port.
+fn field_name(port: &str, member: &Member) -> String {
+    format!("{port}__{}", member.path.replace('.', "__"))
+}
