@@ -130,8 +130,8 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
         Err(ObserveError::InsideChain { .. }) => {
             say!(
-                "note: {} stays inside a chain; this echo subscribes, so its publisher writes each \
-                 message to its ring until the echo ends",
+                "note: {} has no subscriber outside its executor; this echo subscribes, so the \
+                 publisher writes each message to its ring until the echo ends",
                 wishes.topic
             );
             show_all(wishes, &Taken::start(wishes.topic, "echo", watch)?)
