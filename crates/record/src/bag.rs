@@ -164,8 +164,8 @@ pub enum TopicProblem {
         /// The type of this entry.
         found: String,
     },
-    /// The same topic name was recorded with another definition of its type before; messages are not
-    /// delivered.
+    /// The same topic name was recorded with another definition of its type before; messages are
+    /// not delivered.
     #[error(
         "its type {0} is defined otherwise here than elsewhere in the bag; the messages with the \
          first definition are read, the others skipped"

@@ -204,8 +204,8 @@ impl Lane {
         self.file == self.bag.files.len()
     }
 
-    /// Goes on to the next message of a topic that is delivered; gives the segment with it, where it
-    /// lies there, and its topic. `None`: there is none.
+    /// Goes on to the next message of a topic that is delivered; gives the segment with it, where
+    /// it lies there, and its topic. `None`: there is none.
     fn advance(&mut self) -> Option<(usize, Entry, usize)> {
         while !self.is_over() {
             self.load_due();

@@ -50,7 +50,7 @@ pub(crate) fn bag(command: &BagCommand) -> Result<ExitCode> {
 /// systems let a process have 1024 unless it asks for more.
 fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // A process that may not have more goes on with what there is, and is told when that is used up.
+    // Without it, the command goes on with what there is, and says when that is used up.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
