@@ -86,7 +86,7 @@ pub(crate) enum Command {
     View(ViewArguments),
     /// Look at bags, play, record, convert, cut, check and mend them
     #[command(subcommand)]
-    Bag(BagCommand),
+    Bag(Box<BagCommand>),
     /// Trace running graphs, and look at traces
     #[command(subcommand)]
     Trace(TraceCommand),

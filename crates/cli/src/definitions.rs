@@ -1,6 +1,7 @@
 //! The interface definitions that a command knows: the shipped ones, those of the sourced ROS 2
 //! environment, those around the current folder, and those of the folders that the user names.
 
+use crate::output::{clean, near_name};
 use anyhow::{Context, Result};
 use crossdock_msg::SchemaError;
 use crossdock_msg::definition::TypeName;
@@ -107,6 +108,20 @@ impl Definitions {
     /// What is wrong with the file of a type that nobody has named.
     pub(crate) fn broken(&self, type_name: &str) -> Option<&str> {
         self.broken.get(type_name).map(String::as_str)
+    }
+
+    /// `did you mean ...? ` for a type that is not known, or whose package was left out; nothing
+    /// for one that is known.
+    pub(crate) fn near(&self, text: &str) -> String {
+        let names: Vec<String> = self.names().iter().map(ToString::to_string).collect();
+        if TypeName::parse(text).is_some_and(|name| self.library.get(&name).is_some()) {
+            return String::new();
+        }
+        let last = |name: &str| name.rsplit('/').next().is_some_and(|last| last == text);
+        match names.iter().find(|name| last(name)) {
+            Some(name) => format!("did you mean `{}`? ", clean(name)),
+            None => clean(&near_name(text, names.iter().map(String::as_str))),
+        }
     }
 
     /// Why a type is not known or cannot be used, as a sentence with the next step.

@@ -3,7 +3,7 @@
 
 use crate::arguments::{DefinitionArguments, InterfaceCommand, KindArguments};
 use crate::definitions::{Definitions, definitions};
-use crate::output::{self, clean, near_name};
+use crate::output::{self, clean};
 use crate::yaml;
 use anyhow::{Result, bail};
 use crossdock_msg::definition::{
@@ -14,7 +14,11 @@ use crossdock_msg::rihs::type_hash;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io::{BufRead, Read};
 use std::process::ExitCode;
+
+/// Longest name of a type that is read from standard input.
+const NAME_BYTES_MAX: u64 = 4096;
 
 /// Runs one of the interface commands.
 pub(crate) fn interface(command: &InterfaceCommand) -> Result<ExitCode> {
@@ -31,7 +35,7 @@ pub(crate) fn interface(command: &InterfaceCommand) -> Result<ExitCode> {
                 (false, true) => Comments::None,
                 (false, false) => Comments::OfType,
             };
-            show(&known(definitions)?, type_name, comments)?
+            show(&known(definitions)?, &named(type_name)?, comments)?
         }
         InterfaceCommand::Proto { type_name, no_quotes, definitions } => {
             let text = prototype(&known(definitions)?, type_name)?;
@@ -125,18 +129,18 @@ fn find<'a>(definitions: &'a Definitions, text: &str) -> Result<Found<'a>> {
         "no definition of {} is known; {}`crossdock interface list` shows those that are, \
          --interfaces FOLDER brings others",
         clean(text),
-        near(definitions, text)
+        definitions.near(text)
     );
 }
 
-/// `did you mean ...? ` for a type that is not known, or whose package was left out.
-fn near(definitions: &Definitions, text: &str) -> String {
-    let names: Vec<String> = definitions.names().iter().map(ToString::to_string).collect();
-    let last = |name: &str| name.rsplit('/').next().is_some_and(|last| last == text);
-    match names.iter().find(|name| last(name)) {
-        Some(name) => format!("did you mean `{}`? ", clean(name)),
-        None => clean(&near_name(text, names.iter().map(String::as_str))),
+/// The type that was named; `-` stands for the first line of standard input, as in ROS 2.
+fn named(type_name: &str) -> Result<String> {
+    if type_name != "-" {
+        return Ok(type_name.to_owned());
     }
+    let mut line = String::new();
+    std::io::stdin().lock().take(NAME_BYTES_MAX).read_line(&mut line)?;
+    Ok(line.trim().to_owned())
 }
 
 /// The definition of a type with those that it uses, each indented below the field that uses it.

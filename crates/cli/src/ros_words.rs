@@ -22,13 +22,13 @@ const WORDS: [(&[&str], &str); 20] = [
     ),
     (
         &["bag", "record"],
-        "bags are written in MCAP, from the start of the command to its end: --storage sqlite3, \
-      --snapshot-mode, --start-paused, --custom-data and --storage-config-file are not taken",
+        "bags are written in MCAP: --storage sqlite3, --custom-data and --storage-config-file are not \
+      taken",
     ),
     (
         &["bag", "play"],
-        "`crossdock bag play BAG` takes one bag of any storage, and --clock publishes at each message, \
-      too: --input, --clock-topics, --wait-for-all-acked and --storage-config-file are not taken",
+        "`crossdock bag play BAG...` takes bags of any storage, and --clock publishes at each message, \
+      too: --storage-config-file is not taken",
     ),
     (
         &["topic", "pub"],

@@ -164,6 +164,13 @@ pub enum TopicProblem {
         /// The type of this entry.
         found: String,
     },
+    /// The same topic name was recorded with another definition of its type before; messages are
+    /// not delivered.
+    #[error(
+        "its type {0} is defined otherwise here than elsewhere in the bag; the messages with the \
+         first definition are read, the others skipped"
+    )]
+    OtherDefinition(String),
     /// The definition is neither in the ros2msg nor in the ros2idl form.
     #[error(
         "its definition is written in `{0}`; only `ros2msg` and `ros2idl` are understood, so the type \
@@ -185,6 +192,16 @@ pub enum TopicProblem {
 }
 
 impl TopicProblem {
+    /// Of a topic whose name another topic has, which counts.
+    pub(crate) fn conflict(first: &BagTopic, found: &BagTopic) -> Self {
+        match first.type_name == found.type_name {
+            true => Self::OtherDefinition(found.type_name.clone()),
+            false => {
+                Self::Conflict { first: first.type_name.clone(), found: found.type_name.clone() }
+            }
+        }
+    }
+
     /// Whether a definition from elsewhere takes it away.
     fn is_of_definition(&self) -> bool {
         use TopicProblem::{DefinitionText, IdlDefinition, NoDefinition, SchemaEncoding};
@@ -272,10 +289,38 @@ impl BagTopic {
         }
     }
 
+    /// Whether another topic has the same type: comments may differ, and one definition may lack.
+    /// Parses both definitions.
+    pub(crate) fn is_of_type(&self, other: &BagTopic) -> bool {
+        let hash = |topic: &BagTopic| topic.schema().ok().map(|schema| schema.type_hash());
+        self.type_name == other.type_name
+            && match (&self.definition, &other.definition) {
+                (Some(one), Some(two)) => {
+                    one == two || hash(self).is_some_and(|it| hash(other) == Some(it))
+                }
+                _ => true,
+            }
+    }
+
+    /// Takes over what another topic has of the same name and type: publishers, a definition.
+    pub(crate) fn absorb(&mut self, other: BagTopic) {
+        for qos in other.qos {
+            if !self.qos.contains(&qos) && self.qos.len() < PROFILES_MAX {
+                self.qos.push(qos);
+            }
+        }
+        self.type_hash = self.type_hash.take().or(other.type_hash);
+        if self.definition.is_none() && other.definition.is_some() {
+            self.definition = other.definition;
+            self.problems.retain(|problem| !problem.is_of_definition());
+        }
+    }
+
     /// Whether the topic's messages are delivered as CDR bytes.
     pub fn is_delivered(&self) -> bool {
         !self.problems.iter().any(|problem| {
-            matches!(problem, TopicProblem::MessageEncoding(_) | TopicProblem::Conflict { .. })
+            use TopicProblem::{Conflict, MessageEncoding, OtherDefinition};
+            matches!(problem, MessageEncoding(_) | Conflict { .. } | OtherDefinition(_))
         })
     }
 }
@@ -291,10 +336,11 @@ pub(crate) struct BagFile {
 }
 
 /// Everything that readers of one bag share.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Bag {
     pub(crate) files: Vec<BagFile>,
-    pub(crate) topics: Vec<BagTopic>,
+    /// Of each topic, whether its messages are delivered.
+    pub(crate) delivered: Vec<bool>,
     pub(crate) damages: Damages,
     pub(crate) options: ReaderOptions,
 }
@@ -321,9 +367,12 @@ pub(crate) struct Bag {
 /// ```
 #[derive(Debug)]
 pub struct BagReader {
-    bag: Arc<Bag>,
-    remarks: Vec<String>,
-    missing: Vec<PathBuf>,
+    /// The bags that were joined, or one, each with the topic that each of its topics is; `None`:
+    /// it is not delivered.
+    pub(crate) bags: Vec<(Arc<Bag>, Vec<Option<usize>>)>,
+    pub(crate) topics: Vec<BagTopic>,
+    pub(crate) remarks: Vec<String>,
+    pub(crate) missing: Vec<PathBuf>,
 }
 
 impl BagReader {
@@ -364,21 +413,15 @@ impl BagReader {
         files: BagFiles,
         opening: Opening<'_>,
     ) -> Result<BagReader, OpenBagError> {
-        let BagFiles { paths, topics: metadata_topics, mut remarks } = files;
-        let mut bag = Bag {
-            files: Vec::new(),
-            topics: Vec::new(),
-            damages: Damages::default(),
-            options: opening.options,
-        };
+        let BagFiles { paths, topics: metadata_topics, remarks } = files;
+        let mut bag = Collected { remarks, ..Collected::default() };
         let mut missing = Vec::new();
-        let mut known = KnownTopics::default();
         // What is wrong with one file does not keep the others from being read.
         let mut first_error = None;
         for path in paths {
             let kind = match index_file(&path, opening) {
                 Ok(Some((index, rows))) => {
-                    bag.add_file(index, rows, &mut known, &mut remarks);
+                    bag.add_file(index, rows);
                     continue;
                 }
                 Ok(None) => {
@@ -411,12 +454,20 @@ impl BagReader {
                 }
             }
         }
-        Ok(BagReader { bag: Arc::new(bag), remarks, missing })
+        let Collected { files, topics, damages, remarks, .. } = bag;
+        let delivered = topics.iter().map(BagTopic::is_delivered).collect();
+        let bag = Bag { files, delivered, damages, options: opening.options };
+        let places = (0..topics.len()).map(Some).collect();
+        Ok(BagReader { bags: vec![(Arc::new(bag), places)], topics, remarks, missing })
+    }
+
+    fn bag_files(&self) -> impl Iterator<Item = &BagFile> {
+        self.bags.iter().flat_map(|(bag, _)| &bag.files)
     }
 
     /// The topics, in the order of their first appearance in the files.
     pub fn topics(&self) -> &[BagTopic] {
-        &self.bag.topics
+        &self.topics
     }
 
     /// Whether a topic's type is not known: the bag lacks its definition, and it is not shipped, or
@@ -430,10 +481,9 @@ impl BagReader {
     /// Gives each topic whose definition the bag lacks, or has in a form that is not understood,
     /// the one of `library`, if it has one.
     ///
-    /// Allocates. Call it before messages are read: later it copies the index of the bag.
+    /// Allocates.
     pub fn define(&mut self, library: &Library) {
-        let bag = Arc::make_mut(&mut self.bag);
-        for topic in bag.topics.iter_mut().filter(|topic| topic.is_delivered()) {
+        for topic in self.topics.iter_mut().filter(|topic| topic.is_delivered()) {
             let broken = topic.definition.is_some().then(|| topic.schema().err()).flatten();
             if topic.definition.is_some() && broken.is_none() {
                 continue;
@@ -454,7 +504,7 @@ impl BagReader {
 
     /// The first damaged place that opening found; reading reports it again at its end.
     pub fn damage(&self) -> Option<&Damage> {
-        self.bag.damages.first.as_ref()
+        self.bags.iter().find_map(|(bag, _)| bag.damages.first.as_ref())
     }
 
     /// Files that metadata.yaml names and that are not there; their messages are lost.
@@ -464,31 +514,34 @@ impl BagReader {
 
     /// How many messages the bag says that it holds, for progress; do not rely on it.
     pub fn message_count(&self) -> u64 {
-        self.bag.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.index.message_count))
+        self.bag_files().fold(0, |sum: u64, file| sum.saturating_add(file.index.message_count))
     }
 
     /// The earliest log time that the bag says that it holds, in ns; 0 if it holds no message. Do
     /// not rely on it.
     pub fn start_ns(&self) -> u64 {
-        let segments = self.bag.files.iter().flat_map(|file| &file.index.segments);
+        let segments = self.bag_files().flat_map(|file| &file.index.segments);
         segments.map(|segment| segment.start_ns).min().unwrap_or(0)
     }
 
     /// The latest log time that the bag says that it holds, in ns; 0 if it holds no message. Do not
     /// rely on it.
     pub fn end_ns(&self) -> u64 {
-        let spans = self.bag.files.iter().filter_map(|file| file.index.span_ns);
+        let spans = self.bag_files().filter_map(|file| file.index.span_ns);
         spans.map(|(_, end_ns)| end_ns).max().unwrap_or(0)
     }
 
     /// How many messages of each topic the bag says that it holds, in the order of
     /// [`BagReader::topics`]. Do not rely on it. Allocates.
     pub fn topic_counts(&self) -> Vec<u64> {
-        let mut counts = vec![0_u64; self.bag.topics.len()];
-        for file in &self.bag.files {
-            for (channel, topic) in &file.topics {
+        let mut counts = vec![0_u64; self.topics.len()];
+        for (bag, places) in &self.bags {
+            let topics =
+                bag.files.iter().flat_map(|file| file.topics.iter().map(move |it| (file, it)));
+            for (file, (channel, topic)) in topics {
+                let Some(topic) = places[*topic] else { continue };
                 let of_channel = file.index.counts.get(channel).copied().unwrap_or(0);
-                counts[*topic] = counts[*topic].saturating_add(of_channel);
+                counts[topic] = counts[topic].saturating_add(of_channel);
             }
         }
         counts
@@ -496,12 +549,12 @@ impl BagReader {
 
     /// The files of the bag, in the order in which they are read.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.bag.files.iter().map(|file| file.index.path.as_path())
+        self.bag_files().map(|file| file.index.path.as_path())
     }
 
     /// What each file says that it holds.
     pub(crate) fn summaries(&self) -> Vec<FileSummary> {
-        let files = self.bag.files.iter().map(|file| FileSummary {
+        let files = self.bag_files().map(|file| FileSummary {
             name: file.index.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             span_ns: file.index.span_ns,
             messages: file.index.message_count,
@@ -511,10 +564,10 @@ impl BagReader {
 
     /// How the bag is stored: `mcap`, `sqlite3`, or both if its files differ.
     pub fn storage(&self) -> &'static str {
-        let rows = self.bag.files.iter().filter(|file| file.rows.is_some()).count();
+        let rows = self.bag_files().filter(|file| file.rows.is_some()).count();
         match rows {
             0 => "mcap",
-            _ if rows == self.bag.files.len() => "sqlite3",
+            _ if rows == self.bag_files().count() => "sqlite3",
             _ => "mcap and sqlite3",
         }
     }
@@ -530,7 +583,7 @@ impl BagReader {
     /// As [`BagReader::messages`], without the messages of before this log time, in ns. Those are
     /// not numbered. Chunks that the index says to be over by then are not read.
     pub fn messages_from(&self, start_ns: u64) -> Messages {
-        Messages::new(Arc::clone(&self.bag), start_ns)
+        Messages::new(&self.bags, self.topics.len(), start_ns)
     }
 }
 
@@ -571,15 +624,22 @@ fn index_file(
     Ok(Some((index, rows)))
 }
 
-impl Bag {
+/// What is known of a bag while its files are opened.
+#[derive(Default)]
+struct Collected {
+    files: Vec<BagFile>,
+    topics: Vec<BagTopic>,
+    damages: Damages,
+    remarks: Vec<String>,
+    /// Finds topics by name and type.
+    by_type: BTreeMap<(String, String), Vec<usize>>,
+    /// The topic that counts for each name.
+    delivered: BTreeMap<String, usize>,
+}
+
+impl Collected {
     /// Adds a file and gives its channels their topics.
-    fn add_file(
-        &mut self,
-        index: FileIndex,
-        rows: Option<RowIndex>,
-        known: &mut KnownTopics,
-        remarks: &mut Vec<String>,
-    ) {
+    fn add_file(&mut self, index: FileIndex, rows: Option<RowIndex>) {
         self.damages.merge(&index.damages);
         let mut topics = BTreeMap::new();
         // Each is read once, however many channels it has.
@@ -589,40 +649,36 @@ impl Bag {
             let schema = index.schemas.get(&channel.schema);
             let definition = definitions.get(&channel.schema).cloned();
             let definition = definition.unwrap_or(Err(TopicProblem::NoDefinition));
-            let topic = topic_of(channel, schema, definition, remarks);
-            topics.insert(*id, self.add_topic(topic, known));
+            let topic = topic_of(channel, schema, definition, &mut self.remarks);
+            topics.insert(*id, self.add_topic(topic));
         }
         self.files.push(BagFile { index, rows, topics });
     }
 
     /// Finds the topic among the known ones or adds it.
-    fn add_topic(&mut self, mut topic: BagTopic, known: &mut KnownTopics) -> usize {
+    fn add_topic(&mut self, mut topic: BagTopic) -> usize {
         let key = (topic.name.clone(), topic.type_name.clone());
-        let entries = known.by_type.entry(key).or_default();
-        let same = entries.iter().copied().find(|place| {
-            let entry = &self.topics[*place];
-            entry.definition == topic.definition
+        let entries = self.by_type.entry(key).or_default();
+        let usable = |entry: &BagTopic| {
+            topic.is_delivered()
                 && !matches!(entry.problems.first(), Some(TopicProblem::MessageEncoding(_)))
-                && topic.is_delivered()
+        };
+        let (known, few) = (&self.topics, entries.len() <= PARSED_MAX);
+        let same = entries.iter().copied().find(|place| {
+            let entry = &known[*place];
+            usable(entry)
+                && (entry.definition == topic.definition || (few && entry.is_of_type(&topic)))
         });
         if let Some(place) = same {
-            let entry = &mut self.topics[place];
-            for qos in topic.qos {
-                if !entry.qos.contains(&qos) && entry.qos.len() < PROFILES_MAX {
-                    entry.qos.push(qos);
-                }
-            }
+            self.topics[place].absorb(topic);
             return place;
         }
         let place = self.topics.len();
         entries.push(place);
         if topic.is_delivered() {
-            let first = *known.delivered.entry(topic.name.clone()).or_insert(place);
-            if first != place {
-                topic.problems.push(TopicProblem::Conflict {
-                    first: self.topics[first].type_name.clone(),
-                    found: topic.type_name.clone(),
-                });
+            let first = *self.delivered.entry(topic.name.clone()).or_insert(place);
+            if let Some(first) = self.topics.get(first) {
+                topic.problems.push(TopicProblem::conflict(first, &topic));
             }
         }
         self.topics.push(topic);
@@ -630,16 +686,12 @@ impl Bag {
     }
 }
 
-/// Finds topics by name and type while a bag is opened.
-#[derive(Default)]
-struct KnownTopics {
-    by_type: BTreeMap<(String, String), Vec<usize>>,
-    /// The topic that counts for each name.
-    delivered: BTreeMap<String, usize>,
-}
-
 /// Profiles kept of one topic: one for each publisher that a sound recording has seen.
 const PROFILES_MAX: usize = 256;
+
+/// Definitions of one topic and type that are parsed to see whether they differ in comments alone:
+/// each time that a bag was recorded on may bring another one.
+const PARSED_MAX: usize = 8;
 
 /// Bytes of one definition in IDL. Those of ROS 2 have a few thousand.
 const IDL_BYTES_MAX: usize = 1 << 20;

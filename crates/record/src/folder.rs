@@ -68,7 +68,9 @@ fn find_in_folder(folder: &Path) -> Result<BagFiles, OpenBagError> {
             );
             return list_folder(folder, remark);
         }
-        Err(source) => return Err(OpenBagError::Io { path: metadata_path, source }),
+        Err(error) => {
+            return list_folder(folder, unusable(&metadata_path, &error.to_string()));
+        }
     };
     match Yaml::parse(&text) {
         Ok(root) => match root.field("rosbag2_bagfile_information") {
@@ -127,13 +129,17 @@ fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagE
     for topic in information.field("topics_with_message_count").map_or(&[][..], Yaml::elements) {
         read_topic(topic, &mut files);
     }
-    if named.is_empty() {
-        let why = unusable(&folder.join(METADATA_NAME), "it names no files");
-        let listed = list_folder(folder, why)?;
-        files.remarks.extend(listed.remarks);
-        files.paths = listed.paths;
-    } else {
-        files.paths = named;
+    // Somebody has renamed the files, for example.
+    let gone = named.iter().all(|path| !path.exists());
+    let why = if named.is_empty() { "it names no files" } else { "no file that it names is there" };
+    let listed = gone.then(|| list_folder(folder, unusable(&folder.join(METADATA_NAME), why)));
+    match listed {
+        Some(Ok(listed)) => {
+            files.remarks.extend(listed.remarks);
+            files.paths = listed.paths;
+        }
+        Some(Err(error)) if named.is_empty() => return Err(error),
+        _ => files.paths = named,
     }
     Ok(files)
 }

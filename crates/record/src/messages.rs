@@ -1,7 +1,8 @@
 //! Reads the messages of a bag in the order of their log times.
 //!
-//! Files follow each other. Inside a file, chunks that overlap in time are merged, within a memory
-//! limit. Damaged chunks are passed over and reported at the end.
+//! Files of a bag follow each other. Inside a file, chunks that overlap in time are merged, within
+//! a memory limit. Bags that were joined are merged. Damaged chunks are passed over and reported at
+//! the end.
 
 use crate::bag::{Bag, BagFile, ReadError};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkDecoder, ChunkHead, Section, Window, fill};
@@ -69,12 +70,26 @@ impl Loaded {
 /// A reading of a bag's messages; made by [`BagReader::messages`](crate::BagReader::messages).
 ///
 /// Holds the chunks that it is in and the lists of their messages, at most
-/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers of usual
-/// sizes are used again, so that reading allocates only when a chunk is larger than those before.
-/// `Send`.
+/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk, for each of the bags
+/// that were joined. Buffers of usual sizes are used again, so that reading allocates only when a
+/// chunk is larger than those before. `Send`.
 #[derive(Debug)]
 pub struct Messages {
+    /// One for each of the bags that were joined.
+    lanes: Vec<Lane>,
+    /// Messages delivered, by topic.
+    numbers: Vec<u64>,
+    reported: bool,
+    /// Whether the last message was compressed by itself.
+    was_compressed: bool,
+}
+
+/// A reading of one bag.
+#[derive(Debug)]
+struct Lane {
     bag: Arc<Bag>,
+    /// The topic that each of the bag's topics is; `None`: it is not delivered.
+    topics: Vec<Option<usize>>,
     /// Index of the file that is read, and its handle.
     file: usize,
     handle: Option<Handle>,
@@ -86,33 +101,18 @@ pub struct Messages {
     spare: Vec<Loaded>,
     /// Messages of before this log time are passed over, in ns.
     start_ns: u64,
-    /// Messages delivered, by topic.
-    numbers: Vec<u64>,
     damages: Damages,
-    reported: bool,
-    /// Whether the last message was compressed by itself.
-    was_compressed: bool,
 }
 
 impl Messages {
-    pub(crate) fn new(bag: Arc<Bag>, start_ns: u64) -> Self {
-        let numbers = vec![0; bag.topics.len()];
-        let damages = bag.damages.clone();
-        Messages {
-            bag,
-            file: 0,
-            handle: None,
-            decoder: MessageDecoder::new(),
-            chunks: ChunkDecoder::default(),
-            next_segment: 0,
-            loaded: Vec::new(),
-            spare: Vec::new(),
-            start_ns,
-            numbers,
-            damages,
-            reported: false,
-            was_compressed: false,
-        }
+    /// Of joined bags, each with the topic that each of its topics is, among `topics` in all.
+    pub(crate) fn new(
+        bags: &[(Arc<Bag>, Vec<Option<usize>>)],
+        topics: usize,
+        start_ns: u64,
+    ) -> Self {
+        let lanes = bags.iter().map(|(bag, places)| Lane::new(bag, places, start_ns)).collect();
+        Messages { lanes, numbers: vec![0; topics], reported: false, was_compressed: false }
     }
 
     /// Whether the message that was delivered last is compressed by itself in its file.
@@ -127,19 +127,10 @@ impl Messages {
     /// # Errors
     /// Once, after the last message, when parts of the bag could not be read.
     pub fn next_message(&mut self) -> Option<Result<BagMessage<'_>, ReadError>> {
-        while self.file < self.bag.files.len() {
-            self.load_due();
-            if let Some(place) = self.earliest() {
-                let entry = self.take(place);
-                if entry.log_ns < self.start_ns {
-                    continue;
-                }
-                if self.unpack(place, entry) {
-                    return Some(Ok(self.deliver(place, entry)));
-                }
-                continue;
+        while let Some(lane) = self.earliest() {
+            if let Some((place, entry, topic)) = self.lanes[lane].advance() {
+                return Some(Ok(self.deliver(lane, place, entry, topic)));
             }
-            self.next_file();
         }
         self.report().map(Err)
     }
@@ -147,13 +138,100 @@ impl Messages {
     /// The log time of the message that comes next, in ns; `None` after the last one. Blocks on the
     /// file system. That message may turn out damaged, and then a later one comes.
     pub fn next_time_ns(&mut self) -> Option<u64> {
-        while self.file < self.bag.files.len() {
+        self.lanes.iter_mut().filter_map(Lane::next_time_ns).min()
+    }
+
+    /// The lane with the next message. Of one bag it is not asked which time that has.
+    fn earliest(&mut self) -> Option<usize> {
+        if let [lane] = &self.lanes[..] {
+            return (!lane.is_over()).then_some(0);
+        }
+        // Bags are few. Between equal times the one that was named first wins.
+        let times = self.lanes.iter_mut().enumerate();
+        let times = times.filter_map(|(place, lane)| Some((lane.next_time_ns()?, place)));
+        times.min().map(|(_, place)| place)
+    }
+
+    /// The final error, once, when there was damage.
+    fn report(&mut self) -> Option<ReadError> {
+        if std::mem::replace(&mut self.reported, true) {
+            return None;
+        }
+        let mut damages = Damages::default();
+        self.lanes.iter().for_each(|lane| damages.merge(&lane.damages));
+        let first = damages.first?;
+        let delivered = self.numbers.iter().sum();
+        Some(ReadError::Damaged { first, count: damages.count, delivered })
+    }
+
+    fn deliver(&mut self, lane: usize, place: usize, entry: Entry, topic: usize) -> BagMessage<'_> {
+        self.numbers[topic] += 1;
+        let lane = &self.lanes[lane];
+        let data = &lane.loaded[place].bytes[entry.start..entry.end];
+        self.was_compressed = MessageDecoder::is_compressed(data);
+        let data = match self.was_compressed {
+            true => lane.decoder.plain(),
+            false => data,
+        };
+        BagMessage {
+            topic,
+            number: self.numbers[topic],
+            log_time_ns: entry.log_ns,
+            publish_time_ns: entry.publish_ns,
+            data,
+        }
+    }
+}
+
+impl Lane {
+    fn new(bag: &Arc<Bag>, topics: &[Option<usize>], start_ns: u64) -> Self {
+        Lane {
+            bag: Arc::clone(bag),
+            topics: topics.to_vec(),
+            file: 0,
+            handle: None,
+            decoder: MessageDecoder::new(),
+            chunks: ChunkDecoder::default(),
+            next_segment: 0,
+            loaded: Vec::new(),
+            spare: Vec::new(),
+            start_ns,
+            damages: bag.damages.clone(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.file == self.bag.files.len()
+    }
+
+    /// Goes on to the next message of a topic that is delivered; gives the segment with it, where
+    /// it lies there, and its topic. `None`: there is none.
+    fn advance(&mut self) -> Option<(usize, Entry, usize)> {
+        while !self.is_over() {
+            self.load_due();
+            let Some(place) = self.earliest() else {
+                self.next_file();
+                continue;
+            };
+            let entry = self.take(place);
+            if let Some(topic) = self.wanted(&entry)
+                && self.unpack(place, entry)
+            {
+                return Some((place, entry, topic));
+            }
+        }
+        None
+    }
+
+    fn next_time_ns(&mut self) -> Option<u64> {
+        while !self.is_over() {
             self.load_due();
             match self.earliest() {
                 Some(place) => {
-                    let time_ns = self.loaded[place].next_ns()?;
-                    if time_ns >= self.start_ns {
-                        return Some(time_ns);
+                    let loaded = &self.loaded[place];
+                    let entry = loaded.entries[loaded.next];
+                    if self.wanted(&entry).is_some() {
+                        return Some(entry.log_ns);
                     }
                     self.take(place);
                 }
@@ -163,20 +241,15 @@ impl Messages {
         None
     }
 
+    /// The topic of a message that is delivered.
+    fn wanted(&self, entry: &Entry) -> Option<usize> {
+        self.topics[entry.topic].filter(|_| entry.log_ns >= self.start_ns)
+    }
+
     fn next_file(&mut self) {
         self.file += 1;
         self.handle = None;
         self.next_segment = 0;
-    }
-
-    /// The final error, once, when there was damage.
-    fn report(&mut self) -> Option<ReadError> {
-        if std::mem::replace(&mut self.reported, true) {
-            return None;
-        }
-        let first = self.damages.first.clone()?;
-        let delivered = self.numbers.iter().sum();
-        Some(ReadError::Damaged { first, count: self.damages.count, delivered })
     }
 
     /// The loaded segment whose next message is the earliest; emptied segments are put aside.
@@ -310,23 +383,6 @@ impl Messages {
             }
         }
     }
-
-    fn deliver(&mut self, place: usize, entry: Entry) -> BagMessage<'_> {
-        self.numbers[entry.topic] += 1;
-        let data = &self.loaded[place].bytes[entry.start..entry.end];
-        self.was_compressed = MessageDecoder::is_compressed(data);
-        let data = match self.was_compressed {
-            true => self.decoder.plain(),
-            false => data,
-        };
-        BagMessage {
-            topic: entry.topic,
-            number: self.numbers[entry.topic],
-            log_time_ns: entry.log_ns,
-            publish_time_ns: entry.publish_ns,
-            data,
-        }
-    }
 }
 
 /// The file that is read.
@@ -362,7 +418,7 @@ fn load_rows(
     let limit_bytes = bag.options.record_bytes_max;
     rows.load(pages, segment, limit_bytes, bytes, |channel, log_ns, (start, end)| {
         let Some(topic) = file.topics.get(&channel) else { return Ok(()) };
-        if !bag.topics[*topic].is_delivered() {
+        if !bag.delivered[*topic] {
             return Ok(());
         }
         if entries.len() == CHUNK_MESSAGES_MAX {
@@ -409,7 +465,7 @@ fn list_messages(
                 .ok_or(DamageKind::Malformed("the fields of a message are cut"))?;
             match file.topics.get(&head.channel) {
                 None => unknown = Some(head.channel),
-                Some(topic) if bag.topics[*topic].is_delivered() => {
+                Some(topic) if bag.delivered[*topic] => {
                     if loaded.entries.len() == CHUNK_MESSAGES_MAX {
                         let limit = CHUNK_MESSAGES_MAX;
                         return Err(DamageKind::TooManyMessages { limit });
@@ -471,8 +527,9 @@ mod tests {
         while let Some(message) = messages.next_message() {
             message.expect("a message");
             read += 1;
-            most = most.max(messages.loaded.iter().map(Loaded::held_bytes).sum());
-            let one = messages.loaded.iter().map(Loaded::held_bytes).max();
+            let loaded = &messages.lanes[0].loaded;
+            most = most.max(loaded.iter().map(Loaded::held_bytes).sum());
+            let one = loaded.iter().map(Loaded::held_bytes).max();
             largest = largest.max(one.unwrap_or(0));
         }
         std::fs::remove_file(&path).expect("the bag");

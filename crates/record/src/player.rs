@@ -93,6 +93,9 @@ pub struct PlayerOptions {
     /// Publish `/clock` for simulated time: at each message, and between messages at this distance
     /// in recorded time. `None`: no clock; a `/clock` in the bag is played like other topics.
     pub clock: Option<Duration>,
+    /// With a clock: publish it at messages of these topics of the bag only, by their names there.
+    /// `None`: at each message. [`Duration::MAX`] as the clock's distance leaves out all between.
+    pub clock_topics: Option<Vec<String>>,
 }
 
 impl PlayerOptions {
@@ -108,6 +111,7 @@ impl PlayerOptions {
             repeat: false,
             paused: false,
             clock: None,
+            clock_topics: None,
         }
     }
 }
@@ -428,6 +432,12 @@ impl Player {
     /// not block.
     pub fn set_rate(&self, factor: f64) {
         let _ = self.commands.send(Command::SetRate(factor));
+    }
+
+    /// Goes on with the first message of this log time or a later one, in ns. In a pause it waits
+    /// there. At the end of the bag and with [`Rate::Steps`] it changes nothing. Does not block.
+    pub fn seek(&self, log_time_ns: u64) {
+        let _ = self.commands.send(Command::Seek(log_time_ns));
     }
 
     /// Stops after the current message. Does not block.

@@ -33,6 +33,8 @@ pub(crate) enum Command {
     /// The next message may go out in a pause.
     Step,
     SetRate(f64),
+    /// Go on at this log time.
+    Seek(u64),
     /// The publishers are not needed any longer once the end is reached.
     Release,
 }
@@ -130,6 +132,8 @@ struct Playing {
     paused: Option<Instant>,
     /// Messages that may go out in the pause.
     steps: u64,
+    /// Where to go on.
+    jump_ns: Option<u64>,
     repeat: bool,
     start_offset: Duration,
     /// Recorded time to play, and the recorded time at which that is over.
@@ -145,8 +149,7 @@ struct Playing {
 /// observers can still read what they counted.
 pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError> {
     let Begin { participant, reader, options, prepared, progress, inbox, ready } = begin;
-    let topic_count = reader.topics().len();
-    let opened = Playing::open(&participant, options, prepared, topic_count, progress, inbox);
+    let opened = Playing::open(&participant, &reader, options, prepared, progress, inbox);
     let mut playing = match opened {
         Ok(playing) => playing,
         Err(error) => {
@@ -173,14 +176,14 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
 impl Playing {
     fn open(
         participant: &Participant,
+        reader: &BagReader,
         options: PlayerOptions,
         prepared: Vec<Prepared>,
-        topic_count: usize,
         progress: Arc<Progress>,
         inbox: Receiver<Command>,
     ) -> Result<Playing, StartPlayerError> {
         let mut topics: Vec<Option<PlayingTopic>> = Vec::new();
-        topics.resize_with(topic_count, || None);
+        topics.resize_with(reader.topics().len(), || None);
         let patience = match &options.rate {
             Rate::Max { drain_timeout, .. } => Some(*drain_timeout),
             _ => None,
@@ -191,7 +194,13 @@ impl Playing {
                 Some(PlayingTopic::open(participant, &options.node, prepared, patience)?);
         }
         let clock = match options.clock {
-            Some(tick) => Some(SimulatedClock::open(participant, &options.node, tick)?),
+            Some(tick) => {
+                let mut clock = SimulatedClock::open(participant, &options.node, tick)?;
+                clock.topics = options.clock_topics.map(|names| {
+                    reader.topics().iter().map(|topic| names.contains(&topic.name)).collect()
+                });
+                Some(clock)
+            }
             None => None,
         };
         let timing = match options.rate {
@@ -220,6 +229,7 @@ impl Playing {
             released: false,
             paused: options.paused.then(Instant::now),
             steps: 0,
+            jump_ns: None,
             repeat: options.repeat,
             start_offset: options.start_offset,
             progress,
@@ -253,10 +263,17 @@ impl Playing {
             // The graph's processes have come since the player was started.
             drain.refresh().map_err(|source| PlayError::Observe { source })?;
         }
+        let mut from_ns = start_ns;
         // Ends after the first time, or with a command, or if there is nothing to play.
         loop {
             let before = self.progress.messages.load(Ordering::Relaxed);
-            let flow = self.play_once(&mut reader.messages_from(start_ns), &mut damage)?;
+            let flow = self.play_once(&mut reader.messages_from(from_ns), &mut damage)?;
+            if let Some(jump_ns) = self.jump_ns.take() {
+                from_ns = jump_ns;
+                self.begin_anew();
+                continue;
+            }
+            from_ns = start_ns;
             let nothing = self.progress.messages.load(Ordering::Relaxed) == before;
             if !self.repeat || nothing || flow != Flow::GoOn {
                 let stopped = flow == Flow::Stop;
@@ -264,12 +281,17 @@ impl Playing {
                 return Ok(self.report(damage, if stopped { Flow::Stop } else { Flow::GoOn }));
             }
             self.end_ns = None;
-            if let Timing::Recorded(pace) = &mut self.timing {
-                pace.restart();
-            }
-            if let Some(clock) = &mut self.clock {
-                clock.last_ns = None;
-            }
+            self.begin_anew();
+        }
+    }
+
+    /// The next message begins the time-line.
+    fn begin_anew(&mut self) {
+        if let Timing::Recorded(pace) = &mut self.timing {
+            pace.restart();
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.last_ns = None;
         }
     }
 
@@ -408,7 +430,7 @@ impl Playing {
         let Some(mut clock) = self.clock.take() else { return Ok(Flow::GoOn) };
         let mut flow = Flow::GoOn;
         // Bounded: `next` gives at most GAP_MAX / TICK_MIN times for one message.
-        while let Some(tick_ns) = clock.next(place.time_ns) {
+        while let Some(tick_ns) = clock.next(place) {
             flow = self.wait_due(tick_ns);
             if flow == Flow::Stop {
                 break;
@@ -423,10 +445,13 @@ impl Playing {
         Ok(flow)
     }
 
-    /// Sleeps until a message of this time is due, or a command comes.
+    /// Sleeps until a message of this time is due, or until a command stops what is played.
     fn wait_due(&mut self, time_ns: u64) -> Flow {
         // Bounded by the commands that were sent.
         loop {
+            if self.jump_ns.is_some() {
+                return Flow::Stop;
+            }
             let now = Instant::now();
             let due = match &mut self.timing {
                 Timing::Recorded(pace) => pace.due(time_ns, now),
@@ -459,7 +484,15 @@ impl Playing {
         match command {
             Command::Play => {}
             Command::Release => self.released = true,
-            Command::Stop => return Flow::Stop,
+            Command::Stop => {
+                self.jump_ns = None;
+                return Flow::Stop;
+            }
+            Command::Seek(time_ns) => {
+                if !matches!(self.timing, Timing::Stepped(_)) {
+                    self.jump_ns = Some(time_ns);
+                }
+            }
             Command::Pause => {
                 self.paused.get_or_insert_with(Instant::now);
             }
@@ -587,6 +620,8 @@ struct SimulatedClock {
     publisher: Publisher<Clock>,
     tick_ns: u64,
     last_ns: Option<u64>,
+    /// Of each topic of the bag, whether its messages tell the time; `None`: all of them do.
+    topics: Option<Vec<bool>>,
 }
 
 impl SimulatedClock {
@@ -606,18 +641,26 @@ impl SimulatedClock {
             .publisher(options)
             .map_err(|source| StartPlayerError::Port { topic: CLOCK_TOPIC.to_owned(), source })?;
         let tick_ns = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { publisher, tick_ns, last_ns: None })
+        Ok(Self { publisher, tick_ns, last_ns: None, topics: None })
     }
 
-    /// The next time to publish on the way to `target_ns`; `None` when it is reached.
-    ///
-    /// Over long gaps the clock jumps.
-    fn next(&mut self, target_ns: u64) -> Option<u64> {
-        self.last_ns = Some(self.coming(target_ns)?);
+    /// The next time to publish on the way to a message; `None` when it is reached.
+    fn next(&mut self, place: Place) -> Option<u64> {
+        let is_told = self.topics.as_ref().is_none_or(|topics| topics[place.topic]);
+        if !is_told && !self.is_due(place.time_ns) {
+            return None;
+        }
+        self.last_ns = Some(self.coming(place.time_ns)?);
         self.last_ns
     }
 
-    /// What [`next`](Self::next) would give.
+    /// Whether the distance between two times of the clock ends by `target_ns`.
+    fn is_due(&self, target_ns: u64) -> bool {
+        let due_ns = self.last_ns.map_or(target_ns, |last| last.saturating_add(self.tick_ns));
+        self.tick_ns != u64::MAX && due_ns <= target_ns
+    }
+
+    /// The next time to publish if each message tells the time. Over long gaps the clock jumps.
     fn coming(&self, target_ns: u64) -> Option<u64> {
         Some(match self.last_ns {
             None => target_ns,

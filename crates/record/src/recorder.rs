@@ -10,9 +10,9 @@ use crate::writer::{BagWriter, Saved, WriteError};
 use crossdock_comm::{DoorbellControl, Participant, PortError, Qos};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 /// A topic that is to be recorded.
@@ -47,6 +47,9 @@ pub enum LogTime {
         /// The time before the first message on `/clock`, in ns.
         start_ns: u64,
     },
+    /// As [`LogTime::Simulated`]. What is published before the first message on `/clock` is not
+    /// recorded.
+    FromClock,
     /// As [`LogTime::Simulated`] from 0 on, for graphs that go in lock step: there nodes beside the
     /// way to the command may be behind the time. A message with a `header.stamp` has that time.
     Lockstep,
@@ -65,6 +68,19 @@ pub struct RecorderOptions {
     pub topics: Vec<TopicToRecord>,
     /// Which time messages get.
     pub log_time: LogTime,
+    /// Begin in the state after [`Recorder::pause`].
+    pub paused: bool,
+    /// Keep the newest messages in memory, so many bytes of them, and write them when
+    /// [`Recorder::snapshot`] asks for it. `None`: write each message when it comes. In runs in
+    /// steps it has no effect.
+    pub snapshot_bytes: Option<usize>,
+}
+
+impl RecorderOptions {
+    /// Records each message of these topics from the start.
+    pub fn new(node: impl Into<String>, topics: Vec<TopicToRecord>, log_time: LogTime) -> Self {
+        Self { node: node.into(), topics, log_time, paused: false, snapshot_bytes: None }
+    }
 }
 
 /// Why recording could not be started.
@@ -84,6 +100,16 @@ pub enum StartRecorderError {
         topic: String,
         /// What the communication layer says.
         source: PortError,
+    },
+    /// The memory for snapshots is not there.
+    #[error(
+        "there is no memory of {bytes} bytes for the messages of a snapshot: {source}; keep fewer"
+    )]
+    Memory {
+        /// What was asked for.
+        bytes: usize,
+        /// What the allocator says.
+        source: std::collections::TryReserveError,
     },
     /// The thread could not be started.
     #[error("the recorder's thread cannot be started: {source}; close other programs")]
@@ -115,6 +141,8 @@ pub struct RecordReport {
     pub topics: Vec<RecordedTopic>,
     /// What is safe on the disk.
     pub saved: Saved,
+    /// Messages that were in memory at the end, and that no snapshot asked for.
+    pub kept: u64,
 }
 
 /// Why recording ended early or the bag could not be completed.
@@ -151,16 +179,32 @@ pub(crate) struct RecorderState {
     /// Statistics: Relaxed.
     pub(crate) messages: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Topics that the thread shall record, too. It is woken when some are put here.
-    pub(crate) added: Mutex<Vec<TopicToRecord>>,
 }
+
+/// What the handle wants of the thread, which it wakes.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    /// Record this topic, too.
+    Add(TopicToRecord),
+    Pause,
+    Resume,
+    /// Write what is in memory.
+    Snapshot,
+    /// Begin the next file.
+    Split,
+}
+
+/// A wish, and who waits until it is done: he is told how many messages were written for it.
+pub(crate) type Command = (Wish, Option<Sender<u64>>);
 
 /// Records topics on a thread of its own, which sleeps while no message comes.
 ///
 /// [`Recorder::stop`] takes what is there and completes the bag; dropping does the same and hides
-/// errors. Memory is bounded by the writer's and one message. `Send` and `Sync`.
+/// errors. Memory is bounded by the writer's, one message, and what is kept for snapshots. `Send`
+/// and `Sync`.
 pub struct Recorder {
     shared: Arc<RecorderState>,
+    commands: Sender<Command>,
     bell: DoorbellControl,
     thread: Option<JoinHandle<Result<RecordReport, RecordError>>>,
     ending: Ending,
@@ -191,11 +235,13 @@ impl Recorder {
         }
         let shared = Arc::new(RecorderState::default());
         let (ready, is_ready) = channel();
+        let (commands, inbox) = channel();
         let begin = Begin {
             participant: participant.clone(),
             writer,
             options,
             shared: Arc::clone(&shared),
+            inbox,
             ready,
         };
         let ending = Ending::default();
@@ -208,7 +254,10 @@ impl Recorder {
             })
             .map_err(|source| StartRecorderError::Thread { source })?;
         match is_ready.recv() {
-            Ok(Ok(bell)) => Ok(Recorder { shared, bell, thread: Some(thread), ending }),
+            Ok(Ok(bell)) => {
+                let thread = Some(thread);
+                Ok(Recorder { shared, commands, bell, thread, ending })
+            }
             Ok(Err(error)) => Err(error),
             // Only a panic ends the thread without a word; its hook has reported it.
             Err(gone) => Err(StartRecorderError::Thread { source: io::Error::other(gone) }),
@@ -219,7 +268,47 @@ impl Recorder {
     ///
     /// Allocates. Does not wait until it is subscribed to.
     pub fn add(&self, topic: TopicToRecord) {
-        self.shared.added.lock().unwrap_or_else(PoisonError::into_inner).push(topic);
+        self.tell((Wish::Add(topic), None));
+    }
+
+    /// Records what was published before, and not what is published after the return, until
+    /// [`Recorder::resume`]. That goes for publishers that the recorder is connected to by then.
+    /// Publishers do not wait, and what is left out does not count as lost. Allocates, blocks until
+    /// the recorder is there.
+    pub fn pause(&self) {
+        self.ask(Wish::Pause);
+    }
+
+    /// Records again what is published after the return. Allocates, blocks until the recorder is
+    /// there.
+    pub fn resume(&self) {
+        self.ask(Wish::Resume);
+    }
+
+    /// With [`RecorderOptions::snapshot_bytes`]: writes the messages that are in memory and forgets
+    /// them. Gives how many they were; without the option none. They are safe from a killed process
+    /// then. `None`: recording has ended. Allocates, blocks on the disk.
+    pub fn snapshot(&self) -> Option<u64> {
+        self.ask(Wish::Snapshot)
+    }
+
+    /// Completes the file if the bag is a folder and the file has a message. What is published
+    /// after the return comes into the next one. Allocates, blocks on the disk.
+    pub fn split(&self) {
+        self.ask(Wish::Split);
+    }
+
+    /// `None`: recording has ended.
+    fn ask(&self, wish: Wish) -> Option<u64> {
+        let (reply, answer) = channel();
+        self.tell((wish, Some(reply)));
+        // A thread that ends drops the command.
+        answer.recv().ok()
+    }
+
+    fn tell(&self, command: Command) {
+        // A thread that is gone has its report ready.
+        let _ = self.commands.send(command);
         self.bell.wake();
     }
 

@@ -1,10 +1,11 @@
 //! The thread of a recorder: an executor of its own that takes, encodes and writes messages, and
 //! sleeps on its doorbell while there is nothing to do.
 
+use crate::newest::{Kept, Newest};
 use crate::qos::OfferedQos;
 use crate::recorder::{
-    LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, RecorderState,
-    StartRecorderError, TopicToRecord,
+    Command, LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, RecorderState,
+    StartRecorderError, TopicToRecord, Wish,
 };
 use crate::run_clock::RunClock;
 use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
@@ -15,9 +16,9 @@ use crossdock_comm::{
 };
 use crossdock_msg::{CdrBuffer, CdrSlices};
 use std::io::IoSlice;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, PoisonError};
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 /// What the thread starts with.
@@ -26,11 +27,15 @@ pub(crate) struct Begin {
     pub(crate) writer: BagWriter,
     pub(crate) options: RecorderOptions,
     pub(crate) shared: Arc<RecorderState>,
+    pub(crate) inbox: Receiver<Command>,
     pub(crate) ready: Sender<Result<DoorbellControl, StartRecorderError>>,
 }
 
 /// Messages taken from one topic before the others have their turn.
 const TURN_MESSAGES: usize = 64;
+/// Turns in which is taken what was published before a command: publishers that go on must not put
+/// the command off for ever.
+const WAITING_TURNS: usize = 16;
 /// How long publishers that go on after the stop are still recorded. What those have left that are
 /// gone is recorded in any case: their rings bound it.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
@@ -56,6 +61,7 @@ struct Recording {
 enum LogClock {
     Wall,
     Simulated(RunClock),
+    FromClock(RunClock),
     Lockstep(RunClock),
     Stepped(Held),
 }
@@ -97,30 +103,35 @@ struct RecordingThread {
     /// Added topics that cannot be subscribed to.
     refused: Vec<RecordedTopic>,
     clock: LogClock,
+    /// What snapshots write.
+    newest: Option<Newest>,
+    paused: bool,
     node: String,
     shared: Arc<RecorderState>,
+    inbox: Receiver<Command>,
     /// The parts of a message that are encoded, used again for each one.
     head: CdrBuffer,
 }
 
 /// The main function of the thread.
 pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
-    let Begin { participant, writer, options, shared, ready } = begin;
-    let (doorbell, topics, clock) = match open_ports(&participant, &options) {
-        Ok(ports) => ports,
+    let Begin { participant, writer, options, shared, inbox, ready } = begin;
+    let opened =
+        open_ports(&participant, &options).and_then(|ports| Ok((ports, Newest::of(&options)?)));
+    let ((doorbell, topics, clock), newest) = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             // A bag that holds nothing would only be in the way of the next attempt.
             writer.discard_empty();
             // The thread that started the recorder waits for this.
             let _ = ready.send(Err(error));
             let saved = Saved { messages: 0, bytes: 0 };
-            return Ok(RecordReport { topics: Vec::new(), saved });
+            return Ok(RecordReport { topics: Vec::new(), saved, kept: 0 });
         }
     };
     if ready.send(Ok(doorbell.control())).is_err() {
         shared.stop.store(true, Ordering::Relaxed);
     }
-    let (node, head) = (options.node, CdrBuffer::default());
     let mut recorder = RecordingThread {
         participant,
         doorbell,
@@ -128,9 +139,12 @@ pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
         topics,
         refused: Vec::new(),
         clock,
-        node,
+        newest,
+        paused: options.paused,
+        node: options.node,
         shared,
-        head,
+        inbox,
+        head: CdrBuffer::default(),
     };
     let ended = recorder.record();
     recorder.complete(ended)
@@ -142,7 +156,7 @@ impl RecordingThread {
         let mut stopped_at: Option<Instant> = None;
         // Ends with the stop; each turn that finds nothing sleeps.
         loop {
-            self.add_topics();
+            self.obey()?;
             // Looked at before the messages: what is there at the stop is recorded.
             let stop = self.shared.stop.load(Ordering::Acquire);
             let taken = self.take_turn()?;
@@ -163,23 +177,64 @@ impl RecordingThread {
         }
     }
 
-    /// Subscribes to the topics that were added since the last call.
-    fn add_topics(&mut self) {
-        let mut added = self.shared.added.lock().unwrap_or_else(PoisonError::into_inner);
-        if added.is_empty() {
-            return;
-        }
-        let added = std::mem::take(&mut *added);
-        for topic in added {
-            let name = topic.name.clone();
-            match Recording::open(&self.participant, &self.node, &self.doorbell, topic) {
-                Ok(topic) => self.topics.push(topic),
-                Err(error) => self.refused.push(RecordedTopic {
-                    first_error: Some(format!("topic {name} cannot be recorded: {error}")),
-                    ..RecordedTopic::none(name)
-                }),
+    /// Does what the handle has asked for since the last call.
+    fn obey(&mut self) -> Result<(), WriteError> {
+        // Bounded by the commands that were sent.
+        while let Ok((wish, reply)) = self.inbox.try_recv() {
+            let mut written = 0;
+            if let Wish::Add(topic) = wish {
+                self.add_topic(topic);
+                continue;
+            }
+            self.take_waiting()?;
+            match wish {
+                Wish::Add(_) => {}
+                Wish::Pause => self.paused = true,
+                Wish::Resume => self.paused = false,
+                Wish::Split => self.writer.split()?,
+                Wish::Snapshot => written = self.snapshot()?,
+            }
+            if let Some(reply) = reply {
+                // Who asked may have gone.
+                let _ = reply.send(written);
             }
         }
+        Ok(())
+    }
+
+    fn add_topic(&mut self, topic: TopicToRecord) {
+        let name = topic.name.clone();
+        match Recording::open(&self.participant, &self.node, &self.doorbell, topic) {
+            Ok(topic) => self.topics.push(topic),
+            Err(error) => self.refused.push(RecordedTopic {
+                first_error: Some(format!("topic {name} cannot be recorded: {error}")),
+                ..RecordedTopic::none(name)
+            }),
+        }
+    }
+
+    /// Takes what was published before a command: it belongs to the state before.
+    fn take_waiting(&mut self) -> Result<(), WriteError> {
+        for _ in 0..WAITING_TURNS {
+            if self.take_turn()? == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the messages that are in memory; gives how many.
+    fn snapshot(&mut self) -> Result<u64, WriteError> {
+        let Some(newest) = &mut self.newest else { return Ok(0) };
+        let (topics, writer, shared) = (&mut self.topics, &mut self.writer, &self.shared);
+        let written = newest.write_out(|kept, pieces| {
+            let Kept { place, topic, time_ns, bytes } = *kept;
+            let copies = writer.write(topic, time_ns, time_ns, pieces)?;
+            topics[place].count_written(copies, bytes, shared);
+            Ok(())
+        })?;
+        self.writer.flush()?;
+        Ok(written)
     }
 
     fn sleep(&self) {
@@ -204,7 +259,9 @@ impl RecordingThread {
                     Ok(None) => break,
                     Ok(Some(sample)) => {
                         taken += 1;
-                        self.write(place, &sample)?;
+                        if !self.paused {
+                            self.write(place, &sample)?;
+                        }
                         drop(sample);
                         self.topics[place].handle.mark_processed();
                     }
@@ -268,14 +325,17 @@ impl RecordingThread {
                 });
             }
             clock => {
-                let time_ns = clock.time_ns(sample, pieces.first().map_or(&[], |piece| piece));
+                let head = pieces.first().map_or(&[][..], |piece| piece);
+                let Some(time_ns) = clock.time_ns(sample, head) else { return Ok(()) };
+                if let Some(newest) = &mut self.newest {
+                    let kept = Kept { place, topic: written, time_ns, bytes };
+                    topic.keep(newest, kept, pieces, copies);
+                    return Ok(());
+                }
                 copies += self.writer.write(written, time_ns, time_ns, pieces)?;
             }
         }
-        topic.handle.count_copies(copies);
-        topic.counts.recorded += 1;
-        self.shared.messages.fetch_add(1, Ordering::Relaxed);
-        self.shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        topic.count_written(copies, bytes, &self.shared);
         Ok(())
     }
 
@@ -295,7 +355,8 @@ impl RecordingThread {
         let before = self.writer.saved();
         let finished = self.writer.finish();
         let saved = finished.as_ref().map_or(before, |saved| *saved);
-        let report = RecordReport { topics, saved };
+        let kept = self.newest.map_or(0, |newest| newest.messages());
+        let report = RecordReport { topics, saved, kept };
         match ended.and(finished) {
             Ok(_) => Ok(report),
             Err(source) => Err(RecordError::Write { source, report: Box::new(report) }),
@@ -327,6 +388,10 @@ fn open_ports(
             let clock = RunClock::open(participant, &options.node, start_ns);
             LogClock::Simulated(clock.map_err(error(crate::player::CLOCK_TOPIC))?)
         }
+        LogTime::FromClock => {
+            let clock = RunClock::open(participant, &options.node, 0);
+            LogClock::FromClock(clock.map_err(error(crate::player::CLOCK_TOPIC))?)
+        }
         LogTime::Lockstep => {
             let clock = RunClock::open(participant, &options.node, 0);
             LogClock::Lockstep(clock.map_err(error(crate::player::CLOCK_TOPIC))?)
@@ -357,6 +422,29 @@ impl Recording {
         }
         let counts = RecordedTopic::none(name);
         Ok(Recording { subscriber, handle, offered, written: None, counts })
+    }
+
+    /// A message is in the bag, or among those that are sorted before.
+    fn count_written(&mut self, copies: u64, bytes: usize, shared: &RecorderState) {
+        self.handle.count_copies(copies);
+        self.counts.recorded += 1;
+        shared.messages.fetch_add(1, Ordering::Relaxed);
+        shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Keeps a message in memory for a snapshot, which copies it.
+    fn keep(&mut self, newest: &mut Newest, kept: Kept, pieces: &[IoSlice<'_>], copies: u64) {
+        if newest.keep(kept, pieces) {
+            self.handle.count_copies(copies + 1);
+            return;
+        }
+        self.counts.note(format!(
+            "topic {}: a message of {} bytes is not kept for snapshots, which have {} bytes of \
+             memory; give more",
+            self.counts.name,
+            kept.bytes,
+            newest.bytes_max()
+        ));
     }
 }
 
@@ -393,10 +481,16 @@ impl RecordedTopic {
 
 impl LogClock {
     /// The own time of a message that has just been taken; `cdr` is the start of its payload.
-    fn time_ns(&mut self, sample: &AnySample, cdr: &[u8]) -> u64 {
-        match self {
+    /// `None`: it has none yet.
+    fn time_ns(&mut self, sample: &AnySample, cdr: &[u8]) -> Option<u64> {
+        Some(match self {
             // In steps, stamps are simulated time.
             LogClock::Wall | LogClock::Stepped(_) => sample.stamp_ns(),
+            LogClock::FromClock(clock) => {
+                clock.follow();
+                // As in ROS 2, 0 is no time.
+                return Some(clock.time_ns(sample.stamp_ns())).filter(|time_ns| *time_ns > 0);
+            }
             LogClock::Simulated(clock) => {
                 clock.follow();
                 clock.time_ns(sample.stamp_ns())
@@ -408,7 +502,7 @@ impl LogClock {
                 let own = header_stamp_ns(sample, cdr).filter(|own| of_run.contains(own));
                 own.unwrap_or_else(|| clock.time_ns(sample.stamp_ns()))
             }
-        }
+        })
     }
 }
 

@@ -56,7 +56,11 @@ pub(crate) fn open(path: &Path, opening: Opening<'_>) -> io::Result<Source> {
         Ok(_) => None,
         Err(Failure::Write(error)) => {
             let folder = std::env::temp_dir();
-            let what = format!("no room to decompress it in {}: {error}", folder.display());
+            let folder = folder.display();
+            let what = format!(
+                "no room to decompress it in {folder}: {error}; free some, or name another folder by \
+                 TMPDIR"
+            );
             return Err(io::Error::new(error.kind(), what));
         }
         Err(Failure::Read(error)) => Some(DamageKind::Decompression(error.to_string())),

@@ -327,7 +327,12 @@ impl BagWriter {
             fs::create_dir(path).map_err(|source| creation_error(path, source))?;
             (Some(path.to_owned()), path.join(format!("{name}_0.mcap")))
         };
-        let mcap = begin(&path, &options).map_err(|source| creation_error(&path, source))?;
+        let mcap = begin(&path, &options).map_err(|source| {
+            if source.kind() != io::ErrorKind::AlreadyExists {
+                remove_begun(folder.as_deref(), &path);
+            }
+            creation_error(&path, source)
+        })?;
         let saved_bytes = mcap.position();
         let encoder = match outer {
             Outer::Messages => Some(MessageEncoder::new()),
@@ -524,6 +529,14 @@ impl BagWriter {
             || self.options.split_duration.is_some_and(|most| spent_ns >= most.as_nanos())
     }
 
+    /// Lets the next message go into a new file, unless this one has none or the bag is one file.
+    pub(crate) fn split(&mut self) -> Result<(), WriteError> {
+        match self.folder.is_some() && self.file_messages > 0 {
+            true => self.begin_next_file(),
+            false => Ok(()),
+        }
+    }
+
     /// Completes the file that is written and begins the next one of the folder.
     fn begin_next_file(&mut self) -> Result<(), WriteError> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
@@ -597,11 +610,7 @@ impl BagWriter {
     pub(crate) fn discard_empty(mut self) {
         if self.topics.iter().all(|topic| topic.messages == 0) {
             self.mcap = None;
-            // What cannot be removed stays as an empty bag, which harms nothing.
-            let _ = fs::remove_file(&self.path);
-            if let Some(folder) = &self.folder {
-                let _ = fs::remove_dir(folder);
-            }
+            remove_begun(self.folder.as_deref(), &self.path);
         }
     }
 
@@ -767,6 +776,12 @@ fn creation_error(path: &Path, source: io::Error) -> CreateBagError {
         io::ErrorKind::AlreadyExists => CreateBagError::Exists { path },
         _ => CreateBagError::Io { path, source },
     }
+}
+
+/// Removes a bag without a message. What cannot be removed harms nothing.
+fn remove_begun(folder: Option<&Path>, path: &Path) {
+    let _ = fs::remove_file(path);
+    let _ = folder.map(fs::remove_dir);
 }
 
 /// Begins a file, which must not be there.

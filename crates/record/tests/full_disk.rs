@@ -88,7 +88,7 @@ fn record_until_full(scratch: &Scratch, out: &Path) {
     let publisher = participant.any_publisher(schema, port).unwrap();
     let writer = BagWriter::create(out, options(Compression::None, 100_000)).unwrap();
     let topics = vec![TopicToRecord::new("/a", qos)];
-    let record = RecorderOptions { node: "r".to_owned(), topics, log_time: LogTime::Wall };
+    let record = RecorderOptions::new("r", topics, LogTime::Wall);
     let recorder = Recorder::start(&participant, writer, record).unwrap();
     assert!(participant.wait_until(Duration::from_secs(60), || publisher.matched() == 1));
     let mut number = 0;
@@ -125,6 +125,13 @@ fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
             let _ = std::fs::remove_dir_all(disk.0.join(name));
         }
         record_until_full(&scratch, &disk.0.join("recorded"));
+        // A bag that cannot be begun is not in the way of the next attempt.
+        let (next, rest) = (disk.0.join("next"), disk.0.join("rest"));
+        std::fs::write(&rest, vec![0; 64 << 20]).unwrap_err();
+        let create = || BagWriter::create(&next, options(Compression::None, 1000));
+        assert!(create().unwrap_err().to_string().contains("No space left"));
+        std::fs::remove_file(&rest).unwrap();
+        create().unwrap().finish().unwrap();
     } else {
         println!("no small disk can be mounted here; only the file size limit is tested");
     }

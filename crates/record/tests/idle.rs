@@ -51,7 +51,7 @@ fn an_idle_recorder_and_a_waiting_player_never_wake_up() {
     let qos = Qos::reliable(10, Duration::from_secs(60));
     let writer = BagWriter::create(scratch.path("o"), WriterOptions::new(Compression::None));
     let topics = vec![TopicToRecord::new("/a", qos)];
-    let record = RecorderOptions { node: "recorder".to_owned(), topics, log_time: LogTime::Wall };
+    let record = RecorderOptions::new("recorder", topics, LogTime::Wall);
     let recorder = Recorder::start(&participant, writer.unwrap(), record).unwrap();
     let connected = || participant.topic_connections("/a").incoming == 1;
     assert!(participant.wait_until(Duration::from_secs(60), connected));

@@ -155,6 +155,10 @@ pub(crate) struct EchoArguments {
     /// Print only the first message
     #[arg(long, conflicts_with = "count")]
     pub(crate) once: bool,
+    /// End after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds,
+          allow_negative_numbers = true)]
+    pub(crate) timeout: Option<f64>,
     /// Print only this field: `pose.position.x`, `ranges[3]`
     #[arg(long, value_name = "FIELD")]
     pub(crate) field: Option<String>,

@@ -188,6 +188,13 @@ fn written_storage(text: &str) -> Result<String, String> {
     }
 }
 
+/// There is no file with settings of the storage.
+fn no_storage_config(_: &str) -> Result<PathBuf, String> {
+    let why =
+        "settings of the storage are not read from a file: use --compression none, lz4 or zstd";
+    Err(why.to_owned())
+}
+
 /// What is written.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArguments {
@@ -216,6 +223,9 @@ pub(crate) struct FormArguments {
     /// Storage that is written, as in `ros2 bag record`
     #[arg(short = 's', long, value_name = "STORAGE", value_parser = written_storage, hide = true)]
     pub(crate) storage: Option<String>,
+    /// A file with settings of the storage, as in `ros2 bag record`
+    #[arg(long, value_name = "FILE", value_parser = no_storage_config, hide = true)]
+    pub(crate) storage_config_file: Option<PathBuf>,
     /// Bytes in a file after which a folder gets its next one; 0: never
     #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 0)]
     pub(crate) max_bag_size: u64,
@@ -225,14 +235,31 @@ pub(crate) struct FormArguments {
     pub(crate) max_bag_duration: f64,
 }
 
+/// Bags that are read as one.
+#[derive(Debug, Args)]
+pub(crate) struct BagsArguments {
+    /// Bags; several are read as one, in the order of their times
+    #[arg(value_name = "BAG")]
+    bags: Vec<PathBuf>,
+    /// Bag, as in `ros2 bag`; may be repeated
+    #[arg(short, long, value_name = "BAG", num_args = 1..=2)]
+    input: Vec<PathBuf>,
+}
+
+impl BagsArguments {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        // `ros2 bag` takes the storage behind the bag. The files say it themselves.
+        let is_storage = |path: &PathBuf| {
+            ["mcap", "sqlite3"].iter().any(|name| path.as_os_str() == *name) && !path.exists()
+        };
+        self.bags.iter().chain(self.input.iter().filter(move |path| !is_storage(path)))
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArguments {
-    /// Bags to read; several become one, in the order of their times
-    #[arg(value_name = "BAG", required_unless_present = "input")]
-    pub(crate) bags: Vec<PathBuf>,
-    /// Bag to read, as in `ros2 bag convert`; may be repeated
-    #[arg(short, long, value_name = "BAG")]
-    pub(crate) input: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: BagsArguments,
     #[command(flatten)]
     pub(crate) filter: TopicFilter,
     #[command(flatten)]
@@ -303,9 +330,8 @@ fn remap(text: &str) -> Result<Remap, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlayArguments {
-    /// Bag to play
-    #[arg(value_name = "BAG")]
-    pub(crate) bag: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: BagsArguments,
     /// Recorded seconds per second, or `max`: the next message when all subscribers are done with
     /// the last
     #[arg(short, long, value_name = "R|max", default_value = "1", allow_negative_numbers = true)]
@@ -321,6 +347,13 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "40",
           value_parser = positive, allow_negative_numbers = true)]
     pub(crate) clock: Option<f64>,
+    /// Publish /clock at each message of these topics, and not at others
+    #[arg(long, value_name = "TOPIC", num_args = 1.., value_delimiter = ',',
+          value_parser = topic_name, conflicts_with = "clock_topics_all")]
+    pub(crate) clock_topics: Vec<String>,
+    /// Publish /clock at each message
+    #[arg(long)]
+    pub(crate) clock_topics_all: bool,
     /// Start again when the end is reached, until Ctrl-C
     #[arg(short = 'l', long = "loop")]
     pub(crate) repeat: bool,
@@ -377,22 +410,31 @@ pub(crate) struct PlayArguments {
 pub(crate) struct PlaySettingsOfRos {
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) read_ahead_queue_size: Option<u64>,
-    #[arg(long, hide = true)]
+    #[arg(long, alias = "disable-loan-message", hide = true)]
     pub(crate) disable_loan_messages: bool,
+    #[arg(long, value_name = "MS", hide = true)]
+    pub(crate) wait_for_all_acked: Option<u64>,
+    #[arg(long, value_name = "LEVEL", hide = true)]
+    pub(crate) log_level: Option<String>,
 }
 
 /// The same of `ros2 bag record`: messages are written from where they lie in shared memory, by one
 /// thread, and another one compresses files.
 #[derive(Debug, Args)]
 pub(crate) struct RecordSettingsOfRos {
-    #[arg(long, value_name = "BYTES", hide = true)]
-    pub(crate) max_cache_size: Option<u64>,
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) compression_queue_size: Option<u64>,
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) compression_threads: Option<u64>,
+    #[arg(long, value_name = "N", hide = true, allow_negative_numbers = true)]
+    pub(crate) compression_threads_priority: Option<i32>,
     #[arg(short = 'f', long, value_name = "FORMAT", value_parser = ["cdr"], hide = true)]
     pub(crate) serialization_format: Option<String>,
+    /// Topics that get a publisher are found, whenever that is.
+    #[arg(long, hide = true)]
+    pub(crate) include_unpublished_topics: bool,
+    #[arg(long, value_name = "LEVEL", hide = true)]
+    pub(crate) log_level: Option<String>,
 }
 
 /// Whose events tell of requests, in the words of `ros2 bag play`.
@@ -446,6 +488,26 @@ pub(crate) struct RecordArguments {
     /// Record the time of /clock as the time of messages
     #[arg(long)]
     pub(crate) use_sim_time: bool,
+    /// Start in a pause: record nothing until the space bar or the service
+    /// /rosbag2_recorder/resume ends it
+    #[arg(long)]
+    pub(crate) start_paused: bool,
+    /// Do not listen to keys (space: pause, q: end)
+    #[arg(long)]
+    pub(crate) disable_keyboard_controls: bool,
+    /// Keep the newest messages in memory, and write them when the service
+    /// /rosbag2_recorder/snapshot is called
+    #[arg(long)]
+    pub(crate) snapshot_mode: bool,
+    /// Bytes of messages that --snapshot-mode keeps
+    #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
+    pub(crate) max_cache_size: usize,
+    /// Do not record topics to which nobody subscribes
+    #[arg(long)]
+    pub(crate) ignore_leaf_topics: bool,
+    /// Name of the recorder's node
+    #[arg(long, value_name = "NAME", default_value = "rosbag2_recorder")]
+    pub(crate) node_name: String,
     /// Record only topics that are there at the start
     #[arg(long)]
     pub(crate) no_discovery: bool,

@@ -12,7 +12,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// Characters of the bar itself.
 const WIDTH: u64 = 30;
 
-/// A part in time of bags.
+/// A part in time of a bag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     start_ns: u64,
@@ -20,14 +20,18 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// From one log time to another, or to the end of the bags. `None`: all of them, whose messages
-    /// they count.
-    pub(super) fn of(readers: &[BagReader], start_ns: u64, end_ns: u64) -> Option<Self> {
+    /// From one log time to another.
+    pub(super) fn between(start_ns: u64, end_ns: u64) -> Self {
+        Self { start_ns, length_ns: end_ns.saturating_sub(start_ns) }
+    }
+
+    /// From one log time to another, or to the end of the bag. `None`: all of it, whose messages it
+    /// counts.
+    pub(super) fn of(reader: &BagReader, start_ns: u64, end_ns: u64) -> Option<Self> {
         if (start_ns, end_ns) == (0, u64::MAX) {
             return None;
         }
-        let last_ns = readers.iter().map(BagReader::end_ns).max().unwrap_or(0);
-        Some(Self { start_ns, length_ns: end_ns.min(last_ns).saturating_sub(start_ns) })
+        Some(Self::between(start_ns, end_ns.min(reader.end_ns())))
     }
 }
 

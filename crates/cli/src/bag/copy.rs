@@ -5,12 +5,11 @@ use super::arguments::{
     OutputArguments, StoragePreset, TopicFilter,
 };
 use super::bar::{Bar, Part, ns};
-use super::{date, open_defined, watched};
+use super::{date, open_defined, open_joined, watched};
 use crate::output::{self, clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
-    BagReader, BagTopic, BagWriter, Compression, Messages, TopicDescription, WriterOptions,
-    WrittenTopic,
+    BagReader, BagTopic, BagWriter, Compression, TopicDescription, WriterOptions, WrittenTopic,
 };
 use std::collections::BTreeSet;
 use std::io::IoSlice;
@@ -19,10 +18,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitCode> {
-    let paths = arguments.bags.iter().chain(&arguments.input);
-    let readers =
-        paths.map(|path| open_defined(path, &arguments.definitions)).collect::<Result<Vec<_>>>()?;
-    copy(&readers, &arguments.filter, (0, u64::MAX), &arguments.output)
+    let reader = open_joined(arguments.input.paths(), &arguments.definitions)?;
+    copy(&reader, &arguments.filter, (0, u64::MAX), &arguments.output)
 }
 
 pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
@@ -33,7 +30,7 @@ pub(super) fn cut(arguments: &CutArguments) -> Result<ExitCode> {
     if end_ns < start_ns {
         bail!("--end lies before --start: nothing would be left");
     }
-    copy(&[reader], &arguments.filter, (start_ns, end_ns), &arguments.output)
+    copy(&reader, &arguments.filter, (start_ns, end_ns), &arguments.output)
 }
 
 /// Says that no message lies in a part of a bag, which may have been meant otherwise.
@@ -77,63 +74,51 @@ pub(super) fn writer_options(form: &FormArguments, output: &Path) -> Result<Writ
     })
 }
 
-/// A bag that is read, and where its topics go.
-struct Source {
-    messages: Messages,
-    /// `None`: not wanted, or not delivered.
-    topics: Vec<Option<WrittenTopic>>,
-}
-
 /// Copies the chosen messages of these times.
 fn copy(
-    readers: &[BagReader],
+    reader: &BagReader,
     filter: &TopicFilter,
     (start_ns, end_ns): (u64, u64),
     output: &OutputArguments,
 ) -> Result<ExitCode> {
-    must_have(readers, filter)?;
+    must_have(reader, filter)?;
     let path = &output.output;
-    let mut writer = BagWriter::create(path, writer_options(&output.form, path)?)?;
-    let mut sources = Vec::new();
-    for reader in readers {
-        let topics = reader.topics().iter().map(|topic| add(&mut writer, topic, filter));
-        let topics = topics.collect::<Result<Vec<_>>>()?;
-        sources.push(Source { messages: reader.messages_from(start_ns), topics });
+    if path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
+        bail!(
+            "{} is no name for a bag; what `ros2 bag convert` reads from such a file is given on the \
+             command line, as in `crossdock bag convert old -o new --compression-mode file`",
+            clean(&path.display().to_string())
+        );
     }
-    let total = readers.iter().map(BagReader::message_count).sum();
-    let part = Part::of(readers, start_ns, end_ns);
-    let (mut bar, mut damaged) = (Bar::begin(), false);
-    loop {
-        // Bags are few: the next message is looked for among all of them.
-        let times = sources
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(place, source)| Some((source.messages.next_time_ns()?, place)));
-        let Some((time_ns, place)) = times.min() else { break };
-        if time_ns > end_ns {
+    let mut writer = BagWriter::create(path, writer_options(&output.form, path)?)?;
+    let topics = reader.topics().iter().map(|topic| add(&mut writer, topic, filter));
+    let topics = topics.collect::<Result<Vec<_>>>()?;
+    let (total, part) = (reader.message_count(), Part::of(reader, start_ns, end_ns));
+    let (mut messages, mut bar) = (reader.messages_from(start_ns), Bar::begin());
+    let mut damaged = false;
+    while let Some(message) = messages.next_message() {
+        let message = match message {
+            Ok(message) => message,
+            // Comes when all was read.
+            Err(error) => {
+                bar.end();
+                say!("warning: {}", clean(&error.to_string()));
+                damaged = true;
+                continue;
+            }
+        };
+        if message.log_time_ns > end_ns {
             break;
         }
-        let source = &mut sources[place];
-        let Some(Ok(message)) = source.messages.next_message() else { continue };
         bar.step(part, total, message.log_time_ns);
-        if let Some(topic) = source.topics[message.topic].filter(|_| message.log_time_ns <= end_ns)
-        {
+        if let Some(topic) = topics[message.topic] {
             let slices = [IoSlice::new(message.data)];
             writer.write(topic, message.log_time_ns, message.publish_time_ns, &slices)?;
         }
     }
     bar.end();
-    for source in &mut sources {
-        // Only the final error is left where all was read.
-        if source.messages.next_time_ns().is_none()
-            && let Some(Err(error)) = source.messages.next_message()
-        {
-            damaged = true;
-            say!("warning: {}", clean(&error.to_string()));
-        }
-    }
     let saved = writer.finish()?;
-    if let ([reader], Some(_), 0) = (readers, part, saved.messages) {
+    if part.is_some() && saved.messages == 0 {
         warn_of_nothing((reader.start_ns(), reader.end_ns()));
     }
     let line = format!("{}: {} messages\n", path.display(), saved.messages);
@@ -145,9 +130,9 @@ fn clean_line(line: &str) -> String {
     clean(line.trim_end()) + "\n"
 }
 
-/// Fails when a topic that is named is in none of the bags.
-pub(super) fn must_have(readers: &[BagReader], filter: &TopicFilter) -> Result<()> {
-    let topics = || readers.iter().flat_map(BagReader::topics);
+/// Fails when a topic that is named is not in the bag.
+pub(super) fn must_have(reader: &BagReader, filter: &TopicFilter) -> Result<()> {
+    let topics = || reader.topics().iter();
     for named in &filter.topics {
         if !topics().any(|topic| topic.name == *named) {
             let known: Vec<&str> = topics().map(|topic| topic.name.as_str()).collect();

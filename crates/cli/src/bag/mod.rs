@@ -6,21 +6,25 @@ mod check;
 mod copy;
 mod date;
 mod info;
+mod keys;
 mod play;
 mod record;
+mod remote;
 mod watched;
 
 use crate::arguments::DefinitionArguments;
 use crate::definitions::definitions;
 use crate::output;
 use crate::output::clean;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use arguments::{BagCommand, ReindexArguments};
 use bar::Bar;
+use crossdock_comm::{Event, Participant};
 use crossdock_record::{
     BagReader, OfferedQos, OpenBagError, OpeningProgress, ReaderOptions, qos_overrides,
     reindex_telling,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +32,9 @@ use std::process::ExitCode;
 
 /// Runs one of the bag commands.
 pub(crate) fn bag(command: &BagCommand) -> Result<ExitCode> {
+    if matches!(command, BagCommand::Play(_) | BagCommand::Record(_)) {
+        raise_descriptor_limit();
+    }
     match command {
         BagCommand::Info(arguments) => info::info(arguments),
         BagCommand::Play(arguments) => play::play(arguments),
@@ -37,6 +44,14 @@ pub(crate) fn bag(command: &BagCommand) -> Result<ExitCode> {
         BagCommand::Check(arguments) => check::check(arguments),
         BagCommand::Reindex(arguments) => reindex(arguments),
     }
+}
+
+/// Each topic of a player takes a descriptor, and so does each publisher that is recorded. Many
+/// systems let a process have 1024 unless it asks for more.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Without it, the command goes on with what there is, and says when that is used up.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 fn reindex(arguments: &ReindexArguments) -> Result<ExitCode> {
@@ -63,6 +78,18 @@ fn open_defined(path: &Path, interfaces: &DefinitionArguments) -> Result<BagRead
     Ok(reader)
 }
 
+/// Opens bags as one, in the order of their times.
+fn open_joined<'a>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+    interfaces: &DefinitionArguments,
+) -> Result<BagReader> {
+    let readers = paths.map(|path| open_defined(path, interfaces)).collect::<Result<Vec<_>>>()?;
+    if readers.is_empty() {
+        bail!("name a bag: an .mcap or .db3 file, or a rosbag2 folder");
+    }
+    Ok(BagReader::join(readers))
+}
+
 /// Looks elsewhere for definitions that a bag lacks.
 pub(crate) fn define(reader: &mut BagReader, folders: &[PathBuf]) -> Result<()> {
     if !folders.is_empty() || reader.lacks_definitions() {
@@ -80,6 +107,13 @@ fn open_silently(path: &Path) -> Result<BagReader, OpenBagError> {
 fn with_bar<T>(open: impl FnOnce(OpeningProgress<'_>) -> T) -> T {
     let bar = RefCell::new(Bar::begin());
     open(&|done_bytes, bytes| bar.borrow_mut().at_bytes(done_bytes, bytes))
+}
+
+/// What keeps ports of this process from those of others, since the last call.
+fn troubles(participant: &Participant) -> Vec<String> {
+    let (events, _) = participant.take_events();
+    let is_trouble = |event: &&Event| !matches!(event, Event::PeerJoined(_) | Event::PeerLeft(_));
+    events.iter().filter(is_trouble).map(Event::to_string).collect()
 }
 
 /// Reads a file with the quality of service of topics.

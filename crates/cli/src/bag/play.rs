@@ -1,26 +1,31 @@
 //! `crossdock bag play`: publishes the messages of a bag in the domain.
 
-use super::arguments::{PlayArguments, RequestsSource};
+use super::arguments::{PlayArguments, RequestsSource, TopicFilter};
 use super::bar::{Bar, Part, ns};
 use super::copy::{must_have, warn_of_nothing};
-use super::{open_defined, overrides, watched};
+use super::keys::Keys;
+use super::remote::{Call, Offered, Remote};
+use super::{open_joined, overrides, troubles, watched};
 use crate::arguments::Rate;
 use crate::output::{self, clean, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
-use crate::top::keys::{Key, Keyboard};
-use anyhow::{Context, Result, bail};
+use crate::top::keys::Key;
+use anyhow::{Result, bail};
 use crossdock_comm::{Observer, Participant, ParticipantOptions};
 use crossdock_record::{
     BagReader, PlayReport, PlayTopics, Player, PlayerOptions, Rate as PlayRate, RequestSource,
     RequestsToPlay, TopicToPlay, port_qos,
 };
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use serde_json::{Value, json};
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Name of the process in the domain.
 const NAME: &str = "crossdock_bag_play";
+/// Name of its node, as in ROS 2.
+const NODE: &str = "rosbag2_player";
 /// How long is waited for subscribers that are there already.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the subscribers may take for one message at maximum rate.
@@ -31,7 +36,7 @@ const TICK: Duration = Duration::from_millis(100);
 const RATE_STEP: f64 = 1.1;
 
 pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
-    let reader = open_defined(&arguments.bag, &arguments.definitions)?;
+    let reader = open_joined(arguments.input.paths(), &arguments.definitions)?;
     let topics = topics(&reader, arguments)?;
     let participant = Participant::open(ParticipantOptions::new(arguments.domain_id, NAME))?;
     let observer = observer_options(arguments.domain_id, NAME);
@@ -48,19 +53,34 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         until_ns: until_ns(&reader, arguments),
         repeat: arguments.repeat,
         paused: arguments.start_paused,
-        clock: arguments.clock.map(|hz| Duration::try_from_secs_f64(1.0 / hz)).transpose()?,
-        ..PlayerOptions::new("player", PlayTopics::Only(topics), rate)
+        clock: clock(arguments)?,
+        clock_topics: Some(arguments.clock_topics.clone()).filter(|topics| !topics.is_empty()),
+        ..PlayerOptions::new(NODE, PlayTopics::Only(topics), rate)
     };
     let bounds = (reader.start_ns(), reader.end_ns());
     let player = Player::start(&participant, reader, options)?;
-    wait_connected(&participant, &names)?;
-    std::thread::sleep(Duration::try_from_secs_f64(arguments.delay)?);
-    player.play();
-    let keys = std::io::stdin().is_terminal() && !arguments.disable_keyboard_controls;
-    match keys {
-        true => with_keys(&player, arguments, part)?,
-        false => until_end(&player, part)?,
+    let wake = Wake::new(Suspension::Allowed)?;
+    player.when_finished(wake.caller());
+    let remote = Remote::open(&participant, NODE, SERVICES, wake.caller())?;
+    let mut keys = Keys::open(arguments.disable_keyboard_controls)?;
+    if keys.is_some() {
+        say!("space: pause; right: next message; up, down: rate; q: end");
     }
+    wait_connected(&participant, &names)?;
+    let mut steering = Steering::new(&participant, &player, arguments, part, bounds);
+    let delay = Duration::try_from_secs_f64(arguments.delay)?;
+    let mut goes_on = true;
+    if !delay.is_zero() {
+        let begin = Instant::now().checked_add(delay);
+        goes_on = steering.steer(&wake, &remote, &mut keys, begin)?.is_continue();
+    }
+    if goes_on {
+        player.play();
+        // What ends it is told by the player.
+        let _ = steering.steer(&wake, &remote, &mut keys, None)?;
+    }
+    drop((steering, remote, keys));
+    output::warn(&troubles(&participant));
     player.stop();
     let played = player.wait()?;
     if part.is_some() && played.completed && played.topics.iter().all(|it| it.published == 0) {
@@ -69,14 +89,28 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     report(&played)
 }
 
+/// Recorded time from one message on `/clock` to the next, beside those at messages; `None`: there
+/// is no clock.
+fn clock(arguments: &PlayArguments) -> Result<Option<Duration>> {
+    let PlayArguments { clock, clock_topics, clock_topics_all, .. } = arguments;
+    Ok(match clock {
+        Some(hz) => Some(Duration::try_from_secs_f64(1.0 / hz)?),
+        None if *clock_topics_all || !clock_topics.is_empty() => Some(Duration::MAX),
+        None => None,
+    })
+}
+
 /// The topics that are chosen and can be played, with their new names and quality of service.
 fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPlay>> {
     let filter = &arguments.filter;
-    must_have(std::slice::from_ref(reader), filter)?;
+    must_have(reader, filter)?;
+    let clock_topics = arguments.clock_topics.clone();
+    must_have(reader, &TopicFilter { topics: clock_topics, ..TopicFilter::default() })?;
     let overrides = overrides(arguments.qos_profile_overrides_path.as_deref())?;
+    let has_clock = clock(arguments)?.is_some();
     let mut topics = Vec::new();
     for topic in reader.topics().iter().filter(|topic| filter.chooses(&topic.name)) {
-        let own_clock = arguments.clock.is_some() && topic.name == "/clock";
+        let own_clock = has_clock && topic.name == "/clock";
         let problem = match topic.schema() {
             Err(error) => Some(error.to_string()),
             Ok(_) if own_clock => Some("topic /clock gives way to --clock".to_owned()),
@@ -144,21 +178,6 @@ fn wait_connected(participant: &Participant, topics: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the end, or for a signal.
-fn until_end(player: &Player, part: Option<Part>) -> Result<()> {
-    let wake = Wake::new(Suspension::Allowed)?;
-    player.when_finished(wake.caller());
-    let mut bar = Bar::begin();
-    while !player.is_finished() {
-        let deadline = std::io::stderr().is_terminal().then(|| Instant::now() + TICK);
-        if wake.wait(std::iter::empty(), deadline)? == Woken::Signal {
-            break;
-        }
-        show(player, &mut bar, part);
-    }
-    Ok(())
-}
-
 /// Recorded time at which playing begins.
 fn start_ns(reader: &BagReader, arguments: &PlayArguments) -> u64 {
     reader.start_ns().saturating_add(ns(arguments.start_offset))
@@ -178,83 +197,171 @@ fn part(reader: &BagReader, arguments: &PlayArguments) -> Option<Part> {
         return None;
     }
     let start_ns = start_ns(reader, arguments);
-    Part::of(std::slice::from_ref(reader), start_ns, until_ns.unwrap_or(u64::MAX))
+    Part::of(reader, start_ns, until_ns.unwrap_or(u64::MAX))
 }
 
-fn show(player: &Player, bar: &mut Bar, part: Option<Part>) {
-    let progress = player.progress();
-    bar.at(part, (progress.messages, progress.total), progress.time_ns);
+/// The services of a player, as ROS 2 names them.
+const SERVICES: &[Offered] = &[
+    ("pause", "Pause"),
+    ("resume", "Resume"),
+    ("toggle_paused", "TogglePaused"),
+    ("is_paused", "IsPaused"),
+    ("set_rate", "SetRate"),
+    ("get_rate", "GetRate"),
+    ("play_next", "PlayNext"),
+    ("seek", "Seek"),
+    ("stop", "Stop"),
+];
+
+/// The state of a player as those see it who steer it: a person with keys, others by services.
+struct Steering<'a> {
+    participant: &'a Participant,
+    player: &'a Player,
+    paused: bool,
+    /// `None`: as fast as the graph takes it.
+    rate: Option<f64>,
+    bar: Bar,
+    part: Option<Part>,
+    /// First and last log time of the bag, in ns.
+    bounds: (u64, u64),
 }
 
-/// Listens to keys until the end.
-fn with_keys(player: &Player, arguments: &PlayArguments, part: Option<Part>) -> Result<()> {
-    let _settings = KeysAtOnce::set()?;
-    let mut keyboard = Keyboard::open()?;
-    let (mut bar, mut paused) = (Bar::begin(), arguments.start_paused);
-    let mut rate = match arguments.rate {
-        Rate::Factor(factor) => Some(factor),
-        Rate::Max => None,
-    };
-    say!("space: pause; right: next message; up, down: rate; q: end");
-    while !player.is_finished() {
-        let change = match keyboard.wait(Instant::now() + TICK)? {
-            Some(Key::Quit) => break,
-            Some(Key::Suspend) => {
-                keyboard.suspend()?;
-                continue;
+impl<'a> Steering<'a> {
+    fn new(
+        participant: &'a Participant,
+        player: &'a Player,
+        arguments: &PlayArguments,
+        part: Option<Part>,
+        bounds: (u64, u64),
+    ) -> Self {
+        let rate = match arguments.rate {
+            Rate::Factor(factor) => Some(factor),
+            Rate::Max => None,
+        };
+        let (paused, bar) = (arguments.start_paused, Bar::begin());
+        Self { participant, player, paused, rate, bar, part, bounds }
+    }
+
+    fn show(&mut self) {
+        let progress = self.player.progress();
+        self.bar.at(self.part, (progress.messages, progress.total), progress.time_ns);
+    }
+
+    fn set_paused(&mut self, paused: bool) {
+        if std::mem::replace(&mut self.paused, paused) == paused {
+            return;
+        }
+        match paused {
+            true => self.player.pause(),
+            false => self.player.resume(),
+        }
+        self.bar.end();
+        say!("{}", if paused { "paused" } else { "playing" });
+    }
+
+    /// False: it is no rate, or the bag is played as fast as the graph takes it.
+    fn set_rate(&mut self, rate: f64) -> bool {
+        if self.rate.is_none() || !(rate > 0.0 && rate.is_finite()) {
+            return false;
+        }
+        self.rate = Some(rate);
+        self.player.set_rate(rate);
+        self.bar.end();
+        say!("rate {rate:.2}");
+        true
+    }
+
+    /// False: the bag does not reach there.
+    fn seek(&mut self, time: &Value) -> bool {
+        let [seconds, rest] = ["sec", "nanosec"].map(|key| time[key].as_u64());
+        let (Some(seconds), Some(rest)) = (seconds, rest) else { return false };
+        let time_ns = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        let (start_ns, end_ns) = self.bounds;
+        if !(start_ns..=end_ns).contains(&time_ns) {
+            return false;
+        }
+        // Messages do not count how far it is any more.
+        self.part.get_or_insert_with(|| Part::between(start_ns, end_ns));
+        self.player.seek(time_ns);
+        true
+    }
+
+    fn obey(&mut self, key: Key) -> ControlFlow<()> {
+        let rate = self.rate.unwrap_or(1.0);
+        match key {
+            Key::Quit => return ControlFlow::Break(()),
+            Key::Letter(' ') => self.set_paused(!self.paused),
+            Key::Right => self.player.step(),
+            Key::Up => {
+                self.set_rate(rate * RATE_STEP);
             }
-            Some(Key::Letter(' ')) => {
-                paused = !paused;
-                if paused {
-                    player.pause()
-                } else {
-                    player.resume()
+            Key::Down => {
+                self.set_rate(rate / RATE_STEP);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn answer(&mut self, call: Call) -> ControlFlow<()> {
+        let response = match call.service {
+            "is_paused" => json!({ "paused": self.paused }),
+            "get_rate" => json!({ "rate": self.rate.map_or(json!("Infinity"), |it| json!(it)) }),
+            "set_rate" => {
+                let wished = call.request["rate"].as_f64().unwrap_or(0.0);
+                json!({ "success": self.set_rate(wished) })
+            }
+            "seek" => json!({ "success": self.seek(&call.request["time"]) }),
+            "play_next" => {
+                self.player.step();
+                json!({ "success": self.paused })
+            }
+            service => {
+                let pauses = service == "pause" || (service == "toggle_paused" && !self.paused);
+                if service != "stop" {
+                    self.set_paused(pauses);
                 }
-                bar.end();
-                say!("{}", if paused { "paused" } else { "playing" });
-                continue;
-            }
-            Some(Key::Right) => {
-                player.step();
-                continue;
-            }
-            Some(Key::Up) => RATE_STEP,
-            Some(Key::Down) => 1.0 / RATE_STEP,
-            _ => {
-                show(player, &mut bar, part);
-                continue;
+                json!({})
             }
         };
-        if let Some(rate) = &mut rate {
-            *rate *= change;
-            player.set_rate(*rate);
-            bar.end();
-            say!("rate {rate:.2}");
+        let ends = call.service == "stop";
+        call.answer(response);
+        if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Does what is wished until the end of the bag or this time; breaks if the end is wished.
+    fn steer(
+        &mut self,
+        wake: &Wake,
+        remote: &Remote,
+        keys: &mut Option<Keys>,
+        until: Option<Instant>,
+    ) -> Result<ControlFlow<()>> {
+        while !self.player.is_finished() && until.is_none_or(|until| Instant::now() < until) {
+            let tick = std::io::stderr().is_terminal().then(|| Instant::now() + TICK);
+            let deadline = tick.into_iter().chain(until).min();
+            let key = keys.as_ref().and_then(Keys::fd);
+            if wake.wait(key.into_iter(), deadline)? == Woken::Signal {
+                return Ok(ControlFlow::Break(()));
+            }
+            while let Some(key) = keys.as_mut().map_or(Ok(None), Keys::next)? {
+                if self.obey(key).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            while let Some(call) = remote.next() {
+                if self.answer(call).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            let troubles = troubles(self.participant);
+            if !troubles.is_empty() {
+                self.bar.end();
+                output::warn(&troubles);
+            }
+            self.show();
         }
-    }
-    Ok(())
-}
-
-/// The terminal of standard input hands out each key at once and does not show it. Dropping sets it
-/// back.
-struct KeysAtOnce(Termios);
-
-impl KeysAtOnce {
-    fn set() -> Result<Self> {
-        let before =
-            tcgetattr(std::io::stdin()).context("the terminal does not say how it is set")?;
-        let mut own = before.clone();
-        own.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        tcsetattr(std::io::stdin(), OptionalActions::Now, &own)
-            .context("the terminal cannot be set")?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for KeysAtOnce {
-    fn drop(&mut self) {
-        // A terminal that has gone needs no settings.
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+        Ok(ControlFlow::Continue(()))
     }
 }
 

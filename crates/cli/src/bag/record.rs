@@ -1,15 +1,20 @@
 //! `crossdock bag record`: records topics of the domain until Ctrl-C, also those that come later.
+//! Keys and services let it pause, write what it keeps in memory, and begin the next file.
 
 use super::arguments::RecordArguments;
-use super::{copy, date, overrides, watched};
+use super::keys::Keys;
+use super::remote::{Call, Offered, Remote};
+use super::{copy, date, overrides, troubles, watched};
 use crate::output::{self, clean, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
+use crate::top::keys::Key;
 use anyhow::{Result, bail};
 use crossdock_comm::{GraphSnapshot, Observer, Participant, ParticipantOptions, Qos};
 use crossdock_record::{
     BagWriter, LogTime, OfferedQos, RecordError, RecordReport, Recorder, RecorderOptions,
     TopicToRecord, port_qos,
 };
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -23,53 +28,201 @@ const DEPTH: usize = 256;
 
 pub(super) fn record(arguments: &RecordArguments) -> Result<ExitCode> {
     let wished = Wished::of(arguments)?;
+    if arguments.snapshot_mode && arguments.max_cache_size == 0 {
+        bail!("--snapshot-mode keeps messages in memory: give --max-cache-size more than 0 bytes");
+    }
     let output = arguments.output.clone().unwrap_or_else(default_name);
     let options = copy::writer_options(&arguments.form, &output)?;
     // Ctrl-Z would let publishers wait for a recorder with reliable topics.
     let wake = Wake::new(Suspension::Refused)?;
     let mut observer = Observer::open(observer_options(arguments.domain_id, NAME))?;
     let participant = Participant::open(ParticipantOptions::new(arguments.domain_id, NAME))?;
+    let writer = BagWriter::create(&output, options)?;
+    let mut session = Session::new(&participant, arguments, writer);
+    let remote = Remote::open(&participant, &arguments.node_name, SERVICES, wake.caller())?;
+    let mut keys = Keys::open(arguments.disable_keyboard_controls)?;
     let began = Instant::now();
     let end = arguments
         .duration
         .and_then(|seconds| began.checked_add(Duration::try_from_secs_f64(seconds).ok()?));
-    let mut line = Line::new(began);
     let mut known = BTreeSet::new();
-    let mut recorder: Option<Recorder> = None;
-    let mut writer = Some(BagWriter::create(&output, options)?);
-    say!("recording into {}; Ctrl-C ends", clean(&output.display().to_string()));
+    let pauses = if keys.is_some() { "space: pause; " } else { "" };
+    say!("recording into {}; {pauses}Ctrl-C ends", clean(&output.display().to_string()));
+    if session.paused {
+        say!("paused");
+    }
     let mut looks = true;
     loop {
         if looks {
-            let new = wished.new_topics(&observer.snapshot()?, &mut known);
-            recorder = add(&participant, arguments, &mut writer, recorder, new)?;
+            session.add(wished.new_topics(&observer.snapshot()?, &mut known))?;
             looks = !arguments.no_discovery;
         }
-        if let Some(recorder) = &recorder {
-            if recorder.is_finished() {
-                break;
-            }
-            line.show(recorder);
+        session.warn();
+        if session.is_over() {
+            break;
         }
         let look = Instant::now() + Duration::from_millis(arguments.polling_interval);
         let deadline = end.map_or(look, |end| end.min(look));
-        match wake.wait(std::iter::empty(), Some(deadline))? {
+        let key = keys.as_ref().and_then(Keys::fd);
+        match wake.wait(key.into_iter(), Some(deadline))? {
             Woken::Signal => break,
             Woken::Suspension => say!("Ctrl-Z would hold up publishers; Ctrl-C ends the recording"),
             _ => {}
         }
-        if end.is_some_and(|end| Instant::now() >= end) {
+        while let Some(call) = remote.next() {
+            session.answer(call);
+        }
+        let pressed = keys.as_mut().map_or(Ok(None), Keys::next)?;
+        if pressed == Some(Key::Letter(' ')) {
+            session.set_paused(!session.paused);
+        }
+        if pressed == Some(Key::Quit) || end.is_some_and(|end| Instant::now() >= end) {
             break;
         }
     }
-    line.end();
-    match (recorder, writer) {
-        (Some(recorder), _) => report(recorder.stop(), known.len()),
-        (None, Some(writer)) => {
-            writer.finish()?;
-            bail!("nobody published a topic that was to be recorded; the bag is empty")
+    drop((remote, keys));
+    session.end(known.len())
+}
+
+/// The services of a recorder, as ROS 2 names them.
+const SERVICES: &[Offered] = &[
+    ("snapshot", "Snapshot"),
+    ("split_bagfile", "SplitBagfile"),
+    ("pause", "Pause"),
+    ("resume", "Resume"),
+    ("is_paused", "IsPaused"),
+];
+
+/// A recording, which may wait for its first topic.
+struct Session<'a> {
+    participant: &'a Participant,
+    arguments: &'a RecordArguments,
+    /// Until the recorder has it.
+    writer: Option<BagWriter>,
+    recorder: Option<Recorder>,
+    paused: bool,
+    line: Line,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        participant: &'a Participant,
+        arguments: &'a RecordArguments,
+        writer: BagWriter,
+    ) -> Self {
+        let (paused, line) = (arguments.start_paused, Line::new(Instant::now()));
+        Self { participant, arguments, writer: Some(writer), recorder: None, paused, line }
+    }
+
+    /// Records these topics, too; the first ones start the recorder.
+    fn add(&mut self, topics: Vec<TopicToRecord>) -> Result<()> {
+        for topic in &topics {
+            self.line.end();
+            say!("recording {}", clean(&topic.name));
         }
-        (None, None) => bail!("the recorder did not start"),
+        if let Some(recorder) = &self.recorder {
+            topics.into_iter().for_each(|topic| recorder.add(topic));
+            return Ok(());
+        }
+        if topics.is_empty() {
+            return Ok(());
+        }
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let log_time = match self.arguments.use_sim_time {
+            true => LogTime::FromClock,
+            false => LogTime::Wall,
+        };
+        let snapshot_bytes = self.arguments.snapshot_mode.then_some(self.arguments.max_cache_size);
+        let options = RecorderOptions {
+            paused: self.paused,
+            snapshot_bytes,
+            ..RecorderOptions::new(&self.arguments.node_name, topics, log_time)
+        };
+        self.recorder = Some(Recorder::start(self.participant, writer, options)?);
+        Ok(())
+    }
+
+    /// Whether the recorder has ended by itself; if not, says how far it is.
+    fn is_over(&mut self) -> bool {
+        let Some(recorder) = &self.recorder else { return false };
+        self.line.show(recorder);
+        recorder.is_finished()
+    }
+
+    /// Says whose messages cannot be recorded.
+    fn warn(&mut self) {
+        let troubles = troubles(self.participant);
+        if !troubles.is_empty() {
+            self.line.end();
+            output::warn(&troubles);
+        }
+    }
+
+    fn set_paused(&mut self, paused: bool) {
+        if std::mem::replace(&mut self.paused, paused) == paused {
+            return;
+        }
+        match (&self.recorder, paused) {
+            (Some(recorder), true) => recorder.pause(),
+            (Some(recorder), false) => recorder.resume(),
+            // It begins so.
+            (None, _) => {}
+        }
+        self.line.end();
+        say!("{}", if paused { "paused" } else { "recording" });
+    }
+
+    /// Whether messages that were kept are written.
+    fn snapshot(&mut self) -> bool {
+        self.line.end();
+        if !self.arguments.snapshot_mode {
+            say!(
+                "a snapshot is asked for, but each message is written: start with --snapshot-mode"
+            );
+            return false;
+        }
+        let written = self.recorder.as_ref().map_or(Some(0), Recorder::snapshot);
+        if let Some(messages) = written {
+            say!("snapshot: {messages} messages");
+        }
+        written.is_some()
+    }
+
+    fn answer(&mut self, call: Call) {
+        let response = match call.service {
+            "snapshot" => json!({ "success": self.snapshot() }),
+            "is_paused" => json!({ "paused": self.paused }),
+            service => {
+                match (service, &self.recorder) {
+                    ("pause" | "resume", _) => self.set_paused(service == "pause"),
+                    ("split_bagfile", Some(recorder)) => recorder.split(),
+                    _ => {}
+                }
+                json!({})
+            }
+        };
+        call.answer(response);
+    }
+
+    /// Completes the bag, and says what it has.
+    fn end(mut self, topics: usize) -> Result<ExitCode> {
+        self.line.end();
+        match (self.recorder, self.writer) {
+            (Some(recorder), _) => {
+                let ended = recorder.stop();
+                let none = ended.as_ref().is_ok_and(|report| report.saved.messages == 0);
+                if self.arguments.use_sim_time && none {
+                    let why = "with --use-sim-time, nothing is recorded before a message on /clock";
+                    output::warn(&[why.to_owned()]);
+                }
+                report(ended, topics)
+            }
+            (None, Some(writer)) => {
+                writer.finish()?;
+                bail!("nobody published a topic that was to be recorded; the bag is empty")
+            }
+            (None, None) => bail!("the recorder did not start"),
+        }
     }
 }
 
@@ -78,33 +231,6 @@ fn default_name() -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ns = u64::try_from(now.as_nanos()).unwrap_or(0);
     PathBuf::from(format!("rosbag2_{}", date::file_date(now_ns)))
-}
-
-/// Lets the recorder record these topics, too; the first ones start it.
-fn add(
-    participant: &Participant,
-    arguments: &RecordArguments,
-    writer: &mut Option<BagWriter>,
-    recorder: Option<Recorder>,
-    topics: Vec<TopicToRecord>,
-) -> Result<Option<Recorder>> {
-    for topic in &topics {
-        say!("recording {}", clean(&topic.name));
-    }
-    if let Some(recorder) = recorder {
-        topics.into_iter().for_each(|topic| recorder.add(topic));
-        return Ok(Some(recorder));
-    }
-    if topics.is_empty() {
-        return Ok(None);
-    }
-    let Some(writer) = writer.take() else { return Ok(None) };
-    let log_time = match arguments.use_sim_time {
-        true => LogTime::Simulated { start_ns: 0 },
-        false => LogTime::Wall,
-    };
-    let options = RecorderOptions { node: "recorder".to_owned(), topics, log_time };
-    Ok(Some(Recorder::start(participant, writer, options)?))
 }
 
 /// Which topics are recorded, and how.
@@ -133,7 +259,8 @@ impl<'a> Wished<'a> {
         if names.iter().any(|name| name == topic) || filter.names(topic) {
             return true;
         }
-        if crossdock_comm::names::carries_requests(topic) {
+        // Those behind services have names of their own, and carry no messages of a topic.
+        if !topic.starts_with('/') {
             return false;
         }
         let RecordArguments { all_services, all_actions, include_hidden_topics, .. } =
@@ -161,7 +288,13 @@ impl<'a> Wished<'a> {
         known: &mut BTreeSet<String>,
     ) -> Vec<TopicToRecord> {
         let mut offers: BTreeMap<&str, Vec<Qos>> = BTreeMap::new();
+        let subscribers = graph.processes.iter().flat_map(|process| &process.subscribers);
+        let subscribed: BTreeSet<&str> = subscribers.map(|port| port.topic.as_str()).collect();
+        let is_leaf = |topic: &str| !subscribed.contains(topic);
         for port in graph.processes.iter().flat_map(|process| &process.publishers) {
+            if self.arguments.ignore_leaf_topics && is_leaf(&port.topic) {
+                continue;
+            }
             if !known.contains(&port.topic) && self.chooses(&port.topic, &port.type_name) {
                 offers.entry(&port.topic).or_default().push(port.qos);
             }
@@ -222,8 +355,8 @@ impl Line {
         output::say_over(&format!("{seconds:8.1} s  {} messages, {bytes}", progress.messages));
     }
 
-    fn end(&self) {
-        if self.shown {
+    fn end(&mut self) {
+        if std::mem::take(&mut self.shown) {
             output::end_line();
         }
     }
@@ -248,6 +381,10 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
     }
     if let Some(error) = error {
         say!("error: {}", clean(&error.to_string()));
+    }
+    if report.kept > 0 {
+        let kept = format!("{} messages were in memory and are not in the bag", report.kept);
+        output::warn(&[format!("{kept}: nobody asked for a snapshot of them")]);
     }
     let lost: u64 = report.topics.iter().map(|topic| topic.lost).sum();
     let messages = report.saved.messages;

@@ -575,17 +575,14 @@ fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> 
     let topics = topics.chain(log::to_record(plan, chosen));
     let topics = topics.chain(calls::to_record(plan, chosen, LIVE_DEPTH));
     let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
-    RecorderOptions {
-        node: "recorder".to_owned(),
-        topics: topics.collect(),
-        log_time: match (&plan.steps, simulated, bag) {
-            (Some(_), ..) => LogTime::Stepped,
-            (None, true, Some(bag)) => LogTime::Simulated { start_ns: bag.start_ns() },
-            // Without a recording a node in lock step makes the time.
-            (None, true, None) => LogTime::Lockstep,
-            (None, false, _) => LogTime::Wall,
-        },
-    }
+    let log_time = match (&plan.steps, simulated, bag) {
+        (Some(_), ..) => LogTime::Stepped,
+        (None, true, Some(bag)) => LogTime::Simulated { start_ns: bag.start_ns() },
+        // Without a recording a node in lock step makes the time.
+        (None, true, None) => LogTime::Lockstep,
+        (None, false, _) => LogTime::Wall,
+    };
+    RecorderOptions::new("recorder", topics.collect(), log_time)
 }
 
 /// How many messages of a live topic may wait for the recorder. Beyond it they are lost, and

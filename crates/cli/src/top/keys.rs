@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::IsTerminal;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
@@ -59,6 +59,11 @@ impl Keyboard {
         let keys = if input.is_terminal() { input.as_fd() } else { output.as_fd() };
         let (keys, unheard) = (Some(keys.try_clone_to_owned()?), Vec::new());
         Ok(Self { keys, unheard, signals, sizes })
+    }
+
+    /// What becomes readable with a key, for those who wait for more than keys.
+    pub(crate) fn keys_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.keys.as_ref()?.as_fd())
     }
 
     /// The next wish, `None` when there is none until `deadline`.

@@ -16,7 +16,7 @@ use crossdock_comm::{Echo, EchoError, ObserveError, Observer, Qos};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two looks at rings on which nothing was new: short for a person, long for a processor.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -28,6 +28,8 @@ const LOOKS_PER_REFRESH: u32 = 200;
 struct Wishes<'a> {
     topic: &'a str,
     count: Option<u64>,
+    /// When it ends.
+    end: Option<Instant>,
     field: Option<&'a str>,
     options: JsonOptions,
     /// Whether to say which message it is.
@@ -54,6 +56,9 @@ impl<'a> Wishes<'a> {
         Self {
             topic: &arguments.topic,
             count: if arguments.once { Some(1) } else { arguments.count },
+            end: arguments
+                .timeout
+                .and_then(|it| Instant::now().checked_add(Duration::try_from_secs_f64(it).ok()?)),
             field: arguments.field.as_deref(),
             options: JsonOptions { elements_max, arrays, texts, exact: false },
             info: arguments.include_message_info,
@@ -104,6 +109,7 @@ impl<'a> Wishes<'a> {
 
     fn is_done(&self, shown: u64) -> bool {
         self.count.is_some_and(|count| shown >= count)
+            || self.end.is_some_and(|end| Instant::now() >= end)
     }
 }
 
@@ -130,8 +136,8 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
         Err(ObserveError::InsideChain { .. }) => {
             say!(
-                "note: {} stays inside a chain; this echo subscribes, so its publisher writes each \
-                 message to its ring until the echo ends",
+                "note: {} has no subscriber outside its executor; this echo subscribes, so the \
+                 publisher writes each message to its ring until the echo ends",
                 wishes.topic
             );
             show_all(wishes, &Taken::start(wishes.topic, "echo", watch)?)
@@ -181,6 +187,9 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
             silent_looks = 0;
             continue;
         }
+        if wishes.is_done(shown) {
+            return Ok(());
+        }
         std::thread::sleep(LOOK_INTERVAL);
         silent_looks += 1;
         if silent_looks % LOOKS_PER_REFRESH == 0 {
@@ -207,7 +216,7 @@ fn show_all(wishes: &Wishes<'_>, taken: &Taken) -> Result<()> {
     let mut shown = 0;
     let mut lost = 0;
     while !wishes.is_done(shown) {
-        if let Some(sample) = taken.next(None)? {
+        if let Some(sample) = taken.next(wishes.end)? {
             wishes.show(sample.schema(), sample.block(), sample.stamp_ns(), sample.seq())?;
             shown += 1;
         }

@@ -25,7 +25,10 @@ pub(super) fn publish(arguments: &PublishArguments) -> Result<()> {
     must_be_message(&arguments.message_type, definitions.library())?;
     let schema = Schema::from_library(definitions.library(), &arguments.message_type)
         .map_err(|error| anyhow::anyhow!("{}", definitions.why(&error)))
-        .context("the type of the message is not known; --interfaces FOLDER brings others")?;
+        .with_context(|| {
+            let near = definitions.near(&arguments.message_type);
+            format!("the type of the message is not known; {near}--interfaces FOLDER brings others")
+        })?;
     let schema = Arc::new(schema);
     let mut messages = messages(arguments, &schema)?;
     let count = match (arguments.once, arguments.times) {

@@ -1,6 +1,7 @@
 //! `crossdock bag` as a user types it.
 
-use crate::place::{Place, wait_for};
+use crate::place::{Place, Program, wait_for};
+use crossdock_comm::{AnyPublisher, PublisherOptions, Qos};
 use crossdock_record::{
     BagReader, BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
 };
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 
 impl Place {
     /// A bag with `count` texts on `/a` and `/b`, turn by turn, one in 10 ms from 1 s on.
@@ -367,6 +369,208 @@ fn events_of_services_and_topics_of_actions_are_played_recorded_and_chosen_by_th
 }
 
 #[test]
+fn several_bags_are_played_as_one_with_the_words_of_ros_2() {
+    let place = Place::new("several");
+    place.bag("left.mcap", 20);
+    place.bag("right", 20);
+    for words in [
+        &["bag", "play", "-i", "left.mcap", "-i", "right"][..],
+        &[
+            "bag",
+            "play",
+            "-i",
+            "left.mcap",
+            "mcap",
+            "-i",
+            "right",
+            "mcap",
+            "--disable-loan-message",
+        ],
+        &["bag", "play", "left.mcap", "right", "--clock-topics", "/a", "--log-level", "warn"],
+        &["bag", "play", "left.mcap", "right", "--clock-topics-all"],
+    ] {
+        let words = [words, &["--rate", "max"]].concat();
+        assert_eq!(place.said(&words), "40 messages of 2 topics\n", "{words:?}");
+    }
+    let error = place.refused(&["bag", "play", "left.mcap", "--clock-topics", "/none"]);
+    assert!(error.contains("no topic /none"), "{error}");
+    // The options of `ros2 bag convert` are in a file, which is no bag.
+    std::fs::write(place.path("out.yaml"), "output_bags: []\n").expect("a file");
+    let error = place.refused(&["bag", "convert", "-i", "left.mcap", "-o", "out.yaml"]);
+    assert!(error.contains("on the command line"), "{error}");
+}
+
+#[test]
+fn a_bag_of_more_topics_than_descriptors_is_played() {
+    let place = Place::new("many-topics");
+    let options = WriterOptions::new(Compression::None);
+    let mut writer = BagWriter::create(place.path("many.mcap"), options).expect("a bag");
+    let schema = crossdock_msg::Schema::shipped("std_msgs/msg/Empty").expect("shipped");
+    for number in 0..300 {
+        let topic = TopicDescription {
+            name: format!("/part_{number}/state"),
+            type_name: schema.type_name().to_owned(),
+            definition: schema.definition().to_owned(),
+            type_hash: schema.type_hash().to_string(),
+            qos: Vec::new(),
+        };
+        let topic = writer.add_topic(topic).expect("a topic");
+        writer.write(topic, number, number, &[IoSlice::new(&[0, 1, 0, 0, 0])]).expect("room");
+    }
+    writer.finish().expect("a bag");
+    let command = place.command(&["bag", "play", "many.mcap"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -Sn 200; exec \"$0\" \"$@\""]).arg(command.get_program());
+    shell.args(command.get_args()).current_dir(place.folder()).stdin(Stdio::null());
+    shell.env("XDG_RUNTIME_DIR", place.folder()).env_remove("ROS_DOMAIN_ID");
+    let output = shell.output().expect("a shell");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "300 messages of 300 topics\n");
+}
+
+/// Calls a service of a recorder or player, and gives the response.
+fn call(place: &Place, service: &str, type_name: &str, request: &str) -> serde_json::Value {
+    let type_name = format!("rosbag2_interfaces/srv/{type_name}");
+    let said = place.said(&["service", "call", service, &type_name, request, "--json"]);
+    serde_json::from_str(&said).unwrap_or_else(|error| panic!("{said}: {error}"))
+}
+
+/// A program of the test that says a number on `/a` when it is told to.
+pub(crate) fn talker(place: &Place) -> (crossdock_comm::Participant, AnyPublisher) {
+    let participant = place.participant("talker");
+    let schema = crossdock_msg::Schema::shipped("std_msgs/msg/UInt64").expect("shipped");
+    let qos = Qos::best_effort(50);
+    let port = PublisherOptions { node: "n", topic: "/a", qos, max_bytes: None, group: None };
+    let publisher = participant.any_publisher(Arc::new(schema), port).expect("a publisher");
+    (participant, publisher)
+}
+
+pub(crate) fn say(publisher: &AnyPublisher, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let cdr = [&[0, 1, 0, 0][..], &number.to_le_bytes()].concat();
+        publisher.publish_cdr(&cdr, number + 1, [0; 2]).expect("room");
+    }
+}
+
+pub(crate) fn recorded(path: &Path) -> Vec<u64> {
+    let number = |cdr: &[u8]| u64::from_le_bytes(cdr[4..12].try_into().expect("8 bytes"));
+    messages(path).iter().map(|(.., cdr)| number(cdr)).collect()
+}
+
+fn interrupt(program: Program) -> String {
+    let mut program = program;
+    let id = rustix::process::Pid::from_child(program.child());
+    rustix::process::kill_process(id, rustix::process::Signal::INT).expect("it runs");
+    let output = program.end();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+#[test]
+fn a_recorder_pauses_and_splits_its_bag_as_its_services_are_called() {
+    let place = Place::new("services");
+    let (talking, publisher) = talker(&place);
+    let mut command = place.command(&["bag", "record", "-a", "-o", "out", "--start-paused"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = Program::start(command);
+    wait_for(program.child(), "recording /a");
+    let connected = || talking.topic_connections("/a").outgoing > 0;
+    assert!(talking.wait_until(std::time::Duration::from_secs(60), connected));
+    say(&publisher, 0..5);
+    let recorder = |service: &str, type_name: &str| {
+        call(&place, &format!("/rosbag2_recorder/{service}"), type_name, "{}")
+    };
+    assert_eq!(recorder("is_paused", "IsPaused")["paused"], true);
+    recorder("resume", "Resume");
+    assert_eq!(recorder("is_paused", "IsPaused")["paused"], false);
+    say(&publisher, 5..9);
+    recorder("split_bagfile", "SplitBagfile");
+    say(&publisher, 9..11);
+    recorder("pause", "Pause");
+    say(&publisher, 11..20);
+    // Each message is written already.
+    assert_eq!(recorder("snapshot", "Snapshot")["success"], false);
+    let said = interrupt(program);
+    assert!(said.contains("6 messages of 1 topics, 0 lost"), "{said}");
+    assert_eq!(recorded(&place.path("out/out_0.mcap")), [5, 6, 7, 8]);
+    assert_eq!(recorded(&place.path("out/out_1.mcap")), [9, 10]);
+}
+
+#[test]
+fn a_recorder_in_snapshot_mode_writes_the_newest_messages_when_it_is_asked_to() {
+    let place = Place::new("snapshot");
+    let (talking, publisher) = talker(&place);
+    let words = ["bag", "record", "-a", "-o", "out", "--snapshot-mode", "--max-cache-size", "440"];
+    let mut command = place.command(&[&words[..], &["--node-name", "black_box"]].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = Program::start(command);
+    wait_for(program.child(), "recording /a");
+    let connected = || talking.topic_connections("/a").outgoing > 0;
+    assert!(talking.wait_until(std::time::Duration::from_secs(60), connected));
+    say(&publisher, 0..40);
+    assert_eq!(call(&place, "/black_box/snapshot", "Snapshot", "{}")["success"], true);
+    say(&publisher, 40..43);
+    let said = interrupt(program);
+    assert!(said.contains("3 messages were in memory"), "{said}");
+    // Each has 12 bytes, and 32 in a list.
+    assert_eq!(recorded(&place.path("out")), (30..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_recorder_says_whose_messages_have_another_type() {
+    let place = Place::new("two-types");
+    let (talking, publisher) = talker(&place);
+    let mut command = place.command(&["bag", "record", "-a", "-o", "out"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = Program::start(command);
+    let connected = || talking.topic_connections("/a").outgoing > 0;
+    assert!(talking.wait_until(std::time::Duration::from_secs(60), connected));
+    say(&publisher, 0..2);
+    let other = place.participant("other");
+    let schema = Arc::new(crossdock_msg::Schema::shipped("std_msgs/msg/String").expect("shipped"));
+    let qos = Qos::best_effort(50);
+    let port = PublisherOptions { node: "m", topic: "/a", qos, max_bytes: None, group: None };
+    let _publisher = other.any_publisher(schema, port).expect("a publisher");
+    wait_for(program.child(), "cannot take from node `m` in process `other`");
+    wait_for(program.child(), "std_msgs/msg/String");
+    say(&publisher, 2..4);
+    let said = interrupt(program);
+    assert!(said.contains("4 messages of 1 topics"), "{said}");
+}
+
+#[test]
+fn a_player_is_steered_by_its_services() {
+    let place = Place::new("player-services");
+    // 100 s, of which little is played.
+    place.bag("long", 10_000);
+    let mut command = place.command(&["bag", "play", "long", "--start-paused", "--rate", "3"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = Program::start(command);
+    let player = |service: &str, type_name: &str, request: &str| {
+        call(&place, &format!("/rosbag2_player/{service}"), type_name, request)
+    };
+    assert_eq!(player("is_paused", "IsPaused", "{}")["paused"], true);
+    assert_eq!(player("play_next", "PlayNext", "{}")["success"], true);
+    assert_eq!(player("get_rate", "GetRate", "{}")["rate"], 3.0);
+    assert_eq!(player("set_rate", "SetRate", "{rate: -1}")["success"], false);
+    assert_eq!(player("set_rate", "SetRate", "{rate: 0.5}")["success"], true);
+    assert_eq!(player("get_rate", "GetRate", "{}")["rate"], 0.5);
+    player("toggle_paused", "TogglePaused", "{}");
+    assert_eq!(player("is_paused", "IsPaused", "{}")["paused"], false);
+    assert_eq!(player("play_next", "PlayNext", "{}")["success"], false);
+    player("pause", "Pause", "{}");
+    assert_eq!(player("is_paused", "IsPaused", "{}")["paused"], true);
+    let seek = |seconds: u64| player("seek", "Seek", &format!("{{time: {{sec: {seconds}}}}}"));
+    assert_eq!(seek(50)["success"], true);
+    assert_eq!(seek(1000)["success"], false);
+    player("stop", "Stop", "{}");
+    let output = program.end();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn commands_that_cannot_begin_say_what_to_do() {
     let place = Place::new("refused");
     place.bag("drive.mcap", 4);
@@ -382,6 +586,15 @@ fn commands_that_cannot_begin_say_what_to_do() {
     let error =
         place.refused(&["bag", "play", "drive.mcap", "--qos-profile-overrides-path", "qos.yaml"]);
     assert!(error.contains("qos.yaml") && error.contains("best_effort"), "{error}");
+    for command in [&["bag", "play"][..], &["bag", "convert", "-o", "out"]] {
+        let error = place.refused(command);
+        assert!(error.contains("name a bag"), "{error}");
+    }
+    let words = ["bag", "record", "-a", "--snapshot-mode", "--max-cache-size", "0", "-o", "out"];
+    let error = place.refused(&words);
+    assert!(error.contains("more than 0 bytes"), "{error}");
+    let error = place.refused(&["bag", "record", "-a", "--storage-config-file", "x.yaml"]);
+    assert!(error.contains("--compression"), "{error}");
     let error = place.refused(&["bag", "info", "none"]);
     assert!(error.contains("does not exist"), "{error}");
 }

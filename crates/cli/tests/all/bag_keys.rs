@@ -1,5 +1,6 @@
-//! `crossdock bag play` on a terminal: the bar, and what each key does.
+//! `crossdock bag play` and `record` on a terminal: the bar, and what each key does.
 
+use crate::bag::{recorded, say, talker};
 use crate::place::{Place, Program};
 use crossdock_comm::{
     AnySubscriber, Doorbell, DoorbellOptions, Participant, Qos, SubscriberOptions,
@@ -158,5 +159,33 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
     assert!(output.status.success());
     let said = String::from_utf8(output.stdout).expect("text");
     assert!(said.ends_with(" messages of 1 topics\n"), "{said}");
+    assert!(terminal.is_as_found(), "the terminal is as it was");
+}
+
+#[test]
+fn the_space_bar_pauses_a_recording_on_a_terminal() {
+    let place = Place::new("record-keys");
+    let (talking, publisher) = talker(&place);
+    let mut terminal = Terminal::open();
+    let mut command = place.command(&["bag", "record", "-a", "-o", "out"]);
+    command.stdin(terminal.stdio()).stderr(terminal.stdio()).stdout(Stdio::piped());
+    let recording = Program::start(command);
+    terminal.must_show("space: pause");
+    terminal.must_show("recording /a");
+    let connected = || talking.topic_connections("/a").outgoing > 0;
+    assert!(talking.wait_until(PATIENCE, connected));
+    say(&publisher, 0..3);
+    terminal.press(SPACE);
+    terminal.must_show("paused");
+    say(&publisher, 3..5);
+    terminal.press(SPACE);
+    terminal.must_show("recording");
+    say(&publisher, 5..7);
+    terminal.press("q");
+    let output = recording.end();
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(said, "5 messages of 1 topics, 0 lost\n");
+    assert_eq!(recorded(&place.path("out")), [0, 1, 2, 5, 6]);
     assert!(terminal.is_as_found(), "the terminal is as it was");
 }

@@ -211,10 +211,43 @@ fn echo_shows_what_a_subscriber_of_the_wished_quality_gets() {
     let newest =
         ["topic", "echo", TOPIC, "--qos-profile", "action_status_default", "--csv", "--once"];
     assert_eq!(place.said(&newest), "c\n", "depth 1, and what all publishers offer");
+    // Nothing comes any more, from its ring and as a subscriber.
+    for line in [
+        &["topic", "echo", TOPIC, "--timeout", "0.05"][..],
+        &["topic", "echo", TOPIC, "--timeout", "0.05", "--qos-depth", "1"],
+    ] {
+        assert_eq!(place.said(line), "", "{line:?}");
+    }
     // One that asks for more than is offered is told so, and gets nothing.
     let mut child = spawn(&place, &["topic", "echo", TOPIC, "--qos-reliability", "reliable"]);
     let errors = child.child().stderr.take().expect("a pipe");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(errors));
     let line = lines.next().expect("a note").expect("text");
     assert!(line.contains("best effort is offered, reliable is requested"), "{line}");
+}
+
+#[test]
+fn a_type_that_is_not_known_is_answered_with_the_nearest_one() {
+    let place = Place::new("near");
+    for line in
+        [&["interface", "show", "std_msgs/msg/Strin"][..], &["topic", "pub", "/a", "String"]]
+    {
+        let error = place.refused(line);
+        assert!(error.contains("did you mean `std_msgs/msg/String`?"), "{error}");
+    }
+    // A type that is known, of others that are not.
+    let folder = place.path("interfaces/my_msgs/msg");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("Thing.msg"), "none_msgs/Other other\n").expect("a file");
+    let error = place.refused(&["topic", "pub", "/a", "my_msgs/msg/Thing"]);
+    assert!(error.contains("none_msgs") && !error.contains("did you mean"), "{error}");
+    // `ros2 interface show -` reads the name.
+    let mut command = place.command(&["interface", "show", "-"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("crossdock starts");
+    let mut input = child.stdin.take().expect("its input");
+    std::io::Write::write_all(&mut input, b"std_msgs/msg/String\n").expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "string data\n");
 }

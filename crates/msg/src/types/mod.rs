@@ -8,6 +8,7 @@ pub mod example_interfaces;
 pub mod geometry_msgs;
 pub mod nav_msgs;
 pub mod rcl_interfaces;
+pub mod rosbag2_interfaces;
 pub mod rosgraph_msgs;
 pub mod sensor_msgs;
 pub mod service_msgs;
@@ -134,6 +135,17 @@ pub const SERVICES: &[Shipped] = &[
     Shipped::of::<example_interfaces::srv::AddTwoInts>(),
     Shipped::of::<nav_msgs::srv::GetMap>(),
     Shipped::of::<nav_msgs::srv::SetMap>(),
+    Shipped::of::<rosbag2_interfaces::srv::GetRate>(),
+    Shipped::of::<rosbag2_interfaces::srv::IsPaused>(),
+    Shipped::of::<rosbag2_interfaces::srv::Pause>(),
+    Shipped::of::<rosbag2_interfaces::srv::PlayNext>(),
+    Shipped::of::<rosbag2_interfaces::srv::Resume>(),
+    Shipped::of::<rosbag2_interfaces::srv::Seek>(),
+    Shipped::of::<rosbag2_interfaces::srv::SetRate>(),
+    Shipped::of::<rosbag2_interfaces::srv::Snapshot>(),
+    Shipped::of::<rosbag2_interfaces::srv::SplitBagfile>(),
+    Shipped::of::<rosbag2_interfaces::srv::Stop>(),
+    Shipped::of::<rosbag2_interfaces::srv::TogglePaused>(),
     Shipped::of::<sensor_msgs::srv::SetCameraInfo>(),
     Shipped::of::<std_srvs::srv::Empty>(),
     Shipped::of::<std_srvs::srv::SetBool>(),

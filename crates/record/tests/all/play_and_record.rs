@@ -63,8 +63,7 @@ fn record(
     let writer = BagWriter::create(path, WriterOptions::new(Compression::Lz4)).unwrap();
     let topic = |name: &&str| TopicToRecord::new(*name, RELIABLE);
     let topics = topics.iter().map(topic).collect();
-    let node = "recorder".to_owned();
-    Recorder::start(participant, writer, RecorderOptions { node, topics, log_time })
+    Recorder::start(participant, writer, RecorderOptions::new("recorder", topics, log_time))
 }
 
 /// Blocks until each topic is published to `participant`.
@@ -81,8 +80,19 @@ pub(crate) fn play_into(
     options: PlayerOptions,
     log_time: LogTime,
 ) -> (PlayReport, RecordReport) {
+    play_into_from(domain, BagReader::open(bag).unwrap(), out, options, log_time)
+}
+
+/// The same of a bag that is open.
+pub(crate) fn play_into_from(
+    domain: &Domain,
+    reader: BagReader,
+    out: &Path,
+    options: PlayerOptions,
+    log_time: LogTime,
+) -> (PlayReport, RecordReport) {
     let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
-    let player = Player::start(&playing, BagReader::open(bag).unwrap(), options).unwrap();
+    let player = Player::start(&playing, reader, options).unwrap();
     let topics: Vec<&str> = player.topics().iter().map(String::as_str).collect();
     let recorder = record(&recording, out, &topics, log_time).unwrap();
     wait_connected(&recording, &topics);
@@ -281,8 +291,7 @@ fn record_lossy(participant: &Participant, path: &Path) -> Recorder {
     let writer = BagWriter::create(path, WriterOptions::new(Compression::None)).unwrap();
     let qos = Qos::best_effort(1);
     let topics = ["/a", "/b"].map(|name| TopicToRecord::new(name, qos)).to_vec();
-    let node = "lossy".to_owned();
-    let options = RecorderOptions { node, topics, log_time: LogTime::Wall };
+    let options = RecorderOptions::new("lossy", topics, LogTime::Wall);
     Recorder::start(participant, writer, options).unwrap()
 }
 

@@ -95,6 +95,44 @@ fn in_a_pause_each_step_gives_one_message_and_the_rest_comes_after_it() {
 }
 
 #[test]
+fn playing_goes_on_where_it_is_sought() {
+    let domain = Domain::new("seek");
+    let bag = domain.scratch.path("b.mcap");
+    // One in a millisecond, every second one on /a.
+    write_strings(&bag, options(Compression::None, 1000), 40);
+    let options = PlayerOptions {
+        paused: true,
+        clock: Some(Duration::from_millis(1)),
+        ..PlayerOptions::new(
+            "player",
+            PlayTopics::Only(vec![TopicToPlay::new("/a")]),
+            Rate::Factor(1.0),
+        )
+    };
+    let (_playing, player) = start(&domain, &bag, options);
+    let listener = Listener::connect(&domain);
+    player.play();
+    let steps_to = |number: u64| {
+        player.step();
+        assert_eq!(listener.next(), string_cdr(&text(number)));
+    };
+    steps_to(0);
+    // Forwards, to between two messages, and back.
+    player.seek(20_500_000);
+    steps_to(22);
+    steps_to(24);
+    player.seek(4_000_000);
+    steps_to(4);
+    player.seek(36_000_000);
+    player.resume();
+    for number in [36, 38] {
+        assert_eq!(listener.next(), string_cdr(&text(number)));
+    }
+    let report = player.wait().unwrap();
+    assert_eq!((report.topics[0].published, report.completed), (6, true));
+}
+
+#[test]
 fn a_pause_does_not_let_messages_come_closer_to_each_other() {
     let domain = Domain::new("pause-later");
     let bag = domain.scratch.path("b.mcap");
@@ -139,6 +177,23 @@ fn a_looping_player_begins_again_until_it_is_stopped() {
     let report = player.wait().unwrap();
     assert!(!report.completed);
     assert!(report.topics.iter().map(|topic| topic.published).sum::<u64>() >= 33);
+}
+
+#[test]
+fn the_clock_goes_on_with_messages_of_chosen_topics_alone() {
+    let domain = Domain::new("clock-topics");
+    let (bag, out) = (domain.scratch.path("b.mcap"), domain.scratch.path("out.mcap"));
+    // One in a millisecond, turn by turn on /a and /b.
+    write_strings(&bag, options(Compression::None, 1000), 10);
+    let options = PlayerOptions {
+        clock: Some(Duration::MAX),
+        clock_topics: Some(vec!["/b".to_owned()]),
+        ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1.0))
+    };
+    play_into(&domain, &bag, &out, options, LogTime::Simulated { start_ns: 0 });
+    let found = contents(&BagReader::open(&out).unwrap());
+    let times: Vec<u64> = found.messages.iter().map(|(_, ns, _)| ns / 1_000_000).collect();
+    assert_eq!(times, [0, 1, 1, 3, 3, 5, 5, 7, 7, 9]);
 }
 
 #[test]

@@ -362,9 +362,22 @@ fn a_missing_file_of_a_bag_is_reported_after_the_others_were_read() {
     assert_eq!(found.messages.len(), 20);
     let text = found.error.unwrap().to_string();
     assert!(text.contains("bag_2.mcap") && text.contains("missing"), "{text}");
+    // If none is there, somebody has renamed them.
     fs::write(folder.join("metadata.yaml"), metadata_naming("[gone.mcap]")).unwrap();
+    let renamed = BagReader::open(&folder).unwrap();
+    assert!(renamed.remarks()[0].contains("no file that it names is there"));
+    assert_eq!(contents(&renamed).messages.len(), 30);
+    for number in [0, 1, 10] {
+        fs::remove_file(folder.join(format!("bag_{number}.mcap"))).unwrap();
+    }
     let error = BagReader::open(&folder).unwrap_err();
     assert!(matches!(error, OpenBagError::FilesMissing { .. }), "{error}");
+    // What keeps metadata.yaml from being read is no reason not to read the files.
+    let scratch = Scratch::new("no-metadata");
+    let folder = split_bag(&scratch);
+    fs::create_dir(folder.join("metadata.yaml")).unwrap();
+    let found = BagReader::open(&folder).unwrap();
+    assert!(found.remarks()[0].contains("it is not a regular file"), "{:?}", found.remarks());
 }
 
 /// What metadata.yaml of each version says of a bag with one topic, in that version's form.

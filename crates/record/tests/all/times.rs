@@ -64,7 +64,7 @@ fn record_again(scratch: &Scratch, bag: &Path, name: &str, rate: Rate) -> PathBu
     let qos = Qos::reliable(10, PATIENCE);
     let topic = |name: &str| TopicToRecord::new(name, qos);
     let topics = vec![topic("/a"), topic("/b")];
-    let options = RecorderOptions { node: "recorder".to_owned(), topics, log_time };
+    let options = RecorderOptions::new("recorder", topics, log_time);
     let recorder = Recorder::start(&recording, writer, options).unwrap();
     let connected = |topic: &&str| recording.topic_connections(topic).incoming > 0;
     let stands = || ["/a", "/b", "/clock"].iter().all(connected);

@@ -262,11 +262,7 @@ fn replay(
     // As deep as the inputs in steps are, so that publishers wait for it.
     let qos = Qos::reliable(512, PATIENCE);
     let recording = recorded.map(|topic| TopicToRecord::new(topic.name.as_str(), qos));
-    let options = RecorderOptions {
-        node: "recorder".to_owned(),
-        topics: recording.collect(),
-        log_time: LogTime::Stepped,
-    };
+    let options = RecorderOptions::new("recorder", recording.collect(), LogTime::Stepped);
     let recorder = Recorder::start(&launcher, writer, options).expect("recording");
     let steps = plan.steps.clone().expect("a run in steps");
     let rate = Rate::Steps(Box::new(Steps {

@@ -1,0 +1,147 @@
+//! Recorders that pause, keep the newest messages for a snapshot, and begin new files on request.
+
+use crate::common::{contents, string_cdr, text};
+use crate::play_and_record::{Domain, PATIENCE};
+use crossdock_comm::{AnyPublisher, Participant, PublisherOptions, Qos};
+use crossdock_msg::types::rosgraph_msgs::Clock;
+use crossdock_msg::{Extra, Schema};
+use crossdock_record::{
+    BagReader, BagWriter, Compression, LogTime, Recorder, RecorderOptions, TopicToRecord,
+    WriterOptions,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A publisher of texts, and a recorder that loses none of them.
+struct Scene {
+    publisher: AnyPublisher,
+    recorder: Recorder,
+    /// The one that talks, and the one that records.
+    participants: [Participant; 2],
+}
+
+impl Scene {
+    fn open(domain: &Domain, bag: &Path, set: impl FnOnce(&mut RecorderOptions)) -> Self {
+        let (talking, recording) = (domain.participant("talking"), domain.participant("recording"));
+        let schema = Arc::new(Schema::shipped("std_msgs/msg/String").unwrap());
+        let qos = Qos::reliable(10, PATIENCE);
+        let port = PublisherOptions { node: "n", topic: "/a", qos, max_bytes: None, group: None };
+        let publisher = talking.any_publisher(schema, port).unwrap();
+        let writer = BagWriter::create(bag, WriterOptions::new(Compression::None)).unwrap();
+        let topics = vec![TopicToRecord::new("/a", qos)];
+        let mut options = RecorderOptions::new("recorder", topics, LogTime::Wall);
+        set(&mut options);
+        let recorder = Recorder::start(&recording, writer, options).unwrap();
+        let connected = || talking.topic_connections("/a").outgoing > 0;
+        assert!(talking.wait_until(PATIENCE, connected));
+        // What is published before the recorder knows of the publisher comes when it does.
+        let known = || recording.topic_connections("/a").incoming > 0;
+        assert!(recording.wait_until(PATIENCE, known));
+        Self { publisher, recorder, participants: [talking, recording] }
+    }
+
+    fn say(&self, numbers: std::ops::Range<u64>) {
+        for number in numbers {
+            self.publisher.publish_cdr(&string_cdr(&text(number)), number, [0; 2]).unwrap();
+        }
+    }
+}
+
+/// The numbers of the texts in a bag.
+fn numbers(bag: &Path) -> Vec<u64> {
+    let found = contents(&BagReader::open(bag).unwrap());
+    assert!(found.error.is_none(), "{:?}", found.error);
+    found.messages.iter().for_each(|(_, ns, cdr)| assert_eq!(*cdr, string_cdr(&text(*ns))));
+    found.messages.into_iter().map(|(_, ns, _)| ns).collect()
+}
+
+#[test]
+fn a_pause_leaves_out_exactly_what_is_published_in_it() {
+    let domain = Domain::new("pausing");
+    let bag = domain.scratch.path("b.mcap");
+    let scene = Scene::open(&domain, &bag, |options| options.paused = true);
+    scene.say(0..7);
+    scene.recorder.resume();
+    scene.say(7..16);
+    scene.recorder.pause();
+    scene.say(16..40);
+    scene.recorder.resume();
+    scene.say(40..43);
+    let report = scene.recorder.stop().unwrap();
+    assert_eq!(numbers(&bag), (7..16).chain(40..43).collect::<Vec<_>>());
+    assert_eq!((report.topics[0].recorded, report.topics[0].lost, report.kept), (12, 0, 0));
+}
+
+#[test]
+fn a_snapshot_writes_the_newest_messages_and_each_one_once() {
+    let domain = Domain::new("snapshots");
+    let bag = domain.scratch.path("b.mcap");
+    let bytes = 4000;
+    let scene = Scene::open(&domain, &bag, |options| options.snapshot_bytes = Some(bytes));
+    scene.say(0..200);
+    let first = scene.recorder.snapshot().unwrap();
+    // So many of the last messages fit, with 40 bytes or less for each in a list.
+    let sizes = (0..200).rev().map(|number| string_cdr(&text(number)).len() + 40);
+    let fit = sizes.scan(0, |sum, size| {
+        *sum += size;
+        Some(*sum)
+    });
+    let fit = fit.take_while(|sum| *sum <= bytes).count() as u64;
+    assert!((fit..fit + 6).contains(&first), "{first} messages, {fit} fit");
+    assert_eq!(scene.recorder.progress().messages, first);
+    // It is in the file already, which has no end yet.
+    assert_eq!(contents(&BagReader::open(&bag).unwrap()).messages.len() as u64, first);
+    assert_eq!(scene.recorder.snapshot(), Some(0));
+    scene.say(200..203);
+    assert_eq!(scene.recorder.snapshot(), Some(3));
+    scene.say(203..205);
+    let report = scene.recorder.stop().unwrap();
+    assert_eq!(report.kept, 2, "nobody asked for these");
+    assert_eq!(report.topics[0].recorded, first + 3);
+    assert_eq!(numbers(&bag), (200 - first..203).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_new_file_begins_when_it_is_asked_for() {
+    let domain = Domain::new("splits");
+    let bag = domain.scratch.path("b");
+    let scene = Scene::open(&domain, &bag, |_| {});
+    // Files without messages are not made.
+    scene.recorder.split();
+    scene.say(0..3);
+    scene.recorder.split();
+    scene.recorder.split();
+    scene.say(3..5);
+    scene.recorder.stop().unwrap();
+    assert_eq!(numbers(&bag.join("b_0.mcap")), [0, 1, 2]);
+    assert_eq!(numbers(&bag.join("b_1.mcap")), [3, 4]);
+    assert!(!bag.join("b_2.mcap").exists());
+    assert_eq!(numbers(&bag), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn with_the_time_of_a_clock_nothing_is_recorded_before_the_clock_begins() {
+    let domain = Domain::new("clock-begins");
+    let bag = domain.scratch.path("b.mcap");
+    let scene = Scene::open(&domain, &bag, |options| options.log_time = LogTime::FromClock);
+    let [talking, _] = &scene.participants;
+    scene.say(1..4);
+    let port = PublisherOptions {
+        node: "n",
+        topic: "/clock",
+        qos: Qos::reliable(10, PATIENCE),
+        max_bytes: None,
+        group: None,
+    };
+    let clock = talking.publisher::<Clock>(port).unwrap();
+    assert!(talking.wait_until(PATIENCE, || talking.topic_connections("/clock").outgoing > 0));
+    let mut loan = clock.loan(Extra::none()).unwrap();
+    loan.set_stamp_ns(4);
+    loan.message().clock().set_sec(7);
+    loan.publish().unwrap();
+    scene.say(4..6);
+    scene.recorder.stop().unwrap();
+    let found = contents(&BagReader::open(&bag).unwrap());
+    let found: Vec<_> = found.messages.into_iter().map(|(_, ns, cdr)| (ns, cdr)).collect();
+    assert_eq!(found, [4, 5].map(|number| (7_000_000_000, string_cdr(&text(number)))));
+}
