@@ -130,10 +130,11 @@ fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
         Audience::One => 1,
     };
     let chunks = depth + subscribers * holds + 2;
-    let planned = (bytes.next_multiple_of(4096) as u64).saturating_mul(chunks as u64);
+    let chunk = |unit| (bytes as u64).checked_next_multiple_of(unit).unwrap_or(u64::MAX);
+    let planned = chunk(4096).saturating_mul(chunks as u64);
     let slots = (depth + 1).next_power_of_two().max(SLOTS_MIN);
     // Half of the limit is for subscribers deeper than we.
-    let deepest = (bytes.next_multiple_of(64) as u64).saturating_mul(2 * (slots + chunks) as u64);
+    let deepest = chunk(64).saturating_mul(2 * (slots + chunks) as u64);
     let limit = match (plan.max_bytes, plan.audience) {
         (None, _) => planned.max(DEFAULT_LIMIT_BYTES),
         (Some(_), Audience::One) => planned.max(SMALL_LIMIT_BYTES),
@@ -333,8 +334,9 @@ impl PublisherCore {
 
     /// What tells of its life inside this process.
     fn pulse(&self) -> OwnPulse {
-        let newest_ns = self.entity.reader(counter::NEWEST_NS);
-        OwnPulse { control: self.ring.control(), newest_ns }
+        let [messages, newest_ns] =
+            [counter::MESSAGES, counter::NEWEST_NS].map(|counter| self.entity.reader(counter));
+        OwnPulse { control: self.ring.control(), messages, newest_ns }
     }
 
     /// Its node says that it is alive. One store.

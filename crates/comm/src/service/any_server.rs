@@ -9,7 +9,8 @@ use crossdock_shm::RawSample;
 
 use super::error::AnswerError;
 use super::server::{FreeServerOptions, ServerOptions};
-use super::server_core::{Found, ServerCore, Ticket};
+use super::server_core::{Found, ServerCore};
+use super::ticket::Ticket;
 use super::{RequestId, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{PortError, TakeError};

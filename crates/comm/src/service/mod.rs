@@ -15,7 +15,8 @@
 //!   server that it met first, until that one goes; then to another one that is there. Two servers
 //!   never get the same request.
 //! * An answer needs the request's [`Ticket`], not the request: [`Request::into_ticket`] gives the
-//!   request's memory back, and the answer may come much later.
+//!   request's memory back, and the answer may come much later. A ticket that is dropped without an
+//!   answer ends its call, as a request does.
 //! * A client or a server may tell others of its calls ([`Introspection`]).
 //! * When a server goes, by its own will or killed, the transport's notice ends its calls at once.
 //!
@@ -55,6 +56,7 @@ mod introspection;
 mod lanes;
 mod server;
 mod server_core;
+mod ticket;
 
 use std::fmt;
 
@@ -73,7 +75,7 @@ pub use erased::{ClientHandle, ServerHandle};
 pub use error::{AnswerError, CallError, SendError};
 pub use introspection::{EVENT_QOS, Introspection, event_topic};
 pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions, Ticketed};
-pub use server_core::Ticket;
+pub use ticket::Ticket;
 
 /// Calls that a client has under way at most, unless its options say otherwise.
 pub const DEPTH: usize = 8;

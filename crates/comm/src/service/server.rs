@@ -9,7 +9,8 @@ use crossdock_msg::{Block, Extra, Message, Service};
 use crossdock_shm::RawLoan;
 
 use super::error::AnswerError;
-use super::server_core::{Found, ServerCore, Taken, Ticket};
+use super::server_core::{Found, ServerCore, Taken};
+use super::ticket::Ticket;
 use super::{Introspection, RequestId, ServerHandle, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
@@ -177,7 +178,8 @@ impl<S: Service, O: Owner> Server<S, O> {
         })
     }
 
-    /// Tells the client of a ticket that no answer comes.
+    /// Tells the client of a ticket that no answer comes. It does nothing if the ticket was answered
+    /// or refused before, if its client has gone, and if it is another server's.
     pub fn refuse(&self, ticket: &Ticket) {
         self.core.refuse(ticket);
     }
