@@ -161,7 +161,9 @@ impl<S: Service, O: Owner> Server<S, O> {
     /// Answers the request of a ticket; `extra` is the room for the texts and sequences of the
     /// response, which `write` builds in place. `write` must not use the server.
     ///
-    /// Never blocks.
+    /// Blocks where memory grows for a response larger than all before, until the client has mapped
+    /// it: for a second at most, and once if the client stands still. With `max_response_bytes` it
+    /// never does.
     ///
     /// # Errors
     /// [`AnswerError`]; nothing was sent then.
@@ -303,6 +305,7 @@ impl<S: Service> Request<S> {
     }
 
     /// Memory for the response, built in place; `extra` is the room for its texts and sequences.
+    /// Blocks as [`Server::answer`].
     ///
     /// # Errors
     /// [`LoanError`] when the memory for this client's responses is used up; it names who holds it.

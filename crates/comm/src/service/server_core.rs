@@ -454,7 +454,7 @@ impl<O: Owner> ServerCore<O> {
             return Err(AnswerError::Answered { service: service(), id: ticket.id() });
         }
         let output = &*lane.extra.output;
-        let mut loan = output.loan(bytes)?;
+        let mut loan = output.loan_waiting_once(bytes)?;
         write(&mut loan).map_err(AnswerError::Write)?;
         self.send(ticket, output, loan).map_err(|(_, reason)| AnswerError::Publish(reason))?;
         drop(lanes);
@@ -640,7 +640,7 @@ impl Taken {
     }
 
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        self.output.loan(bytes)
+        self.output.loan_waiting_once(bytes)
     }
 
     /// Sends the answer, whose length is set.
