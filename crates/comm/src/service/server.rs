@@ -180,8 +180,8 @@ impl<S: Service, O: Owner> Server<S, O> {
         })
     }
 
-    /// Tells the client of a ticket that no answer comes. It does nothing if the ticket was answered
-    /// or refused before, if its client has gone, and if it is another server's.
+    /// Tells the client of a ticket that no answer comes. It does nothing if the ticket was
+    /// answered or refused before, if its client has gone, and if it is another server's.
     pub fn refuse(&self, ticket: &Ticket) {
         self.core.refuse(ticket);
     }
