@@ -110,7 +110,12 @@ fn log_level(name: &str, wanted: Option<LogLevel>, watch: &WatchArguments) -> Re
     output::warn(&graph.unreachable);
     let found = find(&graph, name, watch)?;
     let ports = found.iter().flat_map(|node| node.publishers.iter().map(move |it| (node, it)));
-    let loggers: Vec<_> = ports.filter(|(_, port)| port.topic == log::TOPIC).collect();
+    // One that nodes share, as those of ROS 2 do, has no level.
+    let is_own = |node: &Found<'_>, port: &PortSnapshot| {
+        node.process.publishers.iter().any(|own| own.gid == port.gid)
+    };
+    let loggers = ports.filter(|(node, port)| port.topic == log::TOPIC && is_own(node, port));
+    let loggers: Vec<_> = loggers.collect();
     if loggers.is_empty() {
         bail!(
             "node `{}` has no logger, so it logs nothing: call `Setup::logger` in its `create`",
@@ -151,7 +156,7 @@ impl<'a> Found<'a> {
     fn of(process: &'a ProcessSnapshot, name: &'a str) -> Option<Self> {
         let record = of_kind(&process.others, kind::NODE).find(|it| it.name == name);
         let ports = |kind| -> Vec<&'a PortSnapshot> {
-            process.ports(kind).iter().filter(|port| port.node == name).collect()
+            process.ends(kind).filter(|port| port.node == name).collect()
         };
         let (publishers, subscribers) = (ports(PortKind::Publisher), ports(PortKind::Subscriber));
         let (clients, servers) = (ports(PortKind::Client), ports(PortKind::Server));
@@ -300,9 +305,9 @@ impl<'a> Found<'a> {
             line("Counters", others.join(", "));
         }
         text.push_str("  Subscribers:\n");
-        self.subscribers.iter().for_each(|port| port_text(port, "taken", &mut text));
+        self.subscribers.iter().for_each(|port| port_text(process, port, "taken", &mut text));
         text.push_str("  Publishers:\n");
-        self.publishers.iter().for_each(|port| port_text(port, "published", &mut text));
+        self.publishers.iter().for_each(|port| port_text(process, port, "published", &mut text));
         for (what, ports) in
             [("Service Servers", &self.servers), ("Service Clients", &self.clients)]
         {
@@ -320,7 +325,13 @@ impl<'a> Found<'a> {
     }
 }
 
-fn port_text(port: &PortSnapshot, what: &str, text: &mut String) {
+fn port_text(process: &ProcessSnapshot, port: &PortSnapshot, what: &str, text: &mut String) {
+    let (topic, type_name) = (clean(&port.topic), clean(&port.type_name));
+    let _ = write!(text, "    {topic}: {type_name}\n      {}; ", qos(&port.qos));
+    if process.members.iter().any(|member| member.port.gid == port.gid) {
+        text.push_str("nodes of the process share what carries its messages\n");
+        return;
+    }
     let messages = port.counters[counter::MESSAGES];
     let size = bytes(port.counters[counter::BYTES]);
     let losses = lost_of(port);
@@ -328,11 +339,6 @@ fn port_text(port: &PortSnapshot, what: &str, text: &mut String) {
         0 => "0".to_owned(),
         total => format!("{total} ({})", losses.causes()),
     };
-    let (topic, type_name) = (clean(&port.topic), clean(&port.type_name));
-    let _ = writeln!(
-        text,
-        "    {topic}: {type_name}\n      {}; {what} {messages} ({size}), copies {}, lost {lost}",
-        qos(&port.qos),
-        port.counters[counter::COPIES]
-    );
+    let copies = port.counters[counter::COPIES];
+    let _ = writeln!(text, "{what} {messages} ({size}), copies {copies}, lost {lost}");
 }

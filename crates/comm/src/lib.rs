@@ -28,14 +28,15 @@
 
 #![forbid(unsafe_code)]
 
-// Rooms, from the bottom up: `wire`; `error`, `device` and `buffer`; `discovery`; `port`; `service`
-// and `step`. `observe` stands on `wire` alone. Who may import what is checked
+// Rooms, from the bottom up: `patience` and `wire`; `error`, `device` and `buffer`; `discovery`;
+// `port`; `service` and `step`. `observe` stands on the lowest two. Who may import what is checked
 // (`tests/suite/tests/all/architecture.rs`).
 mod buffer;
 mod device;
 mod discovery;
 mod error;
 mod observe;
+mod patience;
 mod port;
 pub mod service;
 pub mod step;

@@ -50,6 +50,12 @@ pub(crate) fn stamp(time_ns: u64) -> (i32, u32) {
     (seconds, (time_ns % SECOND_NS) as u32)
 }
 
+/// The time that the two fields say, nanoseconds; 0 for a time before that.
+pub(crate) fn time_of(seconds: i32, nanoseconds: u32) -> u64 {
+    let time_ns = i64::from(seconds) * SECOND_NS as i64 + i64::from(nanoseconds);
+    u64::try_from(time_ns).unwrap_or(0)
+}
+
 /// Nanoseconds in a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
@@ -63,4 +69,24 @@ pub(crate) fn real_ns() -> u64 {
 pub(crate) fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec as u32).as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_the_sum_of_its_fields_and_none_is_before_zero() {
+        for (fields, time_ns) in [
+            ((0, 0), 0),
+            ((100, 600_000_000), 100_600_000_000),
+            ((i32::MAX, 999_999_999), 2_147_483_647_999_999_999),
+            ((-1, 999_999_999), 0),
+            ((-5, u32::MAX), 0),
+            ((i32::MIN, 0), 0),
+        ] {
+            assert_eq!(time_of(fields.0, fields.1), time_ns, "{fields:?}");
+        }
+        assert_eq!(stamp(time_of(7, 8)), (7, 8));
+    }
 }

@@ -134,8 +134,9 @@ mod steady;
 struct ServicesGuide;
 
 pub use crossdock_comm::{
-    Bridge, CallError, CallId, Client, Loan, LoanError, PortEvent, PortEvents, PublishError,
-    Publisher, Request, Sample, Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
+    AnswerError, Bridge, CallError, CallId, Client, Loan, LoanError, PortEvent, PortEvents,
+    PublishError, Publisher, Request, Sample, Server, Since, Subscriber, SubscriberCounters,
+    TakeError, Ticket, Waiting,
 };
 pub use crossdock_graph::{LogLevel, TimerClock};
 pub use crossdock_trace::{Tracepoint, TracepointError};

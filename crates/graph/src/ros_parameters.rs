@@ -27,6 +27,8 @@ pub struct RosParameters {
 struct Value {
     /// A whole name of a node in which `*` stands for a part and `**` for any number of parts.
     nodes: String,
+    /// The last part of a node's name, if a command line names nodes by it.
+    last: Option<String>,
     name: String,
     value: ParameterValue,
     place: Option<Place>,
@@ -70,12 +72,12 @@ impl RosParameters {
         });
         let (value, _) = reading.finish(value)?;
         // A bare name is the last part of a node's name, whatever its namespace.
-        let nodes = match node {
-            None => "/**".to_owned(),
-            Some(node) if node.contains('/') => join("/", node),
-            Some(node) => format!("/**/{node}"),
+        let (nodes, last) = match node {
+            None => ("/**".to_owned(), None),
+            Some(node) if node.contains('/') => (join("/", node), None),
+            Some(node) => (format!("/**/{node}"), Some(node.to_owned())),
         };
-        let value = Value { nodes, name: name.to_owned(), value, place: None };
+        let value = Value { nodes, last, name: name.to_owned(), value, place: None };
         Ok(Self { file, values: vec![value] })
     }
 }
@@ -127,7 +129,7 @@ fn read_values(
             read_values(reading, &entry.value, (nodes, &format!("{name}.")), values);
         } else if let Some(value) = read_value(reading, &entry.value, &name) {
             let place = Some(entry.value.place);
-            values.push(Value { nodes: nodes.to_owned(), name, value, place });
+            values.push(Value { nodes: nodes.to_owned(), last: None, name, value, place });
         }
     }
 }
@@ -218,12 +220,18 @@ impl Graph {
     ) -> Violation {
         let named = |name: &str| fits(&value.nodes, &NodeName::of(name).whole());
         let nodes: Vec<_> = self.nodes.iter().filter(|node| named(&node.name)).collect();
+        let written = value.last.as_ref().unwrap_or(&value.nodes);
         let (message, near) = if nodes.is_empty() {
-            let known: Vec<String> =
-                self.nodes.iter().map(|node| NodeName::of(&node.name).whole()).collect();
-            let near = did_you_mean(&value.nodes, known.iter().map(String::as_str));
-            let (nodes, name) = (&value.nodes, &value.name);
-            (format!("no node is called `{nodes}`, so its parameter `{name}` has no effect"), near)
+            let known = self.nodes.iter().map(|node| NodeName::of(&node.name));
+            let known: Vec<String> = match &value.last {
+                Some(_) => known.map(|it| it.name.to_owned()).collect(),
+                None => known.map(NodeName::whole).collect(),
+            };
+            let near = did_you_mean(written, known.iter().map(String::as_str));
+            let name = &value.name;
+            let message =
+                format!("no node is called `{written}`, so its parameter `{name}` has no effect");
+            (message, near)
         } else {
             let known =
                 nodes.iter().filter_map(|it| descriptions.node_type(&it.package, &it.node_type));
@@ -233,7 +241,7 @@ impl Graph {
             let message = match value.nodes.as_str() {
                 // As on a command line without the name of a node.
                 "/**" => format!("no node has the parameter `{name}`"),
-                nodes => format!("no node has the parameter `{name}` that is set for `{nodes}`"),
+                _ => format!("no node has the parameter `{name}` that is set for `{written}`"),
             };
             (message, near)
         };

@@ -44,8 +44,8 @@ impl RunClock {
             match self.subscriber.take() {
                 Ok(Some(sample)) => {
                     let time = sample.message().clock();
-                    let seconds = u64::try_from(time.sec()).unwrap_or(0);
-                    let time_ns = seconds * 1_000_000_000 + u64::from(time.nanosec());
+                    let time_ns = i64::from(time.sec()) * 1_000_000_000 + i64::from(time.nanosec());
+                    let time_ns = u64::try_from(time_ns).unwrap_or(0);
                     self.ticks.add(Tick { stamp_ns: sample.stamp_ns(), time_ns });
                 }
                 Ok(None) => break,

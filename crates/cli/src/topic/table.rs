@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Topic<'a> {
     publishers: Vec<(&'a str, &'a PortSnapshot)>,
     subscribers: Vec<(&'a str, &'a PortSnapshot)>,
+    /// How many publishers and subscribers nodes have: several may share one of those above.
+    of_nodes: [usize; 2],
 }
 
 impl Topic<'_> {
@@ -43,6 +45,13 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
             topics.entry(&port.topic).or_default().subscribers.push((name, port));
         }
     }
+    for (side, kind) in [PortKind::Publisher, PortKind::Subscriber].into_iter().enumerate() {
+        for (_, port) in snapshot.ports(kind) {
+            if let Some(topic) = topics.get_mut(port.topic.as_str()) {
+                topic.of_nodes[side] += 1;
+            }
+        }
+    }
     topics
 }
 
@@ -60,8 +69,8 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
             json!({
                 "topic": name,
                 "type": topic.type_name(),
-                "publishers": topic.publishers.len(),
-                "subscribers": topic.subscribers.len(),
+                "publishers": topic.of_nodes[0],
+                "subscribers": topic.of_nodes[1],
                 "messages": topic.published(counter::MESSAGES),
                 "bytes": topic.published(counter::BYTES),
             })
@@ -70,7 +79,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
         return output::print_json(&rows);
     }
     if topics.is_empty() {
-        say!("{}", output::nothing_runs(watch.domain_id));
+        say!("{}", no_topic(&snapshot, watch.domain_id));
     }
     if *verbose || *show_types {
         return output::print(&in_ros2_form(&topics, *verbose));
@@ -87,13 +96,22 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
         table.row([
             (*name).to_owned(),
             topic.type_name().to_owned(),
-            topic.publishers.len().to_string(),
-            topic.subscribers.len().to_string(),
+            topic.of_nodes[0].to_string(),
+            topic.of_nodes[1].to_string(),
             topic.published(counter::MESSAGES).to_string(),
             bytes(topic.published(counter::BYTES)),
         ]);
     }
     output::print(&table.text())
+}
+
+/// Why no topic is shown.
+fn no_topic(snapshot: &GraphSnapshot, domain_id: u32) -> String {
+    match snapshot.processes.len() {
+        0 => output::nothing_runs(domain_id),
+        1 => format!("the process in domain {domain_id} has no topic"),
+        processes => format!("the {processes} processes in domain {domain_id} have no topic"),
+    }
 }
 
 /// The lines of `ros2 topic list -t` and `-v`, for those who read them with a program.
@@ -112,8 +130,8 @@ fn in_ros2_form(topics: &BTreeMap<&str, Topic<'_>>, verbose: bool) -> String {
         }
     };
     if verbose {
-        side("Published topics:\n", &|topic| topic.publishers.len(), "publisher");
-        side("\nSubscribed topics:\n", &|topic| topic.subscribers.len(), "subscriber");
+        side("Published topics:\n", &|topic| topic.of_nodes[0], "publisher");
+        side("\nSubscribed topics:\n", &|topic| topic.of_nodes[1], "subscriber");
     } else {
         side("", &|_| 0, "");
     }
@@ -142,18 +160,20 @@ pub(super) fn find(message_type: &str, watch: &WatchArguments) -> Result<()> {
         return output::print_json(&names);
     }
     if names.is_empty() {
-        say!("{}", nothing_of_type(&topics, message_type, watch.domain_id));
+        let of_type = nothing_of_type(&topics, message_type);
+        say!("{}", of_type.unwrap_or_else(|| no_topic(&snapshot, watch.domain_id)));
     }
     output::print(&names.iter().map(|name| clean(name) + "\n").collect::<String>())
 }
 
-fn nothing_of_type(topics: &BTreeMap<&str, Topic<'_>>, of: &str, domain_id: u32) -> String {
+/// `None`: there is no topic at all.
+fn nothing_of_type(topics: &BTreeMap<&str, Topic<'_>>, of: &str) -> Option<String> {
     if topics.is_empty() {
-        return output::nothing_runs(domain_id);
+        return None;
     }
     let types: BTreeSet<String> = topics.values().map(|topic| clean(topic.type_name())).collect();
     let types: Vec<String> = types.into_iter().collect();
-    format!("no topic has the type {}; the types are {}", clean(of), types.join(", "))
+    Some(format!("no topic has the type {}; the types are {}", clean(of), types.join(", ")))
 }
 
 /// Shows everything that is known of one topic.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossdock_comm::{Introspection, Participant, Server, ServerOptions};
-use crossdock_msg::Extra;
+use crossdock_comm::{Introspection, Participant, Qos, Server, ServerOptions, SharedTopicOptions};
+use crossdock_msg::types::std_msgs;
 use crossdock_msg::types::std_srvs::srv::SetBool;
+use crossdock_msg::{Extra, Schema};
 
 /// A lamp that answers on a thread of its own, and what it was asked.
 struct Lamp {
@@ -133,6 +134,12 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     );
     let topics = place.said(&["topic", "list", "--json"]);
     assert_eq!(topics.trim(), "[]", "the topics of services are hidden");
+    let topics = place.crossdock(&["topic", "list", "-v"]);
+    let told = String::from_utf8(topics.stderr).expect("text");
+    assert!(told.contains("the process in domain 0 has no topic"), "{told}");
+    let node = place.said(&["node", "info", "lamp"]);
+    assert!(node.contains("/lamp/switch: std_srvs/srv/SetBool"), "{node}");
+    assert!(!node.contains("rq/") && !node.contains("rr/"), "{node}");
 
     let wrong =
         place.refused(&["service", "call", "/lamp/switch", "std_srvs/SetBool", "{date: true}"]);
@@ -150,4 +157,27 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     assert!(nobody.contains("waiting for a server of /lamp/other"), "{nobody}");
 
     assert_eq!(lamp.end(), [true, false]);
+}
+
+#[test]
+fn nodes_that_share_a_port_are_each_shown_with_it() {
+    let place = Place::new("sharing");
+    let participant = place.participant("container");
+    let schema = Arc::new(Schema::of::<std_msgs::String>().expect("a type"));
+    let (node, topic, qos) = ("_container", "/events", Qos::reliable(4, Duration::from_secs(1)));
+    let options = SharedTopicOptions { node, topic, qos, max_bytes: None, doorbell: None };
+    let events = participant.shared_topic(&schema, options);
+    let nodes = ["/left/talker", "/right/talker", "listener"];
+    let _speak = nodes[..2].iter().map(|node| events.publisher(node)).collect::<Vec<_>>();
+    let _hear = events.subscriber(nodes[2], 4).expect("a subscriber");
+
+    let topics = place.said(&["topic", "list", "-v"]);
+    let wanted = "Published topics:\n * /events [std_msgs/msg/String] 2 publishers\n\n\
+                  Subscribed topics:\n * /events [std_msgs/msg/String] 1 subscriber\n";
+    assert_eq!(topics, wanted);
+    for (node, head) in [(nodes[0], "Publishers"), (nodes[2], "Subscribers")] {
+        let info = place.said(&["node", "info", node]);
+        let wanted = format!("  {head}:\n    /events: std_msgs/msg/String\n");
+        assert!(info.contains(&wanted), "{info}");
+    }
 }

@@ -6,13 +6,13 @@ use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 
 use crate::discovery::participant::Participant;
 use crate::error::PortError;
-use crate::wire::names::{NameKind, check_name, whole_node_name};
+use crate::wire::names::{NameKind, check_name, legal_node_name};
 use crate::wire::status_records::{NodeDetail, kind};
 
 /// A node to be shown to others.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeOptions<'a> {
-    /// Its namespace; `/`: the root.
+    /// Its namespace, absolute; `/` or empty: the root.
     pub namespace: &'a str,
     /// Its name without the namespace.
     pub name: &'a str,
@@ -50,9 +50,9 @@ impl Participant {
     pub fn add_node(&self, options: NodeOptions<'_>) -> Result<NodeEntry, PortError> {
         self.check_process()?;
         let NodeOptions { namespace, name, enclave, node_type } = options;
-        let name = whole_node_name(namespace, name);
-        check_name(NameKind::Node, &name)?;
+        let name = legal_node_name(namespace, name)?;
         check_name(NameKind::Enclave, enclave)?;
+        check_name(NameKind::NodeType, node_type)?;
         let (node_type, enclave) = (node_type.to_string(), enclave.to_string());
         let core = &self.handle.core;
         let detail = NodeDetail { node_type, enclave, maker: core.maker };

@@ -25,6 +25,7 @@ use crate::discovery::participant_state::{TOKEN_ARRIVALS, TOKEN_LISTENER, TOKEN_
 use crate::discovery::peer_link::Stage;
 use crate::discovery::subscribing_side::{self, TopicConnections};
 use crate::error::PortError;
+use crate::patience::Patience;
 use crate::wire::meeting_place::Rendezvous;
 use crate::wire::names::{NameError, NameKind, check_name};
 use crate::wire::port_info::Maker;
@@ -239,13 +240,13 @@ impl Participant {
     /// Blocks until `is_met` holds, looking again whenever something changed, at most for
     /// `timeout`. Returns whether it holds.
     pub fn wait_until(&self, timeout: Duration, mut is_met: impl FnMut() -> bool) -> bool {
-        let end = std::time::Instant::now() + timeout;
+        let patience = Patience::new(timeout);
         loop {
             let seen = self.changes();
             if is_met() {
                 return true;
             }
-            let left = end.saturating_duration_since(std::time::Instant::now());
+            let left = patience.left();
             if left.is_zero() {
                 return false;
             }

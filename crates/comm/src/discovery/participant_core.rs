@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossdock_shm::rendezvous::{PeerName, Rendezvous, RunId};
 use crossdock_shm::socket::{Access, ControlSocket};
@@ -15,6 +15,7 @@ use crate::discovery::graph_state::GraphWatch;
 use crate::discovery::pair_reports::{PairReports, Waker};
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::Stage;
+use crate::patience::Patience;
 use crate::wire::frame::Frame;
 use crate::wire::port_info::{Maker, gid_of};
 use crate::wire::status_records::{ConnectionDetail, kind};
@@ -160,10 +161,10 @@ impl ParticipantCore {
 
     /// Blocks until something changed since `seen`, or the time is over; returns the new count.
     pub(crate) fn wait_change(&self, seen: u64, timeout: Duration) -> u64 {
-        let end = Instant::now() + timeout;
+        let patience = Patience::new(timeout);
         let mut state = self.lock();
         while state.changes == seen {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = patience.left();
             if left.is_zero() {
                 break;
             }

@@ -2,7 +2,7 @@
 //! ring, its trace.
 
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::{
@@ -14,6 +14,7 @@ use crossdock_trace::OpenTraceError;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
+use crate::patience::Patience;
 use crate::wire::frame::{Frame, Purpose, VERSION};
 use crate::wire::geometry::RingShape;
 use crate::wire::meeting_place::Rendezvous;
@@ -226,9 +227,9 @@ pub(crate) fn is_readable(fd: std::os::fd::BorrowedFd<'_>, timeout: Duration) ->
 
 /// Waits until one of the descriptors is readable, at most for `timeout`.
 pub(crate) fn poll(polled: &mut [PollFd<'_>], timeout: Duration) -> bool {
-    let end = Instant::now() + timeout;
+    let patience = Patience::new(timeout);
     loop {
-        let left = end.saturating_duration_since(Instant::now());
+        let left = patience.left();
         let limit = Timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),

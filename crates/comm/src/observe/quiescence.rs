@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossdock_shm::rendezvous::{PeerName, RunId};
 use crossdock_shm::socket::{FRAME_BYTES_MAX, Received};
@@ -15,6 +15,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::observe::asking::{ObserveError, ObserverOptions, poll};
 use crate::observe::observer::{Observed, Observer};
+use crate::patience::Patience;
 use crate::wire::frame::Purpose;
 use crate::wire::port_info::decode_port;
 use crate::wire::status_records::{
@@ -106,13 +107,13 @@ impl Quiescence {
     ///
     /// Processes that die while it waits are left out from then on.
     pub fn wait(&mut self, timeout: Duration) -> bool {
-        let end = Instant::now() + timeout;
+        let patience = Patience::new(timeout);
         loop {
             let first = self.scan();
             if first.drained && self.scan() == first {
                 return true;
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let left = patience.left();
             if left.is_zero() {
                 return false;
             }

@@ -9,7 +9,8 @@ use crossdock_shm::RawSample;
 
 use super::error::AnswerError;
 use super::server::{FreeServerOptions, ServerOptions};
-use super::server_core::{Found, ServerCore, Ticket};
+use super::server_core::{Found, ServerCore};
+use super::ticket::Ticket;
 use super::{RequestId, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{PortError, TakeError};
@@ -83,7 +84,8 @@ impl<O: Owner> AnyServer<O> {
         Ok(Some((request, ticket)))
     }
 
-    /// Answers the request of a ticket with a response given as CDR. Never blocks.
+    /// Answers the request of a ticket with a response given as CDR. Blocks as
+    /// [`crate::Server::answer`].
     ///
     /// # Errors
     /// [`AnswerError`]; nothing was sent then.
@@ -99,7 +101,8 @@ impl<O: Owner> AnyServer<O> {
 
     /// Answers the request of a ticket with a response in the flat layout of at most `bytes` bytes,
     /// which `write` writes into the memory from which the client will read it; `write` gives the
-    /// bytes used, and must not use the server. Never blocks.
+    /// bytes used, and must not use the server. Blocks as
+    /// [`crate::Server::answer`].
     ///
     /// # Errors
     /// [`AnswerError`]; nothing was sent then.

@@ -58,7 +58,8 @@ impl Default for ClientOptions<'_> {
 ///
 /// It belongs to the thread that created it, or is free ([`AnyThread`]): then it is `Send`, and any
 /// thread may use it, one at a time. Calls do not block, except
-/// [`Client::wait_for_server`] and [`RequestLoan::call`]. Sending and taking take no lock, allocate
+/// [`Client::wait_for_server`], [`RequestLoan::call`], and [`Client::loan`] where memory grows.
+/// Sending and taking take no lock, allocate
 /// nothing and make no system call but the one that wakes the server, except when a server came or
 /// went, when a call fails, and to grow memory.
 pub struct Client<S: Service, O: Owner = OwnThread> {
@@ -146,7 +147,9 @@ impl Participant {
 impl<S: Service, O: Owner> Client<S, O> {
     /// Memory for a request, built in place; `extra` is the room for its texts and sequences.
     ///
-    /// Several may be open; dropping one changes nothing.
+    /// Several may be open; dropping one changes nothing. Blocks where memory grows for a request
+    /// larger than all before, until the server has mapped it: for a second at most, and once if
+    /// the server stands still. With `max_request_bytes` it never does.
     ///
     /// # Errors
     /// [`LoanError`] when the memory for requests is used up; it names who holds it.

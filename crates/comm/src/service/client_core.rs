@@ -289,7 +289,7 @@ impl ClientCore {
 
     #[inline]
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        self.requests.loan(bytes)
+        self.requests.loan_waiting_once(bytes)
     }
 
     /// Sends a request whose length is set.

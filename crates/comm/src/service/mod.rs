@@ -7,6 +7,8 @@
 //!
 //! * A request is named by its client and its number on the client's ring ([`RequestId`]). A
 //!   response says in its descriptor which number it answers; order does not matter.
+//! * Messages larger than all before need memory that the other side maps. If that stands still, it
+//!   is waited for once, for a second; then they are refused until it goes on.
 //! * At most `depth` calls of a client are under way, given-up ones included until the server has
 //!   done with them: neither side ever waits for room.
 //! * A client that gives a call up (time-out, [`Client::cancel`]) says so on its ring. The server
@@ -15,7 +17,8 @@
 //!   server that it met first, until that one goes; then to another one that is there. Two servers
 //!   never get the same request.
 //! * An answer needs the request's [`Ticket`], not the request: [`Request::into_ticket`] gives the
-//!   request's memory back, and the answer may come much later.
+//!   request's memory back, and the answer may come much later. A ticket that is dropped without an
+//!   answer ends its call, as a request does.
 //! * A client or a server may tell others of its calls ([`Introspection`]).
 //! * When a server goes, by its own will or killed, the transport's notice ends its calls at once.
 //!
@@ -55,6 +58,7 @@ mod introspection;
 mod lanes;
 mod server;
 mod server_core;
+mod ticket;
 
 use std::fmt;
 
@@ -73,7 +77,7 @@ pub use erased::{ClientHandle, ServerHandle};
 pub use error::{AnswerError, CallError, SendError};
 pub use introspection::{EVENT_QOS, Introspection, event_topic};
 pub use server::{FreeServerOptions, Request, ResponseLoan, Server, ServerOptions, Ticketed};
-pub use server_core::Ticket;
+pub use ticket::Ticket;
 
 /// Calls that a client has under way at most, unless its options say otherwise.
 pub const DEPTH: usize = 8;

@@ -9,7 +9,8 @@ use crossdock_msg::{Block, Extra, Message, Service};
 use crossdock_shm::RawLoan;
 
 use super::error::AnswerError;
-use super::server_core::{Found, ServerCore, Taken, Ticket};
+use super::server_core::{Found, ServerCore, Taken};
+use super::ticket::Ticket;
 use super::{Introspection, RequestId, ServerHandle, ServiceType};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
@@ -160,7 +161,9 @@ impl<S: Service, O: Owner> Server<S, O> {
     /// Answers the request of a ticket; `extra` is the room for the texts and sequences of the
     /// response, which `write` builds in place. `write` must not use the server.
     ///
-    /// Never blocks.
+    /// Blocks where memory grows for a response larger than all before, until the client has mapped
+    /// it: for a second at most, and once if the client stands still. With `max_response_bytes` it
+    /// never does.
     ///
     /// # Errors
     /// [`AnswerError`]; nothing was sent then.
@@ -177,7 +180,8 @@ impl<S: Service, O: Owner> Server<S, O> {
         })
     }
 
-    /// Tells the client of a ticket that no answer comes.
+    /// Tells the client of a ticket that no answer comes. It does nothing if the ticket was
+    /// answered or refused before, if its client has gone, and if it is another server's.
     pub fn refuse(&self, ticket: &Ticket) {
         self.core.refuse(ticket);
     }
@@ -301,6 +305,7 @@ impl<S: Service> Request<S> {
     }
 
     /// Memory for the response, built in place; `extra` is the room for its texts and sequences.
+    /// Blocks as [`Server::answer`].
     ///
     /// # Errors
     /// [`LoanError`] when the memory for this client's responses is used up; it names who holds it.

@@ -19,6 +19,7 @@ use super::error::AnswerError;
 use super::introspection::Witness;
 use super::lanes::{ServiceLane, ServiceLanes, ServiceLanesPlan};
 use super::server::ServerOptions;
+use super::ticket::{Caller, DroppedTickets, Ticket};
 use super::{
     DEPTH_MAX, RequestId, ServiceType, check_service_name, mark, request_topic, response_topic,
 };
@@ -35,6 +36,7 @@ use crate::wire::status_records::{kind, server_counter};
 
 /// What a server keeps of a client beside its lane.
 pub(crate) struct Replies<O: Owner> {
+    caller: Arc<Caller>,
     /// The ring of its responses.
     output: O::Of<PublisherCore>,
     /// Its requests that were taken and not answered; as many as it lets us hold.
@@ -56,38 +58,6 @@ pub(crate) struct Found {
     pub(crate) ticket: Ticket,
 }
 
-/// What it takes to answer a request: who asked, and which of his requests it is.
-///
-/// `Send + Sync`; it holds no memory of the client's. The server's
-/// [`answer`](super::Server::answer) needs it, from any thread that may use the server. Dropped
-/// without an answer it tells the client nothing, which then waits for its time-out;
-/// [`refuse`](super::Server::refuse) tells it.
-#[derive(Debug)]
-pub struct Ticket {
-    client: Arc<Counterpart>,
-    number: u64,
-    origin: [u64; 2],
-}
-
-impl Ticket {
-    /// Who asked, and which of his requests it is.
-    pub fn id(&self) -> RequestId {
-        let Counterpart { process, port, .. } = *self.client;
-        RequestId { process, port, sequence: self.number }
-    }
-
-    /// Node and process of the client, for people.
-    pub fn client(&self) -> &str {
-        &self.client.label
-    }
-
-    /// The client and the number of its request, as events name them.
-    fn names(&self) -> ([u8; 16], u64) {
-        let id = self.id();
-        (id.client_gid(), id.sequence)
-    }
-}
-
 /// A request that was taken, with what its answer needs. Dropped without an answer, it tells the
 /// client so.
 pub(crate) struct Taken {
@@ -95,7 +65,6 @@ pub(crate) struct Taken {
     /// `None`: only the ticket is left, in other hands.
     found: Option<Found>,
     output: Rc<PublisherCore>,
-    answered: Cell<bool>,
 }
 
 /// See the head of this file.
@@ -116,8 +85,9 @@ pub(crate) struct ServerCore<O: Owner> {
     turn: Cell<usize>,
     /// A request that was found and not handed out.
     next: RefCell<Option<Found>>,
-    /// Requests taken and not answered.
+    /// Requests of all clients that were taken and not answered.
     open: Cell<u64>,
+    dropped: Arc<DroppedTickets>,
     /// How often a request was handed out, or could not be.
     passed: Cell<u64>,
 }
@@ -186,6 +156,7 @@ impl<O: Owner> ServerCore<O> {
             service_entity(participant, kind::SERVER, port, (node, service), &service_type, 1)?;
         let (names, told) = ((node, service), options.introspection);
         let witness = Witness::create(participant, told, names, &service_type, options.group)?;
+        let dropped = Arc::new(DroppedTickets::new(requests.wake()));
         Ok(ServerCore {
             service: service.to_string(),
             node: node.to_string(),
@@ -199,6 +170,7 @@ impl<O: Owner> ServerCore<O> {
             turn: Cell::new(0),
             next: RefCell::new(None),
             open: Cell::new(0),
+            dropped,
             passed: Cell::new(0),
         })
     }
@@ -221,10 +193,35 @@ impl<O: Owner> ServerCore<O> {
         self.requests.lanes().iter().filter(|lane| lane.extra.output.peers() > 0).count()
     }
 
-    /// Takes in clients that came and went. One that has gone waits for nothing any more.
+    /// Takes in clients that came and went, and tickets that were dropped. A client that has gone
+    /// waits for nothing any more.
     #[inline]
     fn absorb(&self) {
-        self.requests.absorb(|_| false, |client| self.meet(client), drop);
+        self.requests.absorb(
+            |_| false,
+            |client| self.meet(client),
+            |lane| self.count_closed(lane.extra.open.len()),
+        );
+        if self.dropped.has_some() {
+            self.refuse_dropped();
+        }
+    }
+
+    #[cold]
+    fn refuse_dropped(&self) {
+        for RequestId { process, port, sequence } in self.dropped.take() {
+            self.entity.add(server_counter::UNANSWERED, 1);
+            let lanes = self.requests.lanes();
+            let mut callers = lanes.iter().map(|lane| &lane.extra.caller);
+            let of_client = |it: &&Arc<Caller>| {
+                it.counterpart.process == process && it.counterpart.port == port
+            };
+            let caller = callers.find(of_client).map(Arc::clone);
+            drop(lanes);
+            if let Some(caller) = caller {
+                self.notify(&caller, sequence, mark::UNANSWERED);
+            }
+        }
     }
 
     /// Makes the ring for a new client's responses.
@@ -251,7 +248,11 @@ impl<O: Owner> ServerCore<O> {
             },
         );
         match made {
-            Ok(output) => Some(Replies { output, open: Vec::with_capacity(depth), full: false }),
+            Ok(output) => {
+                let (counterpart, dropped) = (Arc::clone(client), Arc::clone(&self.dropped));
+                let caller = Arc::new(Caller { counterpart, dropped });
+                Some(Replies { caller, output, open: Vec::with_capacity(depth), full: false })
+            }
             Err(error) => {
                 let mut state = handle.core.lock();
                 let (service, client) = (&self.service, &client.label);
@@ -311,7 +312,7 @@ impl<O: Owner> ServerCore<O> {
     /// The next request of one client. What is no request of the service is passed over and
     /// reported; its client hears that nobody answers.
     fn find_in(&self, place: usize) -> Result<Option<Found>, TakeError> {
-        let client = {
+        let caller = {
             let lanes = self.requests.lanes();
             let Some(lane) = lanes.get(place).filter(|lane| !lane.extra.full) else {
                 return Ok(None);
@@ -320,10 +321,10 @@ impl<O: Owner> ServerCore<O> {
                 // The client is not ready for responses; it will be, and rings then.
                 return Ok(None);
             }
-            Arc::clone(&lane.counterpart)
+            Arc::clone(&lane.extra.caller)
         };
         // What a client that keeps the rules may have sent; of another the rest waits its turn.
-        for _ in 0..=client.depth {
+        for _ in 0..=caller.counterpart.depth {
             let raw = match self.requests.take(place) {
                 Ok(Some(raw)) => raw,
                 Ok(None) => return Ok(None),
@@ -338,16 +339,17 @@ impl<O: Owner> ServerCore<O> {
             let (number, origin) = (raw.seq(), raw.meta().origin);
             let damage = self.check.and_then(|check| check(raw.bytes()).err());
             self.open(place, number);
-            let ticket = Ticket { client: Arc::clone(&client), number, origin };
+            let ticket = Ticket::new(Arc::clone(&caller), number, origin);
             if let Some(source) = damage {
                 let (topic, seq) = (self.service.clone(), number);
-                self.requests.refuse(&DamagedPayload { topic, seq, source }, &client.label);
+                self.requests.refuse(&DamagedPayload { topic, seq, source }, ticket.client());
                 self.refuse(&ticket);
                 continue;
             }
             if self.is_given_up(&ticket) {
                 self.entity.add(server_counter::CANCELLED, 1);
-                self.notify(&ticket, mark::CANCELLED);
+                ticket.close();
+                self.notify(&caller, number, mark::CANCELLED);
                 continue;
             }
             return Ok(Some(Found { raw, ticket }));
@@ -385,16 +387,16 @@ impl<O: Owner> ServerCore<O> {
 
     /// Whether a client has gone, or has said that it gives a request up. A few loads.
     pub(crate) fn is_given_up(&self, ticket: &Ticket) -> bool {
-        let number = ticket.number;
+        let number = ticket.number();
         let lanes = self.requests.lanes();
-        let Some(lane) = lane_of(&lanes, ticket) else { return true };
+        let Some(lane) = lane_of(&lanes, ticket.caller()) else { return true };
         if lane.extra.open.iter().any(|open| open.number == number && open.given_up) {
             return true;
         }
         // In what it has sent since.
         let wanted = mark::of(mark::GIVE_UP, number);
-        let mut later =
-            (0..=ticket.client.depth as u64).map_while(|ahead| lane.connection.look(ahead));
+        let mut later = (0..=ticket.caller().counterpart.depth as u64)
+            .map_while(|ahead| lane.connection.look(ahead));
         later.any(|meta| meta.flags == wanted)
     }
 
@@ -404,16 +406,21 @@ impl<O: Owner> ServerCore<O> {
         self.is_given_up(ticket)
     }
 
-    /// A request has been answered or dropped.
-    fn close(&self, ticket: &Ticket) {
-        self.open.set(self.open.get().saturating_sub(1));
+    /// A request has been answered or dropped; false: it was before, or its client has gone.
+    fn close(&self, caller: &Arc<Caller>, number: u64) -> bool {
         let mut lanes = self.requests.lanes_mut();
-        let of_client = |lane: &&mut Lane<O>| Arc::ptr_eq(&lane.counterpart, &ticket.client);
-        if let Some(lane) = lanes.iter_mut().find(of_client) {
-            lane.extra.open.retain(|open| open.number != ticket.number);
-            lane.extra.full = false;
-        }
+        let Some(lane) = lanes.iter_mut().find(|lane| is_of(lane, caller)) else { return false };
+        let open = lane.extra.open.len();
+        lane.extra.open.retain(|open| open.number != number);
+        lane.extra.full = false;
+        let closed = open - lane.extra.open.len();
         drop(lanes);
+        self.count_closed(closed);
+        closed > 0
+    }
+
+    fn count_closed(&self, requests: usize) {
+        self.open.set(self.open.get().saturating_sub(requests as u64));
         if self.bell.is_some() {
             self.mark_processed();
         }
@@ -423,8 +430,7 @@ impl<O: Owner> ServerCore<O> {
     pub(crate) fn let_go(&self, Found { raw, ticket }: Found) -> Ticket {
         drop(raw);
         let mut lanes = self.requests.lanes_mut();
-        let of_client = |lane: &&mut Lane<O>| Arc::ptr_eq(&lane.counterpart, &ticket.client);
-        if let Some(lane) = lanes.iter_mut().find(of_client) {
+        if let Some(lane) = lanes.iter_mut().find(|lane| is_of(lane, ticket.caller())) {
             lane.extra.full = false;
         }
         ticket
@@ -440,20 +446,25 @@ impl<O: Owner> ServerCore<O> {
         self.absorb();
         let lanes = self.requests.lanes();
         let service = || self.service.clone();
-        let Some(lane) = lane_of(&lanes, ticket) else {
-            let client = ticket.client.label.clone();
+        let Some(lane) = lane_of(&lanes, ticket.caller()) else {
+            let client = ticket.client().to_owned();
             return Err(AnswerError::ClientGone { service: service(), client });
         };
-        if !lane.extra.open.iter().any(|open| open.number == ticket.number) {
+        if !lane.extra.open.iter().any(|open| open.number == ticket.number()) {
             return Err(AnswerError::Answered { service: service(), id: ticket.id() });
         }
         let output = &*lane.extra.output;
-        let mut loan = output.loan(bytes)?;
+        let mut loan = output.loan_waiting_once(bytes)?;
         write(&mut loan).map_err(AnswerError::Write)?;
         self.send(ticket, output, loan).map_err(|(_, reason)| AnswerError::Publish(reason))?;
         drop(lanes);
-        self.close(ticket);
+        self.answered(ticket);
         Ok(())
+    }
+
+    fn answered(&self, ticket: &Ticket) {
+        ticket.close();
+        self.close(ticket.caller(), ticket.number());
     }
 
     /// Sends an answer, whose length is set.
@@ -465,8 +476,8 @@ impl<O: Owner> ServerCore<O> {
     ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
         let meta = loan.meta_mut();
         meta.stamp_ns = now_ns();
-        meta.origin = ticket.origin;
-        meta.flags = mark::of(mark::ANSWER, ticket.number);
+        meta.origin = ticket.origin();
+        meta.flags = mark::of(mark::ANSWER, ticket.number());
         let (len, unwanted) = (meta.len, output.peers() == 0);
         // Noted before the response is the client's, told when it has gone out.
         let event = self.witness.as_ref().and_then(|witness| {
@@ -481,18 +492,23 @@ impl<O: Owner> ServerCore<O> {
         Ok(())
     }
 
-    /// A request is dropped unanswered.
+    /// A request is dropped unanswered. Of one that was answered or refused before, and of another
+    /// server's, nothing follows.
     pub(crate) fn refuse(&self, ticket: &Ticket) {
-        self.entity.add(server_counter::UNANSWERED, 1);
-        self.notify(ticket, mark::UNANSWERED);
+        if Arc::ptr_eq(&ticket.caller().dropped, &self.dropped) && ticket.close() {
+            self.entity.add(server_counter::UNANSWERED, 1);
+            self.notify(ticket.caller(), ticket.number(), mark::UNANSWERED);
+        }
     }
 
-    /// Tells the client that no answer comes.
-    fn notify(&self, ticket: &Ticket, kind: u32) {
-        self.close(ticket);
+    /// Tells the client that no answer comes to an open request.
+    fn notify(&self, caller: &Arc<Caller>, number: u64, kind: u32) {
+        if !self.close(caller, number) {
+            return;
+        }
         let bytes = self.response.root_bytes;
         let lanes = self.requests.lanes();
-        let Some(lane) = lane_of(&lanes, ticket) else { return };
+        let Some(lane) = lane_of(&lanes, caller) else { return };
         let output = &*lane.extra.output;
         if output.peers() == 0 || !output.has_room() {
             return;
@@ -502,7 +518,7 @@ impl<O: Owner> ServerCore<O> {
         let meta = loan.meta_mut();
         meta.len = bytes;
         meta.stamp_ns = now_ns();
-        meta.flags = mark::of(kind, ticket.number);
+        meta.flags = mark::of(kind, number);
         // Refused: the client breaks the rules and waits for its time-out.
         let _ = output.publish(loan);
     }
@@ -514,7 +530,7 @@ impl<O: Owner> ServerCore<O> {
 
     /// Origin of the next request.
     pub(crate) fn next_origin(&self) -> [u64; 2] {
-        self.next.borrow().as_ref().map_or([0; 2], |found| found.ticket.origin)
+        self.next.borrow().as_ref().map_or([0; 2], |found| found.ticket.origin())
     }
 
     /// Drops the next request unanswered; false when there is none.
@@ -566,8 +582,12 @@ impl<O: Owner> ServerCore<O> {
 /// What a server has of one client.
 type Lane<O> = ServiceLane<Replies<O>>;
 
-fn lane_of<'a, O: Owner>(lanes: &'a [Lane<O>], ticket: &Ticket) -> Option<&'a Lane<O>> {
-    lanes.iter().find(|lane| Arc::ptr_eq(&lane.counterpart, &ticket.client))
+fn is_of<O: Owner>(lane: &Lane<O>, caller: &Arc<Caller>) -> bool {
+    Arc::ptr_eq(&lane.extra.caller, caller)
+}
+
+fn lane_of<'a, O: Owner>(lanes: &'a [Lane<O>], caller: &Arc<Caller>) -> Option<&'a Lane<O>> {
+    lanes.iter().find(|lane| is_of(lane, caller))
 }
 
 impl ServerCore<OwnThread> {
@@ -576,14 +596,13 @@ impl ServerCore<OwnThread> {
     pub(crate) fn take(self: &Rc<Self>) -> Result<Option<Taken>, TakeError> {
         let Some(found) = self.take_found()? else { return Ok(None) };
         let of_lane = |lane: &Lane<OwnThread>| Rc::clone(&lane.extra.output);
-        let output = lane_of(&self.requests.lanes(), &found.ticket).map(of_lane);
+        let output = lane_of(&self.requests.lanes(), found.ticket.caller()).map(of_lane);
         let Some(output) = output else {
             // Its client has gone since it was found.
-            self.close(&found.ticket);
+            found.ticket.close();
             return Ok(None);
         };
-        let (core, answered) = (Rc::clone(self), Cell::new(false));
-        Ok(Some(Taken { core, found: Some(found), output, answered }))
+        Ok(Some(Taken { core: Rc::clone(self), found: Some(found), output }))
     }
 }
 
@@ -621,7 +640,7 @@ impl Taken {
     }
 
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        self.output.loan(bytes)
+        self.output.loan_waiting_once(bytes)
     }
 
     /// Sends the answer, whose length is set.
@@ -629,22 +648,19 @@ impl Taken {
         &'a self,
         loan: RawLoan<'a>,
     ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
-        if self.answered.get() {
+        if self.ticket().is_closed() {
             // A second answer would be taken for the answer to another request: it is dropped.
             return Ok(());
         }
         self.core.send(self.ticket(), &self.output, loan)?;
-        self.answered.set(true);
-        self.core.close(self.ticket());
+        self.core.answered(self.ticket());
         Ok(())
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        if let Some(found) = &self.found
-            && !self.answered.get()
-        {
+        if let Some(found) = &self.found {
             self.core.refuse(&found.ticket);
         }
     }

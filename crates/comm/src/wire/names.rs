@@ -31,6 +31,21 @@ pub fn whole_node_name(namespace: &str, name: &str) -> String {
     }
 }
 
+/// The whole name of a node, if its namespace and its own name are legal.
+pub(crate) fn legal_node_name(namespace: &str, name: &str) -> Result<String, NameError> {
+    if !namespace.is_empty() {
+        check_name(NameKind::Namespace, namespace)?;
+    }
+    check_name(NameKind::Node, name)?;
+    if name.contains('/') {
+        let rule = "it has a `/`; its namespace stands beside it";
+        return Err(NameError { kind: NameKind::Node, name: quoted(name), rule });
+    }
+    let whole = whole_node_name(namespace, name);
+    check_name(NameKind::Node, &whole)?;
+    Ok(whole)
+}
+
 /// Namespace and own name of a node by its whole name: `/` and `blur`, `/front` and `blur`.
 pub fn split_node_name(whole: &str) -> (&str, &str) {
     match whole.rsplit_once('/') {
@@ -61,8 +76,12 @@ pub enum NameKind {
     Service,
     /// A node: `lane_control` or, with a namespace, `/front/lane_control`.
     Node,
-    /// A security enclave, in the form of a namespace: `/` or `/front`.
+    /// A namespace of nodes: `/` or `/front`.
+    Namespace,
+    /// A security enclave, in the form of a namespace.
     Enclave,
+    /// A node type as others see it: printable text, which may be empty.
+    NodeType,
     /// A message type: `package/msg/Name`.
     Type,
     /// A process: any printable text.
@@ -76,7 +95,9 @@ impl fmt::Display for NameKind {
             NameKind::Inner => "inner topic",
             NameKind::Service => "service",
             NameKind::Node => "node",
+            NameKind::Namespace => "namespace",
             NameKind::Enclave => "enclave",
+            NameKind::NodeType => "node type",
             NameKind::Type => "type",
             NameKind::Process => "process",
         })
@@ -89,53 +110,58 @@ impl fmt::Display for NameKind {
 /// [`NameError`] quotes the name (shortened) and the rule that it breaks.
 pub fn check_name(kind: NameKind, name: &str) -> Result<(), NameError> {
     let broken = match kind {
-        NameKind::Topic => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
+        NameKind::Topic => broken_topic(name),
         NameKind::Inner => broken_inner(name),
         NameKind::Service if name.len() > SERVICE_BYTES_MAX => Some("it is longer than 180 bytes"),
-        NameKind::Service => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
-        NameKind::Node => broken_path(name, NAME_BYTES_MAX, Slash::Allowed),
-        NameKind::Enclave if name == "/" => None,
-        NameKind::Enclave => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
+        NameKind::Service => broken_topic(name),
+        NameKind::Node => broken_node(name),
+        NameKind::Namespace | NameKind::Enclave if name == "/" => None,
+        NameKind::Namespace | NameKind::Enclave => broken_topic(name),
+        NameKind::NodeType => broken_text(name),
         NameKind::Type => broken_type(name),
         NameKind::Process => broken_process(name),
     };
     match broken {
         None => Ok(()),
-        Some(rule) => {
-            let name = name.chars().take(80).map(printable).collect();
-            Err(NameError { kind, name, rule })
-        }
+        Some(rule) => Err(NameError { kind, name: quoted(name), rule }),
     }
+}
+
+/// A name as an error shows it.
+fn quoted(name: &str) -> String {
+    name.chars().take(80).map(printable).collect()
 }
 
 fn printable(c: char) -> char {
     if c.is_control() { '?' } else { c }
 }
 
-/// Whether a path begins with a slash.
-#[derive(Clone, Copy, PartialEq)]
-enum Slash {
-    Required,
-    Allowed,
-}
-
 fn broken_inner(name: &str) -> Option<&'static str> {
     match INNER_PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
-        Some(path) => broken_path(path, TOPIC_BYTES_MAX, Slash::Required),
+        Some(path) => broken_topic(path),
         None => Some("it must begin with `rq/` (requests) or `rr/` (responses)"),
     }
 }
 
-fn broken_path(name: &str, bytes_max: usize, slash: Slash) -> Option<&'static str> {
-    if name.len() > bytes_max {
-        return Some("it is longer than 255 bytes (topics) or 128 bytes (nodes)");
+fn broken_topic(name: &str) -> Option<&'static str> {
+    if name.len() > TOPIC_BYTES_MAX {
+        return Some("it is longer than 255 bytes");
     }
-    let path = match name.strip_prefix('/') {
-        Some(path) => path,
-        None if slash == Slash::Required => return Some("it must begin with `/`"),
-        None => name,
-    };
-    path.split('/').find_map(broken_part)
+    match name.strip_prefix('/') {
+        Some(path) => path.split('/').find_map(broken_part),
+        None => Some("it must begin with `/`"),
+    }
+}
+
+fn broken_node(name: &str) -> Option<&'static str> {
+    if name.len() > NAME_BYTES_MAX {
+        return Some("it is longer than 128 bytes with its namespace");
+    }
+    match name.strip_prefix('/') {
+        Some(path) => path.split('/').find_map(broken_part),
+        None if name.contains('/') => Some("with a namespace it must begin with `/`"),
+        None => broken_part(name),
+    }
 }
 
 fn broken_part(part: &str) -> Option<&'static str> {
@@ -163,7 +189,11 @@ fn broken_process(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.len() > NAME_BYTES_MAX {
         return Some("1 to 128 bytes are expected");
     }
-    name.chars().any(char::is_control).then_some("it has control characters")
+    broken_text(name)
+}
+
+fn broken_text(text: &str) -> Option<&'static str> {
+    text.chars().any(char::is_control).then_some("it has control characters")
 }
 
 #[cfg(test)]
@@ -207,6 +237,32 @@ mod tests {
             assert_eq!(split_node_name(whole), (namespace, name));
         }
         assert_eq!(split_node_name("/blur"), ("/", "blur"));
+    }
+
+    #[test]
+    fn a_node_has_an_absolute_namespace_and_a_name_without_one() {
+        let whole = |namespace, name| legal_node_name(namespace, name);
+        for (namespace, name, is) in [
+            ("", "blur", "blur"),
+            ("/", "blur", "blur"),
+            ("/front/left", "blur", "/front/left/blur"),
+        ] {
+            assert_eq!(whole(namespace, name).unwrap(), is);
+        }
+        let long = format!("/{}", "x".repeat(100));
+        for (namespace, name, why) in [
+            ("front", "blur", "`front` is no namespace name: it must begin with `/`"),
+            ("/front/", "blur", "`/front/` is no namespace name: it has an empty part"),
+            ("//", "blur", "empty part"),
+            ("/", "front/blur", "`front/blur` is no node name: with a namespace it must begin"),
+            ("/", "/blur", "`/blur` is no node name: it has a `/`"),
+            ("/", "", "empty part"),
+            (&long, &"y".repeat(28), "it is longer than 128 bytes with its namespace"),
+        ] {
+            let error = whole(namespace, name).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(check_name(NameKind::Node, "front/blur").is_err());
     }
 
     #[test]

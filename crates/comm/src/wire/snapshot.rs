@@ -202,9 +202,9 @@ impl ProcessSnapshot {
         }
     }
 
-    /// Its ports of one kind as nodes have them: members instead of the ports that carry them, and
-    /// no topics behind services.
-    fn ends(&self, kind: PortKind) -> impl Iterator<Item = &PortSnapshot> {
+    /// Its ports of one kind as nodes have them: members of shared topics instead of the ports that
+    /// carry them, and no topics behind services.
+    pub fn ends(&self, kind: PortKind) -> impl Iterator<Item = &PortSnapshot> {
         let carriers: BTreeSet<u64> = self.members.iter().map(|member| member.carrier).collect();
         let own = self.ports(kind).iter().filter(move |port| !carriers.contains(&port.port));
         let members = self.members.iter().filter(move |member| member.kind == kind);

@@ -87,8 +87,8 @@ impl NodeDetail {
             None => Maker::Native,
             Some(text) => Maker::ALL.into_iter().find(|maker| maker.to_string() == text)?,
         };
-        let is_whole = lines.next().is_none() && !node_type.chars().any(char::is_control);
-        is_whole.then_some(NodeDetail { node_type, enclave, maker })
+        check_name(NameKind::NodeType, &node_type).ok()?;
+        lines.next().is_none().then_some(NodeDetail { node_type, enclave, maker })
     }
 }
 

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::service::{AnyClient, AnyServer, SendError};
+use crossdock_comm::service::{AnyClient, AnyServer, Outcome, SendError};
+use crossdock_comm::status_records::{counter, server_counter};
 use crossdock_comm::{
-    AnswerError, AnyPublisher, AnySubscriber, AnyThread, BackPressure, CallError, CallId, Client,
-    DoorbellOptions, FreeClientOptions, FreePublisherOptions, FreeServerOptions,
-    FreeSubscriberOptions, Participant, Publisher, Qos, Server, SharedDoorbell, Subscriber, Ticket,
+    Access, AnswerError, AnyPublisher, AnySubscriber, AnyThread, BackPressure, CallError, CallId,
+    Client, DoorbellOptions, FreeClientOptions, FreePublisherOptions, FreeServerOptions,
+    FreeSubscriberOptions, Observer, ObserverOptions, Participant, Publisher, Qos, Rendezvous,
+    Server, SharedDoorbell, Subscriber, Ticket,
 };
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -333,13 +335,7 @@ fn a_ticket_tells_that_its_call_was_given_up_and_can_be_refused() {
     assert!(client.cancel(calls[0]));
     assert!(server.is_cancelled(&tickets[0].0) && !server.is_cancelled(&tickets[1].0));
     server.refuse(&tickets[1].0);
-    let end = Instant::now() + LIMIT;
-    let refused = loop {
-        if let Some(outcome) = client.take().unwrap() {
-            break outcome;
-        }
-        assert!(Instant::now() < end, "nothing has ended");
-    };
+    let refused = next_end(&client);
     assert!(
         refused.call == calls[1] && matches!(refused.result, Err(CallError::Unanswered { .. }))
     );
@@ -348,6 +344,128 @@ fn a_ticket_tells_that_its_call_was_given_up_and_can_be_refused() {
     assert!(server.is_cancelled(&tickets[2].0));
     let gone = server.answer(&tickets[2].0, Extra::none(), |_| Ok::<(), FlatError>(()));
     assert!(matches!(gone, Err(AnswerError::ClientGone { .. })));
+}
+
+/// The next end of a call.
+fn next_end(client: &Client<AddTwoInts, AnyThread>) -> Outcome<AddTwoInts> {
+    let end = Instant::now() + LIMIT;
+    loop {
+        if let Some(outcome) = client.take().unwrap() {
+            return outcome;
+        }
+        assert!(Instant::now() < end, "nothing has ended");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_ticket_that_is_dropped_on_any_thread_ends_its_call() {
+    let place = Place::new("ticket-dropped");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let server = free_server(&there);
+    let client = free_client(&here, 4);
+    assert!(until(|| server.clients() == 1 && client.is_connected()));
+    // More often than calls may be under way: none of them stays.
+    for _ in 0..3 {
+        let calls = call_all(&client, 4);
+        let mut tickets = take_tickets(&server, 4);
+        // One has timed out for its client, and one is answered.
+        assert!(client.cancel(calls[0]));
+        let (ticket, sum) = tickets.pop().unwrap();
+        answer(&server, &ticket, sum);
+        drop(ticket);
+        std::thread::spawn(move || drop(tickets)).join().unwrap();
+        // It looks.
+        assert_eq!(server.clients(), 1);
+        let mut ended: BTreeMap<_, _> =
+            (0..3).map(|_| next_end(&client)).map(|end| (end.call, end.result)).collect();
+        assert_eq!(ended.remove(&calls[3]).unwrap().unwrap().message().sum(), 4);
+        for call in &calls[1..3] {
+            let result = ended.remove(call).unwrap();
+            assert!(matches!(result, Err(CallError::Unanswered { .. })), "{result:?}");
+        }
+        assert!(until(|| client.take().unwrap().is_none() && client.under_way() == 0));
+    }
+    assert_eq!(server.counter(server_counter::UNANSWERED), 9);
+}
+
+#[test]
+fn a_sleeping_server_is_woken_by_a_ticket_that_is_dropped() {
+    let place = Place::new("ticket-wakes");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let server = free_server(&there);
+    let client = free_client(&here, 1);
+    assert!(until(|| server.clients() == 1 && client.is_connected()));
+    assert!(client.wait_for_server(Duration::MAX), "it is there");
+    call_all(&client, 1);
+    let ticket = take_tickets(&server, 1);
+    let (over, served) = std::sync::mpsc::channel();
+    let serving = std::thread::spawn(move || {
+        // For ever, as far as this test is concerned.
+        assert!(server.wait(Duration::MAX).unwrap());
+        over.send(()).unwrap();
+    });
+    drop(ticket);
+    assert!(matches!(next_end(&client).result, Err(CallError::Unanswered { .. })));
+    call_all(&client, 1);
+    served.recv_timeout(LIMIT).unwrap();
+    serving.join().unwrap();
+}
+
+/// Requests that a server has taken and not done with, as observers see it.
+fn unprocessed(place: &Place) -> u64 {
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "observer".into(),
+        rendezvous: Rendezvous::Folder(place.0.clone()),
+        access: Access::SameUser,
+    };
+    let graph = Observer::open(options).unwrap().snapshot().unwrap();
+    let ports = graph.processes.iter().flat_map(|process| &process.subscribers);
+    let of_requests = ports.filter(|port| port.topic.starts_with("rq/"));
+    let open = of_requests
+        .map(|port| port.counters[counter::MESSAGES] - port.counters[counter::PROCESSED]);
+    open.sum()
+}
+
+#[test]
+fn a_ticket_counts_once_whatever_is_done_with_it() {
+    let place = Place::new("ticket-once");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let (server, other) = (free_server(&there), free_server(&there));
+    let client = free_client(&here, 2);
+    assert!(until(|| server.clients() == 1 && client.is_connected()));
+    call_all(&client, 2);
+    let tickets = take_tickets(&server, 2);
+    assert_eq!(unprocessed(&place), 2);
+    // Of another server: neither has anything to do with it.
+    other.refuse(&tickets[0].0);
+    let wrong = other.answer(&tickets[0].0, Extra::none(), |_| Ok::<(), FlatError>(()));
+    assert!(matches!(wrong, Err(AnswerError::ClientGone { .. })));
+    server.refuse(&tickets[0].0);
+    // More often than the client has room for responses.
+    for _ in 0..8 {
+        server.refuse(&tickets[0].0);
+        let again = server.answer(&tickets[0].0, Extra::none(), |_| Ok::<(), FlatError>(()));
+        assert!(matches!(again, Err(AnswerError::Answered { .. })));
+    }
+    assert_eq!(unprocessed(&place), 1);
+    answer(&server, &tickets[1].0, 7);
+    server.refuse(&tickets[1].0);
+    let counts = [server_counter::UNANSWERED, server_counter::RESPONSES];
+    assert_eq!(counts.map(|counter| server.counter(counter)), [1, 1]);
+    assert_eq!(counts.map(|counter| other.counter(counter)), [0, 0]);
+    assert!(matches!(next_end(&client).result, Err(CallError::Unanswered { .. })));
+    assert_eq!(next_end(&client).result.unwrap().message().sum(), 7);
+    // A client that has gone leaves nothing open.
+    call_all(&client, 2);
+    let tickets = take_tickets(&server, 2);
+    assert_eq!(unprocessed(&place), 2);
+    drop(client);
+    assert!(until(|| server.clients() == 0));
+    assert_eq!(unprocessed(&place), 0);
+    drop(tickets);
+    assert_eq!(server.clients(), 0);
 }
 
 /// A child with the other end of the service, until it is killed.

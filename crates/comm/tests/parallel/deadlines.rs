@@ -162,6 +162,25 @@ fn liveliness_is_watched_inside_a_group_and_ends_with_the_subscription() {
 }
 
 #[test]
+fn each_message_is_a_sign_of_life_though_all_have_one_stamp() {
+    let place = Place::new("one-stamp");
+    let participant = place.open("both");
+    let group = PortGroup::new();
+    for group in [None, Some(&group)] {
+        let (output, input) = in_one_group(&participant, group, by_topic(SHORT));
+        for _ in 0..2 {
+            until_alive(&participant, &input.events(), (0, 1));
+            let spoken = participant.wait_until(LIMIT, || {
+                publish(&output, 1);
+                drain(&input);
+                input.events().take_liveliness().alive == 1
+            });
+            assert!(spoken);
+        }
+    }
+}
+
+#[test]
 fn without_a_lease_a_publisher_is_alive_while_it_is_connected() {
     let place = Place::new("no-lease");
     let (talker, listener) = (place.open("talker"), place.open("listener"));

@@ -142,8 +142,14 @@ fn a_change_of_its_own_process_is_told_too_and_names_that_are_not_legal_are_refu
     for wrong in ["", "1st", "a b"] {
         assert!(participant.add_node(node(wrong)).is_err(), "{wrong}");
     }
-    let wrong = NodeOptions { enclave: "front", ..node("one") };
-    assert!(participant.add_node(wrong).is_err());
+    for wrong in [
+        NodeOptions { enclave: "front", ..node("one") },
+        NodeOptions { namespace: "front", ..node("one") },
+        // Others could not read its record.
+        NodeOptions { node_type: "a/b\nc", ..node("one") },
+    ] {
+        assert!(participant.add_node(wrong).is_err(), "{wrong:?}");
+    }
 }
 
 /// A child with one node, which makes and drops nodes as it hears.

@@ -5,12 +5,13 @@ use common::{
     LIMIT, PATIENCE, Place, check, drain, publish, publisher, reliable, subscriber, try_publish,
 };
 use crossdock_comm::{
-    BackPressure, DoorbellOptions, PortError, PortGroup, PublisherOptions, Qos, SubscriberOptions,
-    TakeError,
+    BackPressure, ClientOptions, DoorbellOptions, PortError, PortGroup, PublisherOptions, Qos,
+    SubscriberOptions, TakeError,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs;
+use crossdock_msg::types::std_srvs::srv::SetBool;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
@@ -352,6 +353,31 @@ fn illegal_names_and_depths_are_refused() {
     let options = SubscriberOptions { topic: "/image", qos: Qos::best_effort(0), ..options };
     let error = participant.subscriber::<Image>(options).unwrap_err();
     assert!(matches!(error, PortError::Depth { .. }), "{error}");
+}
+
+#[test]
+fn sizes_that_no_memory_has_are_refused() {
+    let place = Place::new("sizes");
+    let participant = place.open("both");
+    for bytes in [usize::MAX, usize::MAX - 4096, 1 << 60] {
+        let max_bytes = Some(bytes);
+        let options = PublisherOptions {
+            node: "lane",
+            topic: "/a",
+            qos: reliable(1),
+            max_bytes,
+            group: None,
+        };
+        let error = participant.publisher::<Image>(options).unwrap_err();
+        assert!(matches!(error, PortError::Ring(_)), "{error}");
+        let options = ClientOptions {
+            service: "/a",
+            max_request_bytes: max_bytes,
+            ..ClientOptions::default()
+        };
+        let error = participant.client::<SetBool>(options).unwrap_err();
+        assert!(matches!(error, PortError::Ring(_)), "{error}");
+    }
 }
 
 #[test]

@@ -9,12 +9,13 @@ use common::{LIMIT, Place};
 use crossdock_comm::service::{AnyClient, Outcome, SendError};
 use crossdock_comm::status_records::{client_counter, counter, server_counter};
 use crossdock_comm::{
-    CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, Server, ServerOptions,
+    AnswerError, CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, Server,
+    ServerOptions,
 };
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_srvs::srv::SetBool;
-use crossdock_msg::{Extra, Message, Service, TypeHash};
+use crossdock_msg::{Extra, FlatError, Message, Service, TypeHash};
 
 const SERVICE: &str = "/add_two_ints";
 /// Never reached: what waits for so long has failed.
@@ -265,6 +266,74 @@ fn a_stopped_server_costs_its_clients_their_time_out_and_is_back_when_it_goes_on
     assert_eq!(client.counter(client_counter::TIMED_OUT), 2);
     assert_eq!(client.counter(client_counter::SERVER_GONE), 0);
     child.finish();
+}
+
+/// Asks for an image and stands still; then it says how its calls ended.
+fn ask_for_images(participant: &Participant) {
+    let client = client::<Invert>(participant, 3);
+    assert!(client.wait_for_server(LIMIT));
+    for _ in 0..3 {
+        client.loan(Extra::none()).unwrap().send(NEVER).unwrap();
+    }
+    tell("asked");
+    assert!(hear().is_some());
+    let ends = (0..3).map(|_| next_outcome(&client).result);
+    let ends: Vec<_> = ends.map(|end| end.is_ok_and(|it| it.message().width() == 7)).collect();
+    tell(&format!("{ends:?}"));
+    hear();
+}
+
+#[test]
+fn a_stopped_client_is_waited_for_once_where_memory_grows_for_its_responses() {
+    let test = "services::a_stopped_client_is_waited_for_once_where_memory_grows_for_its_responses";
+    if let Some((_, place)) = role() {
+        return ask_for_images(&Place::of_parent(&place, "stops"));
+    }
+    let place = Place::new("stopped-client");
+    let participant = place.open("server");
+    let server = server::<Invert>(&participant);
+    let mut stops = Process::start(test, "client", place.path());
+    let mut tickets = Vec::new();
+    while tickets.len() < 3 {
+        assert!(server.wait(LIMIT).unwrap());
+        while let Some(request) = server.take().unwrap() {
+            tickets.push(request.into_ticket());
+        }
+    }
+    stops.expect("asked");
+    stops.stop();
+    const BYTES: usize = 1 << 20;
+    let answer = |ticket| {
+        server.answer(ticket, Extra::none().bytes(BYTES), |mut image| {
+            image.set_width(7);
+            image.data_uninit(BYTES).map(|data| data.fill(1))
+        })
+    };
+    let waited = |answered: Result<(), AnswerError<_>>| match answered {
+        Err(AnswerError::Loan(error)) => match error.reason() {
+            crossdock_shm::LoanError::AwaitingPeers { waited, .. } => *waited,
+            error => panic!("{error}"),
+        },
+        answered => panic!("{answered:?}"),
+    };
+    // It is told how long the first one has waited; whoever waits again has waited otherwise.
+    let first = waited(answer(&tickets[0]));
+    for _ in 0..20 {
+        assert_eq!(waited(answer(&tickets[1])), first);
+    }
+    // What has room is sent meanwhile.
+    let small = server.answer(&tickets[2], Extra::none(), |mut image| {
+        image.set_width(7);
+        Ok::<(), FlatError>(())
+    });
+    small.unwrap();
+    stops.signal(rustix::process::Signal::CONT);
+    eventually(|| answer(&tickets[0]).is_ok());
+    answer(&tickets[1]).unwrap();
+    stops.say("go on");
+    stops.expect("[true, true, true]");
+    stops.say("end");
+    stops.finish();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crossdock_comm::{
 use crossdock_msg::types::rosgraph_msgs;
 use crossdock_msg::{Extra, Message};
 
-use crate::clock::{SECOND_NS, stamp};
+use crate::clock::{stamp, time_of};
 use crate::node::error::NodeError;
 use crate::run::outcome::RunError;
 
@@ -73,8 +73,7 @@ impl ClockInput {
 
 fn time_ns(sample: &Sample<rosgraph_msgs::Clock>) -> u64 {
     let clock = sample.message().clock();
-    let seconds = u64::try_from(clock.sec()).unwrap_or(0);
-    seconds * SECOND_NS + u64::from(clock.nanosec())
+    time_of(clock.sec(), clock.nanosec())
 }
 
 /// The executor's own publisher on `/clock`, where a lockstep makes the time.

@@ -405,7 +405,8 @@ fn ros_parameters_count_in_the_order_of_the_command_line() {
     assert_eq!(set(&[file.clone(), rule("clip_percent:=4")]).0, ParameterValue::Integer(4));
     assert_eq!(set(&[rule("compensation:clip_percent:=4"), file]).0, ParameterValue::Double(3.0));
     let (_, unused, _) = set(&[rule("blurr:kernel:=4")]);
-    assert!(unused[0].contains("no node is called `/**/blurr`"), "{unused:?}");
+    assert!(unused[0].contains("no node is called `blurr`"), "{unused:?}");
+    assert!(unused[0].contains("did you mean `blur`?"), "{unused:?}");
 
     let wrong = rule("use_sim_time:=3");
     let (graph, _) = graph.with_ros_parameters(&[wrong], &descriptions());

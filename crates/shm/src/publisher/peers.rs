@@ -576,7 +576,7 @@ impl RingControl {
     }
 
     /// Publisher: further segments that every live peer has mapped.
-    pub(crate) fn usable(&self) -> u32 {
+    pub fn usable(&self) -> u32 {
         self.usable.load(Ordering::Acquire)
     }
 

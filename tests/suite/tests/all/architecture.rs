@@ -97,15 +97,16 @@ type Room = (&'static str, &'static [&'static str]);
 const WALLS: &[(&str, &[Room])] = &[("comm", COMM), ("executor", EXECUTOR)];
 
 const COMM: &[Room] = &[
+    ("patience", &[]),
     ("wire", &[]),
     ("error", &["wire"]),
     ("device", &[]),
     ("buffer", &["wire"]),
-    ("discovery", &["wire", "error", "device", "buffer"]),
+    ("discovery", &["patience", "wire", "error", "device", "buffer"]),
     ("port", &["wire", "error", "device", "buffer", "discovery"]),
     ("service", &["wire", "error", "device", "discovery", "port"]),
     ("step", &["wire", "error", "discovery", "port"]),
-    ("observe", &["wire"]),
+    ("observe", &["patience", "wire"]),
 ];
 
 const EXECUTOR: &[Room] = &[

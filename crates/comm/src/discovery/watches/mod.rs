@@ -51,14 +51,16 @@ pub(crate) enum Pulse {
 #[derive(Clone)]
 pub(crate) struct OwnPulse {
     pub(crate) control: Arc<RingControl>,
-    /// The stamp of its last message.
+    /// How many messages it has published, and the stamp of the last.
+    pub(crate) messages: CounterReader,
     pub(crate) newest_ns: CounterReader,
 }
 
 /// One look at a publisher.
 struct Signs {
-    /// Changes with each message.
-    message: u64,
+    /// Changes with each message: its number, and inside the process its stamp, too, which is
+    /// written after that. Messages may have the same stamp.
+    message: [u64; 2],
     stamp_ns: u64,
     alive_ns: u64,
 }
@@ -66,13 +68,13 @@ struct Signs {
 impl Pulse {
     fn signs(&self) -> Signs {
         match self {
-            Pulse::Own(OwnPulse { control, newest_ns }) => {
+            Pulse::Own(OwnPulse { control, messages, newest_ns }) => {
                 let (stamp_ns, alive_ns) = (newest_ns.value(), control.alive_ns());
-                Signs { message: stamp_ns, stamp_ns, alive_ns }
+                Signs { message: [messages.value(), stamp_ns], stamp_ns, alive_ns }
             }
             Pulse::Ring { ring, .. } => {
                 let crossdock_shm::Signs { seq, stamp_ns, alive_ns } = ring.signs();
-                Signs { message: seq, stamp_ns, alive_ns }
+                Signs { message: [seq, 0], stamp_ns, alive_ns }
             }
         }
     }
@@ -81,8 +83,8 @@ impl Pulse {
 /// A publisher that is looked at.
 struct Source {
     pulse: Pulse,
-    message: Recurring,
-    alive: Recurring,
+    message: Recurring<[u64; 2]>,
+    alive: Recurring<u64>,
     lease: Option<Lease>,
 }
 
@@ -91,7 +93,7 @@ impl Source {
         let Signs { message, alive_ns, .. } = pulse.signs();
         let before = match &pulse {
             Pulse::Own(_) => message,
-            Pulse::Ring { before, .. } => *before,
+            Pulse::Ring { before, .. } => [*before, 0],
         };
         Source {
             message: Recurring::since(before, now),

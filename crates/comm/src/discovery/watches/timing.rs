@@ -21,23 +21,23 @@ impl Now {
 
 /// Something that happens again and again, seen by looks that may be far apart.
 #[derive(Debug)]
-pub(super) struct Recurring {
+pub(super) struct Recurring<M> {
     /// Changes each time.
-    mark: u64,
+    mark: M,
     /// When it happened last. `None`: not since the first look.
     last: Option<Instant>,
     looked: Instant,
 }
 
-impl Recurring {
+impl<M: PartialEq> Recurring<M> {
     /// What has happened before `now` does not count.
-    pub(super) fn since(mark: u64, now: Now) -> Recurring {
+    pub(super) fn since(mark: M, now: Now) -> Recurring<M> {
         Recurring { mark, last: None, looked: now.at }
     }
 
     /// Looks again; answers when it happened last. `stamp_ns` may be of another clock (of simulated
     /// time), or of a clock that was set: it is used only to tell where between two looks it was.
-    pub(super) fn look(&mut self, mark: u64, stamp_ns: u64, now: Now) -> Option<Instant> {
+    pub(super) fn look(&mut self, mark: M, stamp_ns: u64, now: Now) -> Option<Instant> {
         if mark != self.mark {
             self.mark = mark;
             let between = now.at.saturating_duration_since(self.looked);
