@@ -383,8 +383,10 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
         say!("error: {}", clean(&error.to_string()));
     }
     if report.kept > 0 {
-        let kept = format!("{} messages were in memory and are not in the bag", report.kept);
-        output::warn(&[format!("{kept}: nobody asked for a snapshot of them")]);
+        let kept = report.kept;
+        output::warn(&[format!(
+            "{kept} messages were in memory at the end, and no snapshot has written them"
+        )]);
     }
     let lost: u64 = report.topics.iter().map(|topic| topic.lost).sum();
     let messages = report.saved.messages;
