@@ -164,14 +164,8 @@ impl ClientCore {
                 doorbell: input,
             },
         )?;
-        let entity = service_entity(
-            participant,
-            kind::CLIENT,
-            port,
-            (node, service),
-            &service_type,
-            2 * depth,
-        )?;
+        let entity =
+            service_entity(participant, kind::CLIENT, port, (node, service), &service_type, depth)?;
         let (names, told) = ((node, service), options.introspection);
         let witness = Witness::create(participant, told, names, &service_type, options.group)?;
         Ok(ClientCore {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place};
-use crossdock_comm::service::{AnyClient, Outcome, SendError};
+use crossdock_comm::service::{self, AnyClient, Outcome, SendError};
 use crossdock_comm::status_records::{client_counter, counter, server_counter};
 use crossdock_comm::{
     AnswerError, CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, Server,
@@ -450,6 +450,7 @@ fn eight_mib_go_both_ways_without_a_copy() {
         ports => panic!("{ports:?}"),
     });
     assert_eq!((asked, served), ((SERVICE, 3), (SERVICE, 3)));
+    assert_eq!(seen.clients[0].qos.depth, service::DEPTH, "as its options say");
 }
 
 #[test]
