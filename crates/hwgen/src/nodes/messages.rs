@@ -1,6 +1,6 @@
-//! The adapter of node types that give a short message for each message, or for each set of messages
-//! of one stamp: the adapters of all ports and `message_shell` in one module, so that such a node is
-//! its kernel.
+//! The adapter of node types that give a short message for each message, or for each set of
+//! messages of one stamp: the adapters of all ports and `message_shell` in one module, so that
+//! such a node is its kernel.
 
 use super::ports::TypePort;
 use crate::library::LibraryModule;

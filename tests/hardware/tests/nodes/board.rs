@@ -1,5 +1,6 @@
-//! The board of the closed course: pictures and lights of software go down to it, and what its nodes
-//! make of them comes back through its gateways, over real rings, and is that of the software nodes.
+//! The board of the closed course: pictures and lights of software go down to it, and what its
+//! nodes make of them comes back through its gateways, over real rings, as the software nodes
+//! make it.
 
 use crate::frames::{self, Fields, Limits, Random};
 use crate::{lane_control, lane_planner, twin};
