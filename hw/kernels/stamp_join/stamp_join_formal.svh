@@ -19,6 +19,7 @@ for (genvar i = 0; i < INPUTS; i++) begin : g_formal
   logic        newer;      // than this one, somewhere
   logic        alone;      // an input has nothing
   logic [7:0]  by = '0;    // others that this message has made go
+  logic [7:0]  since = '0; // the same, since it has been the newest without a pause
   logic [1:0]  rest = '0;  // cycles until the input may have something again
   always_comb begin
     newer = 1'b0;
@@ -50,6 +51,10 @@ for (genvar i = 0; i < INPUTS; i++) begin : g_formal
 
     by <= (!s_valid[i] || formal_taken[i]) ? '0
         : by + ((newer || alone) ? 8'd0 : 8'($countones(formal_over)));
+    since <= (!is_newest[i] || formal_taken[i]) ? '0
+        : since + (alone ? 8'd0 : 8'($countones(formal_over)));
+    if (is_newest[i] && alone && s_more[i] && since >= 8'(PATIENCE)) assert (s_ready[i]);
+    if (is_newest[i]) assert (s_valid[i] && !newer);
   end
 end
 

@@ -211,7 +211,14 @@ fn the_proofs_of_the_stamp_join_find_its_mutants() {
     };
     let proofs =
         vec![Proof::bounded(join(2), 9), Proof::bounded(join(3), 8), Proof::reachable(join(3), 12)];
-    println!("{:#?}", mutants("stamp_join", vec![], proofs).survivors(&join(3)));
+    let found = Mutants {
+        harmless: &[(
+            "stamp_join.sv: `was_newest <= '0;`: `'0` becomes `'1`",
+            "one input is the newest at most, so neither value is one that counts go on with",
+        )],
+        ..mutants("stamp_join", vec![], proofs)
+    };
+    println!("{:#?}", found.survivors(&join(3)));
 }
 
 #[test]
