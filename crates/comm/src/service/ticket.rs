@@ -61,9 +61,12 @@ impl Ticket {
         self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// It is answered or refused now; false: it was before.
+    /// It is answered or refused now; false: it was before. Only by its server, which one thread
+    /// uses at a time: no exchange is needed.
     pub(super) fn close(&self) -> bool {
-        !self.is_closed.swap(true, Ordering::Relaxed)
+        let was_open = !self.is_closed();
+        self.is_closed.store(true, Ordering::Relaxed);
+        was_open
     }
 }
 
