@@ -45,6 +45,7 @@
 //!     conn: conn.index(),
 //!     depth: 4,
 //!     reliable: false,
+//!     may_fall_behind: true,
 //!     history: 0,
 //!     trusted: true,
 //!     wake: None,

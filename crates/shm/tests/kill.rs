@@ -145,6 +145,7 @@ fn attach(control: &RingControl, process: u32, numbers: &[i64], reliable: bool) 
         conn: numbers[3] as u32,
         depth: 8,
         reliable,
+        may_fall_behind: !reliable,
         history: 0,
         trusted: true,
         wake: Some(wake),

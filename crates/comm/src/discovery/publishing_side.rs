@@ -238,21 +238,23 @@ pub(crate) fn attach(
         false => subscriber.qos.depth.min(known.info.qos.depth),
     };
     // The other end of a service has a ring of its own, with room for all its calls.
-    let is_insider = known.audience == Audience::One || state.waits_for(key.0);
+    let of_service = known.audience == Audience::One;
+    let is_insider = of_service || state.waits_for(key.0);
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
     let events = known.events.clone();
     known.reach.expect(wants_slabs);
     let wake = wake_target(&theirs, places.wake)?;
+    let reliable =
+        subscriber.qos.is_reliable() && places.waited_for && is_insider && known.info.qos.waits();
     let config = PeerConfig {
         label: label.clone(),
         conns: theirs.conns,
         conn: places.conn,
         depth,
-        reliable: subscriber.qos.is_reliable()
-            && places.waited_for
-            && is_insider
-            && known.info.qos.waits(),
+        reliable,
+        // A side of a service looks before it sends.
+        may_fall_behind: of_service || !reliable,
         trusted,
         history: places.history as usize,
         wake,

@@ -1,6 +1,6 @@
 //! The part of a publisher that does not depend on the message type: ring, links, counters.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -91,15 +91,6 @@ pub(crate) struct Refused<'a> {
     pub(crate) reason: Box<crossdock_shm::PublishError>,
 }
 
-/// Memory for larger messages that a peer did not map in time.
-struct Unmapped {
-    segment: u32,
-    /// The shortest message that was to lie there.
-    bytes: usize,
-    waited: Duration,
-    peers: Vec<String>,
-}
-
 /// See the head of this file.
 pub(crate) struct PublisherCore {
     handle: Arc<ParticipantHandle>,
@@ -127,8 +118,6 @@ pub(crate) struct PublisherCore {
     is_overdue: Cell<bool>,
     level: Arc<Level>,
     events: PortEvents,
-    /// Of services: what is not waited for again.
-    unmapped: RefCell<Option<Unmapped>>,
 }
 
 fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
@@ -282,7 +271,6 @@ impl PublisherCore {
             is_overdue: Cell::new(false),
             level: Arc::default(),
             events: PortEvents::new(&core.callbacks),
-            unmapped: RefCell::default(),
         };
         let publisher = own(publisher, plan.group)?;
         publisher.register(LocalPublisher {
@@ -377,43 +365,6 @@ impl PublisherCore {
         *loan.meta_mut() = Meta { stamp_ns, origin, ..Meta::default() };
         self.trace.loan(|| loan.bytes_mut().as_ptr().addr(), bytes);
         Ok(loan)
-    }
-
-    /// The same for ports of services. A peer that stands still is waited for once where memory
-    /// grows: until it has mapped that memory, further loans of such sizes fail at once.
-    #[inline]
-    pub(crate) fn loan_waiting_once(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        if let Some(error) = self.known_unmapped(bytes) {
-            return Err(error);
-        }
-        self.loan(bytes).inspect_err(|error| self.note_unmapped(bytes, error))
-    }
-
-    #[inline]
-    fn known_unmapped(&self, bytes: usize) -> Option<LoanError> {
-        let mut unmapped = self.unmapped.borrow_mut();
-        let Unmapped { segment, bytes: least, waited, peers } = unmapped.as_ref()?;
-        if self.ring.control().usable() >= *segment {
-            *unmapped = None;
-            return None;
-        }
-        let error = || crossdock_shm::LoanError::AwaitingPeers {
-            label: self.info.label(&self.handle.core.process),
-            segment: *segment,
-            waited: *waited,
-            peers: peers.clone(),
-        };
-        (bytes >= *least).then(|| Box::new(error()).into())
-    }
-
-    #[cold]
-    fn note_unmapped(&self, bytes: usize, error: &LoanError) {
-        if let crossdock_shm::LoanError::AwaitingPeers { segment, waited, peers, .. } =
-            error.reason()
-        {
-            let (segment, waited, peers) = (*segment, *waited, peers.clone());
-            *self.unmapped.borrow_mut() = Some(Unmapped { segment, bytes, waited, peers });
-        }
     }
 
     /// The time of day, for a message's stamp.

@@ -283,7 +283,7 @@ impl ClientCore {
 
     #[inline]
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        self.requests.loan_waiting_once(bytes)
+        self.requests.loan(bytes)
     }
 
     /// Sends a request whose length is set.
@@ -302,6 +302,12 @@ impl ClientCore {
                 return Err((loan, reason));
             }
         };
+        if !loan.reaches_all() {
+            self.entity.add(client_counter::REFUSED, 1);
+            let (service, server) = (self.service.clone(), server.label.clone());
+            let bytes = loan.len();
+            return Err((loan, SendError::StandsStill { service, server, bytes }));
+        }
         let meta = loan.meta_mut();
         meta.stamp_ns = now_ns();
         let len = meta.len;
@@ -362,13 +368,15 @@ impl ClientCore {
         true
     }
 
-    /// Tells the server. Without room for it the server is not told, and its answer will be late.
+    /// Tells the server. Without room for it, or memory that it has, the server is not told, and its answer will be late.
     fn tell_given_up(&self, number: u64) {
         if !self.requests.has_room() {
             return;
         }
         let bytes = self.request_root_bytes;
-        let Ok(mut loan) = self.requests.loan(bytes) else { return };
+        let Some(mut loan) = self.requests.loan(bytes).ok().filter(RawLoan::reaches_all) else {
+            return;
+        };
         loan.bytes_mut()[..bytes].fill(0);
         let meta = loan.meta_mut();
         meta.len = bytes;

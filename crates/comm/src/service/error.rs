@@ -37,6 +37,20 @@ pub enum SendError {
         /// Calls that may be under way.
         depth: usize,
     },
+    /// The server stands still: it has not mapped the memory in which a request of this size lies.
+    #[error(
+        "service `{service}`: {server} stands still and has not mapped the memory for a request of \
+         {bytes} bytes; send it when it goes on, or give the client `max_request_bytes`, so that \
+         nothing has to grow"
+    )]
+    StandsStill {
+        /// The service.
+        service: String,
+        /// The server.
+        server: String,
+        /// Bytes of the request.
+        bytes: usize,
+    },
     /// The transport refused it.
     #[error(transparent)]
     Publish(#[from] Box<crossdock_shm::PublishError>),
@@ -124,6 +138,20 @@ pub enum AnswerError<E> {
         service: String,
         /// The request.
         id: RequestId,
+    },
+    /// The client stands still: it has not mapped the memory in which a response of this size lies.
+    /// The ticket can be used again.
+    #[error(
+        "service `{service}`: {client} stands still and has not mapped the memory for a response of \
+         {bytes} bytes; answer when it goes on, or drop the ticket"
+    )]
+    StandsStill {
+        /// The service.
+        service: String,
+        /// The client.
+        client: String,
+        /// Bytes of the response.
+        bytes: usize,
     },
     /// There was no memory for the response.
     #[error(transparent)]

@@ -8,7 +8,8 @@
 //! * A request is named by its client and its number on the client's ring ([`RequestId`]). A
 //!   response says in its descriptor which number it answers; order does not matter.
 //! * Messages larger than all before need memory that the other side maps. If that stands still, it
-//!   is waited for once, for a second; then they are refused until it goes on.
+//!   is waited for once, for a second. Until it goes on, such requests are refused, and calls whose
+//!   answer is such a response end unanswered.
 //! * At most `depth` calls of a client are under way, given-up ones included until the server has
 //!   done with them: neither side ever waits for room.
 //! * A client that gives a call up (time-out, [`Client::cancel`]) says so on its ring. The server

@@ -338,7 +338,9 @@ impl<'a, S: Service> ResponseLoan<'a, S> {
         S::Response::builder(BlockMut::new(memory, &mut meta.len))
     }
 
-    /// Answers the request. Never blocks; of several answers to one request the first counts.
+    /// Answers the request. Never blocks; of several answers to one request the first counts. A
+    /// client that stands still, and lacks the memory that the response lies in, gets none: its
+    /// request stays unanswered, and is dropped with `Request`.
     ///
     /// # Errors
     /// [`PublishError`] gives the response back: the client breaks the rules and takes none.

@@ -454,7 +454,11 @@ impl<O: Owner> ServerCore<O> {
             return Err(AnswerError::Answered { service: service(), id: ticket.id() });
         }
         let output = &*lane.extra.output;
-        let mut loan = output.loan_waiting_once(bytes)?;
+        let mut loan = output.loan(bytes)?;
+        if !loan.reaches_all() {
+            let client = ticket.client().to_owned();
+            return Err(AnswerError::StandsStill { service: service(), client, bytes });
+        }
         write(&mut loan).map_err(AnswerError::Write)?;
         self.send(ticket, output, loan).map_err(|(_, reason)| AnswerError::Publish(reason))?;
         drop(lanes);
@@ -513,7 +517,7 @@ impl<O: Owner> ServerCore<O> {
         if output.peers() == 0 || !output.has_room() {
             return;
         }
-        let Ok(mut loan) = output.loan(bytes) else { return };
+        let Some(mut loan) = output.loan(bytes).ok().filter(RawLoan::reaches_all) else { return };
         loan.bytes_mut()[..bytes].fill(0);
         let meta = loan.meta_mut();
         meta.len = bytes;
@@ -640,7 +644,7 @@ impl Taken {
     }
 
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        self.output.loan_waiting_once(bytes)
+        self.output.loan(bytes)
     }
 
     /// Sends the answer, whose length is set.
@@ -648,8 +652,10 @@ impl Taken {
         &'a self,
         loan: RawLoan<'a>,
     ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
-        if self.ticket().is_closed() {
-            // A second answer would be taken for the answer to another request: it is dropped.
+        // A second answer would be taken for the answer to another request: it is dropped. If the
+        // client stands still and has not mapped the memory, the request is dropped unanswered, and
+        // the client hears so when it goes on.
+        if self.ticket().is_closed() || !loan.reaches_all() {
             return Ok(());
         }
         self.core.send(self.ticket(), &self.output, loan)?;

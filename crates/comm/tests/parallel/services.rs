@@ -2,7 +2,7 @@
 //! servers and clients that die in mid-call.
 
 use crate::common;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place};
@@ -15,7 +15,7 @@ use crossdock_comm::{
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_srvs::srv::SetBool;
-use crossdock_msg::{Extra, FlatError, Message, Service, TypeHash};
+use crossdock_msg::{Extra, Message, Service, TypeHash};
 
 const SERVICE: &str = "/add_two_ints";
 /// Never reached: what waits for so long has failed.
@@ -268,24 +268,32 @@ fn a_stopped_server_costs_its_clients_their_time_out_and_is_back_when_it_goes_on
     child.finish();
 }
 
-/// Asks for an image and stands still; then it says how its calls ended.
+/// Asks for images and stands still; then it says how its calls ended.
 fn ask_for_images(participant: &Participant) {
-    let client = client::<Invert>(participant, 3);
+    let client = client::<Invert>(participant, 4);
     assert!(client.wait_for_server(LIMIT));
-    for _ in 0..3 {
+    for _ in 0..4 {
         client.loan(Extra::none()).unwrap().send(NEVER).unwrap();
     }
     tell("asked");
     assert!(hear().is_some());
-    let ends = (0..3).map(|_| next_outcome(&client).result);
-    let ends: Vec<_> = ends.map(|end| end.is_ok_and(|it| it.message().width() == 7)).collect();
-    tell(&format!("{ends:?}"));
+    let mut ends: Vec<_> = std::iter::repeat_with(|| next_outcome(&client)).take(4).collect();
+    ends.sort_by_key(|end| end.call);
+    let ends = ends.into_iter().map(|end| match end.result {
+        Ok(image) => format!("{}", image.message().width()),
+        Err(CallError::Unanswered { .. }) => "unanswered".to_owned(),
+        Err(error) => panic!("{error}"),
+    });
+    tell(&ends.collect::<Vec<_>>().join(" "));
     hear();
 }
 
+const LARGE_BYTES: usize = 1 << 20;
+
 #[test]
-fn a_stopped_client_is_waited_for_once_where_memory_grows_for_its_responses() {
-    let test = "services::a_stopped_client_is_waited_for_once_where_memory_grows_for_its_responses";
+fn a_stopped_client_is_waited_for_once_and_ends_no_server_where_memory_grows_for_its_responses() {
+    let test = "services::a_stopped_client_is_waited_for_once_and_ends_no_server_where_memory_grows_\
+                for_its_responses";
     if let Some((_, place)) = role() {
         return ask_for_images(&Place::of_parent(&place, "stops"));
     }
@@ -293,45 +301,91 @@ fn a_stopped_client_is_waited_for_once_where_memory_grows_for_its_responses() {
     let participant = place.open("server");
     let server = server::<Invert>(&participant);
     let mut stops = Process::start(test, "client", place.path());
-    let mut tickets = Vec::new();
-    while tickets.len() < 3 {
+    let mut requests = Vec::new();
+    while requests.len() < 4 {
         assert!(server.wait(LIMIT).unwrap());
         while let Some(request) = server.take().unwrap() {
-            tickets.push(request.into_ticket());
+            requests.push(request);
         }
     }
     stops.expect("asked");
     stops.stop();
-    const BYTES: usize = 1 << 20;
-    let answer = |ticket| {
-        server.answer(ticket, Extra::none().bytes(BYTES), |mut image| {
-            image.set_width(7);
-            image.data_uninit(BYTES).map(|data| data.fill(1))
+    let [first, second, third, fourth] = requests.try_into().unwrap_or_else(|_| panic!());
+    let extra = Extra::none().bytes(LARGE_BYTES);
+    // A node that answers in place hears nothing of it: the request is unanswered.
+    let mut response = first.loan(extra).unwrap();
+    response.message().set_width(7);
+    response.send().unwrap();
+    drop(first);
+    assert_eq!(server.counter(server_counter::UNANSWERED), 1);
+    let answer = |ticket: &_, width| {
+        server.answer(ticket, extra, |mut image| {
+            image.set_width(width);
+            image.data_uninit(LARGE_BYTES).map(|data| data.fill(1))
         })
     };
-    let waited = |answered: Result<(), AnswerError<_>>| match answered {
-        Err(AnswerError::Loan(error)) => match error.reason() {
-            crossdock_shm::LoanError::AwaitingPeers { waited, .. } => *waited,
-            error => panic!("{error}"),
-        },
-        answered => panic!("{answered:?}"),
-    };
-    // It is told how long the first one has waited; whoever waits again has waited otherwise.
-    let first = waited(answer(&tickets[0]));
+    let (second, third) = (second.into_ticket(), third.into_ticket());
+    let waits = Instant::now();
     for _ in 0..20 {
-        assert_eq!(waited(answer(&tickets[1])), first);
+        let refused = answer(&second, 2);
+        assert!(matches!(refused, Err(AnswerError::StandsStill { .. })), "{refused:?}");
     }
-    // What has room is sent meanwhile.
-    let small = server.answer(&tickets[2], Extra::none(), |mut image| {
-        image.set_width(7);
-        Ok::<(), FlatError>(())
-    });
-    small.unwrap();
+    // Each wait would be a second.
+    assert!(waits.elapsed() < Duration::from_secs(10));
+    // What lies in memory that it has is sent meanwhile.
+    let mut small = fourth.loan(Extra::none()).unwrap();
+    small.message().set_width(4);
+    small.send().unwrap();
+    drop(fourth);
     stops.signal(rustix::process::Signal::CONT);
-    eventually(|| answer(&tickets[0]).is_ok());
-    answer(&tickets[1]).unwrap();
+    eventually(|| answer(&second, 2).is_ok());
+    answer(&third, 3).unwrap();
     stops.say("go on");
-    stops.expect("[true, true, true]");
+    stops.expect("unanswered 2 3 4");
+    stops.say("end");
+    stops.finish();
+}
+
+#[test]
+fn a_stopped_server_is_waited_for_once_where_memory_grows_for_a_request() {
+    let test = "services::a_stopped_server_is_waited_for_once_where_memory_grows_for_a_request";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "stops");
+        let server = server::<Invert>(&participant);
+        tell("serves");
+        assert!(server.wait(LIMIT).unwrap());
+        let request = server.take().unwrap().unwrap();
+        let mut response = request.loan(Extra::none()).unwrap();
+        response.message().set_width(request.message().data().unwrap().len() as u32);
+        response.send().unwrap();
+        drop(request);
+        hear();
+        return;
+    }
+    let place = Place::new("stopped-server");
+    let participant = place.open("client");
+    let client = client::<Invert>(&participant, 4);
+    let mut stops = Process::start(test, "server", place.path());
+    stops.expect("serves");
+    assert!(client.wait_for_server(LIMIT));
+    stops.stop();
+    let waits = Instant::now();
+    let send = || {
+        let mut request = client.loan(Extra::none().bytes(LARGE_BYTES)).unwrap();
+        request.message().data_uninit(LARGE_BYTES).unwrap().fill(1);
+        request.send(NEVER).map_err(|refused| refused.reason)
+    };
+    for _ in 0..20 {
+        let refused = send();
+        assert!(matches!(refused, Err(SendError::StandsStill { .. })), "{refused:?}");
+    }
+    // Each wait would be a second.
+    assert!(waits.elapsed() < Duration::from_secs(10));
+    stops.signal(rustix::process::Signal::CONT);
+    eventually(|| send().is_ok());
+    let response = next_outcome(&client).result.unwrap();
+    assert_eq!(response.message().width(), LARGE_BYTES as u32);
+    drop(response);
     stops.say("end");
     stops.finish();
 }

@@ -12,16 +12,13 @@ fn busy(node: &NetworkNode) -> String {
 /// A node between its streams.
 pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
     body.wire(None, &busy(node));
-    if node.drops {
-        body.wire(None, &dropped(node));
-    }
-    clock_while_needed(body, node);
     let mut connections = vec![
-        ("clk".to_owned(), ticks(node)),
+        ("clk".to_owned(), node.clock.clk()),
         ("rst".to_owned(), node.clock.rst()),
         ("busy".to_owned(), busy(node)),
     ];
     if node.drops {
+        body.wire(None, &dropped(node));
         connections.push(("dropped".to_owned(), dropped(node)));
     }
     for end in &node.inputs {
@@ -36,32 +33,6 @@ pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
     let parameters: Vec<(String, String)> = parameters.collect();
     let name = format!("u_node_{}", node.identifier);
     body.node_instance(&node.module, &name, &parameters, &connections);
-}
-
-/// The clock of a node's module.
-fn ticks(node: &NetworkNode) -> String {
-    format!("ticks_{}", node.identifier)
-}
-
-/// The clock of a node's module: a simulation passes over a node that does not need it, which is what
-/// `busy` is for. On a board it is the plain clock.
-fn clock_while_needed(body: &mut Body, node: &NetworkNode) {
-    let NetworkNode { identifier, clock, .. } = node;
-    let ends = node.inputs.iter().chain(&node.outputs);
-    let streams = ends.filter_map(|end| Some(format!("{}_tvalid", end.signals.as_ref()?)));
-    let drops = node.drops.then(|| dropped(node));
-    let terms: Vec<_> = [clock.rst(), busy(node)].into_iter().chain(drops).chain(streams).collect();
-    let (clk, ticks, terms) = (clock.clk(), ticks(node), terms.join(" || "));
-    body.line(&format!(
-        "  wire {ticks};\n\
-         `ifdef VERILATOR\n  \
-           logic needs_{identifier};\n  \
-           always_latch if (!{clk}) needs_{identifier} = {terms};\n  \
-           assign {ticks} = {clk} & needs_{identifier};\n\
-         `else\n  \
-           assign {ticks} = {clk};\n\
-         `endif"
-    ));
 }
 
 /// The wire that is high for a cycle per message that a node drops.

@@ -105,7 +105,7 @@ impl Service {
     }
 
     /// Answers a request with `bytes` bytes, which `write` writes. That its client has gone is no
-    /// error.
+    /// error, nor that it stands still: its call ends unanswered when it goes on.
     pub(crate) fn answer(
         &self,
         key: RequestKey,
@@ -118,7 +118,7 @@ impl Service {
         match port.server.answer_flat(ticket, bytes, write) {
             // It can be answered again.
             Err(error @ AnswerError::Write(_)) => return Err(error.into()),
-            Ok(()) | Err(AnswerError::ClientGone { .. }) => {}
+            Ok(()) | Err(AnswerError::ClientGone { .. } | AnswerError::StandsStill { .. }) => {}
             Err(error) => {
                 port.open.remove(&key);
                 return Err(error.into());

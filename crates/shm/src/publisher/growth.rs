@@ -97,7 +97,7 @@ impl Core {
             }
             let waited = started.elapsed();
             let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
-                // Nobody waits for best-effort peers for longer than this, nor a second time.
+                // Nobody waits for peers that may fall behind for longer than this, nor a second time.
                 self.control.leave_behind(segment);
                 if self.control.usable() >= segment {
                     return Ok(place);

@@ -102,6 +102,16 @@ impl<'a> RawLoan<'a> {
         self.core().region(self.record().chunk)
     }
 
+    /// Whether every peer has the memory that it lies in. False only after a peer did not map new
+    /// memory in time and was left behind
+    /// ([`PeerConfig::may_fall_behind`](crate::PeerConfig::may_fall_behind)).
+    ///
+    /// One load; takes a lock while some peer is behind.
+    #[inline]
+    pub fn reaches_all(&self) -> bool {
+        self.core().control.is_everywhere(u32::from(self.record().chunk.segment))
+    }
+
     /// Lets go of the publisher without giving the memory back.
     pub fn park(self) -> ParkedLoan {
         let parked = ParkedLoan { record: self.record, publisher: self.core().number };

@@ -53,6 +53,10 @@ pub struct PeerConfig {
     pub depth: usize,
     /// Is the publisher to wait for it?
     pub reliable: bool,
+    /// May it be left behind when memory grows and it does not map that in time? It must not be sent
+    /// what lies there then ([`RawLoan::reaches_all`](crate::RawLoan::reaches_all)), or be best
+    /// effort: such a peer misses it. Else the loan fails.
+    pub may_fall_behind: bool,
     /// Does it decide what the publisher may use again? A peer that is not trusted copies what it
     /// takes: what it says to hold, where it has got to, and what it has mapped count for nothing.
     pub trusted: bool,
@@ -144,8 +148,8 @@ pub(crate) enum Note {
 enum Service {
     /// Everything.
     Full,
-    /// It did not map new memory in time and is best effort: it misses what lies there until it
-    /// has.
+    /// It did not map new memory in time, and nobody waits for that: it gets nothing from there
+    /// until it has.
     Behind,
     /// Nothing but that what it holds is not used again: it may still read.
     HoldsOnly,
@@ -160,7 +164,7 @@ struct PeerRecord {
     known: bool,
     conn: MapRef<Conn>,
     label: Arc<str>,
-    reliable: bool,
+    may_fall_behind: bool,
     /// Segments that it has mapped, the ring's own not counted.
     acknowledged: u32,
     service: Service,
@@ -223,6 +227,8 @@ pub struct RingControl {
     table: Mutex<ControlTable>,
     /// Further segments that every live peer has mapped; the publisher's thread sleeps on it.
     usable: AtomicU32,
+    /// Is some peer [`Service::Behind`]?
+    some_behind: AtomicBool,
     /// Does the publisher's thread wait for a slow peer?
     pub(crate) blocked: AtomicBool,
     attached: AtomicU32,
@@ -252,6 +258,7 @@ impl RingControl {
             published: AtomicU64::new(0),
             table: Mutex::default(),
             usable: AtomicU32::new(0),
+            some_behind: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
             attached: AtomicU32::new(0),
             notifier: OnceLock::new(),
@@ -378,7 +385,7 @@ impl RingControl {
             known: false,
             conn,
             label,
-            reliable: config.reliable,
+            may_fall_behind: config.may_fall_behind,
             acknowledged: segments,
             service: Service::Full,
             trusted: config.trusted,
@@ -543,6 +550,9 @@ impl RingControl {
         let count = table.segments.len() as u32;
         let awaited = table.peers.iter().flatten().filter(|record| record.is_awaited());
         let usable = awaited.map(|record| record.acknowledged).min().unwrap_or(count);
+        let some_behind =
+            table.peers.iter().flatten().any(|record| record.service == Service::Behind);
+        self.some_behind.store(some_behind, Ordering::Relaxed);
         // Release pairs with the Acquire of `usable`.
         if self.usable.swap(usable, Ordering::AcqRel) != usable {
             futex::wake_all(&self.usable);
@@ -576,8 +586,21 @@ impl RingControl {
     }
 
     /// Publisher: further segments that every live peer has mapped.
-    pub fn usable(&self) -> u32 {
+    pub(crate) fn usable(&self) -> u32 {
         self.usable.load(Ordering::Acquire)
+    }
+
+    /// Publisher: has every peer that is served mapped this segment? One load while none was left
+    /// behind, else it takes a lock.
+    pub(crate) fn is_everywhere(&self, segment: u32) -> bool {
+        // It alone leaves peers behind, so it sees its own store.
+        if segment == 0 || !self.some_behind.load(Ordering::Relaxed) {
+            return true;
+        }
+        let table = lock(&self.table);
+        let behind = |record: &PeerRecord| record.service == Service::Behind;
+        let mut missing = table.peers.iter().flatten().filter(|record| behind(record));
+        missing.all(|record| record.acknowledged >= segment)
     }
 
     pub(crate) fn usable_word(&self) -> &AtomicU32 {
@@ -594,12 +617,12 @@ impl RingControl {
             .collect()
     }
 
-    /// Publisher: it has waited long enough. Best-effort peers that have not acknowledged `segment`
-    /// miss what lies there until they have. Takes a lock.
+    /// Publisher: it has waited long enough for peers that may fall behind and have not acknowledged
+    /// `segment`. Takes a lock.
     pub(crate) fn leave_behind(&self, segment: u32) {
         let mut table = lock(&self.table);
         let slow = table.peers.iter_mut().flatten().filter(|record| {
-            record.is_awaited() && !record.reliable && record.acknowledged < segment
+            record.is_awaited() && record.may_fall_behind && record.acknowledged < segment
         });
         slow.for_each(|record| record.service = Service::Behind);
         self.update_usable(&table);

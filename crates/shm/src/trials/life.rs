@@ -413,6 +413,7 @@ impl<'p> Life<'p> {
             conn: conn.index(),
             depth: asked,
             reliable,
+            may_fall_behind: !reliable,
             trusted: true,
             history: self.lot.index(self.contract.depth + 2),
             wake: None,

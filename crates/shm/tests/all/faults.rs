@@ -397,6 +397,7 @@ fn a_lifeline_ends_with_the_last_sample_on_whatever_thread_and_not_before() {
             conn: conn.index(),
             depth: 4,
             reliable: false,
+            may_fall_behind: true,
             trusted: true,
             history: 0,
             wake: None,

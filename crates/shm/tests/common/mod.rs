@@ -108,6 +108,7 @@ pub fn connect(
             conn: conn.index(),
             depth: if join.depth == u64::MAX { 1 } else { join.depth as usize },
             reliable: join.reliable,
+            may_fall_behind: !join.reliable,
             trusted: join.trusted,
             history: join.history,
             wake,
