@@ -2,8 +2,11 @@
 
 use crate::bag::{recorded, say, talker};
 use crate::place::{Place, Program};
+use crate::runs::probe::until;
+use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    AnySubscriber, Doorbell, DoorbellOptions, Participant, Qos, SubscriberOptions,
+    Access, AnySubscriber, Doorbell, DoorbellOptions, Observer, ObserverOptions, Participant, Qos,
+    Rendezvous, SubscriberOptions,
 };
 use crossdock_msg::JsonOptions;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -162,6 +165,21 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
     assert!(terminal.is_as_found(), "the terminal is as it was");
 }
 
+/// Messages that all subscribers of the place have taken so far.
+fn taken(place: &Place) -> u64 {
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(place.path("crossdock")),
+        access: Access::SameUser,
+    };
+    let Ok(snapshot) = Observer::open(options).and_then(|mut observer| observer.snapshot()) else {
+        return 0;
+    };
+    let ports = snapshot.processes.iter().flat_map(|process| &process.subscribers);
+    ports.map(|port| port.counters[counter::MESSAGES]).sum()
+}
+
 #[test]
 fn the_space_bar_pauses_a_recording_on_a_terminal() {
     let place = Place::new("record-keys");
@@ -175,6 +193,8 @@ fn the_space_bar_pauses_a_recording_on_a_terminal() {
     let connected = || talking.topic_connections("/a").outgoing > 0;
     assert!(talking.wait_until(PATIENCE, connected));
     say(&publisher, 0..3);
+    // What was not taken by then is passed over.
+    until("three messages", || taken(&place) == 3);
     terminal.press(SPACE);
     terminal.must_show("paused");
     say(&publisher, 3..5);

@@ -260,8 +260,8 @@ impl<'a, S: Service> RequestLoan<'a, S> {
     /// latest, if somebody looks ([`Duration::MAX`]: it may take for ever). Never blocks.
     ///
     /// # Errors
-    /// No server is there, it stands still and lacks the memory that the request lies in, or as many
-    /// calls are under way as the depth allows; the request comes back.
+    /// No server is there, it stands still and lacks the memory that the request lies in, or as
+    /// many calls are under way as the depth allows; the request comes back.
     #[inline]
     pub fn send(mut self, timeout: Duration) -> Result<CallId, SendRefused<'a, S>> {
         if self.raw.meta_mut().len == 0 {

@@ -97,7 +97,7 @@ impl Core {
             }
             let waited = started.elapsed();
             let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
-                // Nobody waits for peers that may fall behind for longer than this, nor a second time.
+                // Peers that may fall behind are waited for no longer than this, and once.
                 self.control.leave_behind(segment);
                 if self.control.usable() >= segment {
                     return Ok(place);

@@ -53,9 +53,9 @@ pub struct PeerConfig {
     pub depth: usize,
     /// Is the publisher to wait for it?
     pub reliable: bool,
-    /// May it be left behind when memory grows and it does not map that in time? It must not be sent
-    /// what lies there then ([`RawLoan::reaches_all`](crate::RawLoan::reaches_all)), or be best
-    /// effort: such a peer misses it. Else the loan fails.
+    /// May it be left behind when memory grows and it does not map that in time? Either it is best
+    /// effort, and misses what lies there, or it must not be sent that
+    /// ([`RawLoan::reaches_all`](crate::RawLoan::reaches_all)). Else the loan fails.
     pub may_fall_behind: bool,
     /// Does it decide what the publisher may use again? A peer that is not trusted copies what it
     /// takes: what it says to hold, where it has got to, and what it has mapped count for nothing.
@@ -617,8 +617,8 @@ impl RingControl {
             .collect()
     }
 
-    /// Publisher: it has waited long enough for peers that may fall behind and have not acknowledged
-    /// `segment`. Takes a lock.
+    /// Publisher: it has waited long enough for peers that may fall behind and have not
+    /// acknowledged `segment`. Takes a lock.
     pub(crate) fn leave_behind(&self, segment: u32) {
         let mut table = lock(&self.table);
         let slow = table.peers.iter_mut().flatten().filter(|record| {
