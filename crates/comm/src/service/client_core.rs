@@ -368,8 +368,8 @@ impl ClientCore {
         true
     }
 
-    /// Tells the server. Without room for it, or memory that it has, the server is not told, and its
-    /// answer will be late.
+    /// Tells the server. Without room for it, or memory that it has, the server is not told, and
+    /// its answer will be late.
     fn tell_given_up(&self, number: u64) {
         if !self.requests.has_room() {
             return;
