@@ -90,6 +90,7 @@ impl Run {
             conn: conn.index(),
             depth: 2,
             reliable: false,
+            may_fall_behind: true,
             history: 0,
             trusted: true,
             wake: None,
@@ -138,12 +139,15 @@ impl Run {
             0 => None,
             _ => self.wake(input),
         };
+        let (conn, depth) = (u32::from(input.u16()), number(input) as usize);
+        let reliable = input.u8() % 2 == 1;
         let config = PeerConfig {
             label: "hostile".into(),
             conns,
-            conn: u32::from(input.u16()),
-            depth: number(input) as usize,
-            reliable: input.u8() % 2 == 1,
+            conn,
+            depth,
+            reliable,
+            may_fall_behind: !reliable,
             history: usize::from(input.u8()),
             trusted: true,
             wake,
