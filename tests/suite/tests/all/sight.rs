@@ -304,6 +304,8 @@ fn where_nothing_runs_commands_say_what_to_do() {
     };
     until("the graph", || count("5") == "10");
     assert_eq!(count("0"), "0");
+    // Its launcher clears none of them away meanwhile.
+    signal(graph.id(), Signal::STOP);
     let all = [children(graph.id()), vec![graph.id()]].concat();
     all.into_iter().for_each(|pid| signal(pid, Signal::KILL));
     drop(graph);
