@@ -2,11 +2,10 @@
 
 use crate::bag::{recorded, say, talker};
 use crate::place::{Place, Program};
-use crate::runs::probe::until;
+use crate::runs::probe::{look, until};
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    Access, AnySubscriber, Doorbell, DoorbellOptions, Observer, ObserverOptions, Participant, Qos,
-    Rendezvous, SubscriberOptions,
+    AnySubscriber, Doorbell, DoorbellOptions, Participant, Qos, SubscriberOptions,
 };
 use crossdock_msg::JsonOptions;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -167,15 +166,7 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
 
 /// Messages that all subscribers of the place have taken so far.
 fn taken(place: &Place) -> u64 {
-    let options = ObserverOptions {
-        domain_id: 0,
-        name: "looking".to_owned(),
-        rendezvous: Rendezvous::Folder(place.path("crossdock")),
-        access: Access::SameUser,
-    };
-    let Ok(snapshot) = Observer::open(options).and_then(|mut observer| observer.snapshot()) else {
-        return 0;
-    };
+    let Some(snapshot) = look(&place.path("crossdock")) else { return 0 };
     let ports = snapshot.processes.iter().flat_map(|process| &process.subscribers);
     ports.map(|port| port.counters[counter::MESSAGES]).sum()
 }

@@ -3,19 +3,12 @@
 
 use std::process::Command;
 
-use crate::runs::probe::{Place, Running, until};
-use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
+use crate::runs::probe::{Place, Running, look, until};
 use rustix::process::Signal;
 
 /// Names of the nodes that run, and of the topics that they publish.
 fn live(place: &Place) -> (Vec<String>, Vec<String>) {
-    let options = ObserverOptions {
-        domain_id: 0,
-        name: "looking".to_owned(),
-        rendezvous: Rendezvous::Folder(place.runtime().join("crossdock")),
-        access: Access::SameUser,
-    };
-    let Ok(snapshot) = Observer::open(options).and_then(|mut observer| observer.snapshot()) else {
+    let Some(snapshot) = look(&place.runtime().join("crossdock")) else {
         return Default::default();
     };
     let ports = || snapshot.processes.iter().flat_map(|process| &process.publishers);

@@ -10,13 +10,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crossdock_comm::{
-    Observer, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
-};
+use crossdock_comm::{Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_record::BagReader;
 use crossdock_test_support::skip;
-use probe::{Place, Running, send, size, stop, until};
+use probe::{Place, Running, look, send, size, stop, until};
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
@@ -109,15 +107,7 @@ fn apart(place: &Place) -> String {
 
 /// Messages published on a topic so far.
 fn published(place: &Place, topic: &str) -> u64 {
-    let options = ObserverOptions {
-        domain_id: 0,
-        name: "looking".to_owned(),
-        rendezvous: Rendezvous::Folder(place.runtime().join("crossdock")),
-        access: crossdock_comm::Access::SameUser,
-    };
-    let Ok(snapshot) = Observer::open(options).and_then(|mut observer| observer.snapshot()) else {
-        return 0;
-    };
+    let Some(snapshot) = look(&place.runtime().join("crossdock")) else { return 0 };
     let ports = snapshot.processes.iter().flat_map(|process| &process.publishers);
     let of_topic = ports.filter(|port| port.topic == topic);
     of_topic.map(|port| port.counters[crossdock_comm::status_records::counter::MESSAGES]).sum()

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{Publisher, Subscriber};
+use crossdock_comm::{
+    Access, GraphSnapshot, Observer, ObserverOptions, Publisher, Rendezvous, Subscriber,
+};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -377,6 +379,17 @@ fn read(pipe: Option<impl Read>) -> String {
 pub fn send(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid as i32).expect("a process id");
     kill_process(pid, signal).expect("a signal");
+}
+
+/// What the processes show that meet in this folder; `None` if they cannot be asked.
+pub fn look(folder: &Path) -> Option<GraphSnapshot> {
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(folder.to_owned()),
+        access: Access::SameUser,
+    };
+    Observer::open(options).and_then(|mut observer| observer.snapshot()).ok()
 }
 
 /// Looks again until it is so.
