@@ -1,7 +1,7 @@
 //! Recorders that pause, keep the newest messages for a snapshot, and begin new files on request.
 
 use crate::common::{contents, string_cdr, text};
-use crate::play_and_record::{Domain, PATIENCE};
+use crate::play_and_record::{Domain, PATIENCE, wait_connected};
 use crossdock_comm::{AnyPublisher, Participant, PublisherOptions, Qos};
 use crossdock_msg::types::rosgraph_msgs::Clock;
 use crossdock_msg::{Extra, Schema};
@@ -32,12 +32,18 @@ impl Scene {
         let mut options = RecorderOptions::new("recorder", topics, LogTime::Wall);
         set(&mut options);
         let recorder = Recorder::start(&recording, writer, options).unwrap();
-        let connected = || talking.topic_connections("/a").outgoing > 0;
+        let scene = Self { publisher, recorder, participants: [talking, recording] };
+        scene.wait_connected("/a");
+        scene
+    }
+
+    /// Waits until the recorder takes what is published. What is published before it knows of the
+    /// publisher comes when it does.
+    fn wait_connected(&self, topic: &str) {
+        let [talking, recording] = &self.participants;
+        let connected = || talking.topic_connections(topic).outgoing > 0;
         assert!(talking.wait_until(PATIENCE, connected));
-        // What is published before the recorder knows of the publisher comes when it does.
-        let known = || recording.topic_connections("/a").incoming > 0;
-        assert!(recording.wait_until(PATIENCE, known));
-        Self { publisher, recorder, participants: [talking, recording] }
+        wait_connected(recording, &[topic]);
     }
 
     fn say(&self, numbers: std::ops::Range<u64>) {
@@ -134,7 +140,7 @@ fn with_the_time_of_a_clock_nothing_is_recorded_before_the_clock_begins() {
         group: None,
     };
     let clock = talking.publisher::<Clock>(port).unwrap();
-    assert!(talking.wait_until(PATIENCE, || talking.topic_connections("/clock").outgoing > 0));
+    scene.wait_connected("/clock");
     let mut loan = clock.loan(Extra::none()).unwrap();
     loan.set_stamp_ns(4);
     loan.message().clock().set_sec(7);
