@@ -100,7 +100,7 @@ impl World {
         let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
         let input = participant.subscriber(options).expect("a subscriber");
         let view = participant.graph().expect("a view");
-        view.set_callback(|| ());
+        view.set_callback(|| ()).expect("a thread");
         let path = folder.join("0").join(participant.peer_name().to_string());
         let listener =
             listen(&folder.join("0").join(format!("{:032x}", u128::from_be_bytes(NAME))));

@@ -49,7 +49,7 @@ fn watch(participant: &Participant, known: &Known) -> Result<Arc<GraphView>, Box
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
             known.entry(number).or_default().push(at);
         }
-    });
+    })?;
     Ok(view)
 }
 

@@ -221,7 +221,13 @@ impl ControlSocket {
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
         let mut slices = [IoSliceMut::new(buffer)];
-        let message = match rustix::net::recvmsg(&self.fd, &mut slices, &mut control, flags) {
+        let mut received = rustix::net::recvmsg(&self.fd, &mut slices, &mut control, flags);
+        if matches!(received, Err(Errno::CONNRESET)) {
+            // The peer has gone and did not read all of ours. The kernel says so once, in front of
+            // what the peer said before.
+            received = rustix::net::recvmsg(&self.fd, &mut slices, &mut control, flags);
+        }
+        let message = match received {
             Ok(message) => message,
             Err(Errno::AGAIN) => return Ok(Received::Empty),
             Err(Errno::CONNRESET | Errno::NOTCONN) => return Ok(Received::Closed),
@@ -419,6 +425,24 @@ mod tests {
         assert!(!ours.has_hung_up());
         drop(theirs);
         assert!(ours.has_hung_up());
+    }
+
+    #[test]
+    fn the_last_words_of_a_peer_arrive_though_it_did_not_listen() {
+        let (ours, theirs) = ControlSocket::pair().unwrap();
+        assert_eq!(ours.send(b"unread", &[]).unwrap(), Sent::Done);
+        for words in [&b"last"[..], b"words"] {
+            assert_eq!(theirs.send(words, &[]).unwrap(), Sent::Done);
+        }
+        drop(theirs);
+        let mut buffer = [0; FRAME_BYTES_MAX];
+        for words in [&b"last"[..], b"words"] {
+            let Received::Frame { len, .. } = ours.receive(&mut buffer).unwrap() else {
+                panic!("a frame was sent")
+            };
+            assert_eq!(&buffer[..len], words);
+        }
+        assert!(matches!(ours.receive(&mut buffer).unwrap(), Received::Closed));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl View {
             .map_err(ViewError::Thread)?;
         let graph = participant.graph().map_err(|error| ViewError::Graph(error.to_string()))?;
         let told = Arc::clone(&shared);
-        graph.set_callback(move || told.tell_graph_change());
+        graph.set_callback(move || told.tell_graph_change()).map_err(ViewError::Thread)?;
         let (watcher, runtime) = (Some(watcher), Some(runtime));
         Ok(View { _graph: graph, shared, watcher, runtime, address })
     }

@@ -208,7 +208,7 @@ fn as_subscriber(wishes: &Wishes<'_>, qos: Qos, watch: &WatchArguments) -> Resul
     let topic = wishes.topic.to_owned();
     taken.on_conflict(move |conflict| {
         say!("note: a publisher of {} does not fit: {conflict}", clean(&topic));
-    });
+    })?;
     show_all(wishes, &taken)
 }
 

@@ -3,7 +3,7 @@
 //! quality of service gets.
 
 use crate::arguments::WatchArguments;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use crossdock_comm::{
     AnySample, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions,
     PortEvent, Qos, QosConflict, SubscriberOptions,
@@ -63,11 +63,12 @@ impl Taken {
     }
 
     /// Has `tell` called with the reason if a publisher of the topic does not fit.
-    pub(super) fn on_conflict(&self, tell: impl Fn(QosConflict) + Send + 'static) {
+    pub(super) fn on_conflict(&self, tell: impl Fn(QosConflict) + Send + 'static) -> Result<()> {
         let events = self.subscriber.events();
         let looked_at = events.clone();
-        events.set_callback(PortEvent::IncompatibleQos, move |_| {
+        let told = events.set_callback(PortEvent::IncompatibleQos, move |_| {
             looked_at.take_incompatible_qos().last.into_iter().for_each(&tell);
         });
+        told.context("the thread for callbacks cannot be started")
     }
 }

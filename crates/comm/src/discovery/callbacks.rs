@@ -1,13 +1,14 @@
 //! The thread that runs callbacks of users, so that no callback can hold up or stop the control
 //! thread or a thread that uses a port.
 //!
-//! It starts with the first callback that is set, and ends with the participant. A callback that
-//! blocks holds up the other callbacks of its participant and nothing else. One that panics is
+//! It starts with the first callback that is set, and ends with the participant. If it cannot start,
+//! the callback is not set, and its setter is told. A callback that blocks holds up the other callbacks of its participant and nothing else. One that panics is
 //! dropped and reported. Nobody waits for this thread.
 
 use std::collections::VecDeque;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What has a callback to run.
 pub(crate) trait Calls: Send + Sync {
@@ -62,18 +63,20 @@ impl DueCalls {
 #[derive(Default)]
 pub(crate) struct Callbacks {
     shared: Arc<DueCalls>,
-    started: OnceLock<()>,
+    is_started: Mutex<bool>,
 }
 
 impl Callbacks {
     /// Starts the thread, if it does not run.
-    pub(crate) fn start(&self) {
-        self.started.get_or_init(|| {
+    pub(crate) fn start(&self) -> io::Result<()> {
+        let mut is_started = self.is_started.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_started {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("crossdock-calls".to_string());
-            // Without a thread nobody is called; what happened can still be polled.
-            let _ = thread.spawn(move || shared.run());
-        });
+            thread.spawn(move || shared.run())?;
+            *is_started = true;
+        }
+        Ok(())
     }
 
     /// Has `due` called soon. Takes a lock, and wakes the thread.

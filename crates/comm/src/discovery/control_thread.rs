@@ -119,9 +119,12 @@ fn dispatch(core: &Arc<ParticipantCore>, token: u64, flags: epoll::EventFlags, b
             Err(error) => meeting_failed(core, &error),
         },
         token if token & TOKEN_PIDFD != 0 => {
-            // Everything that the dead process still said comes before its end.
+            // Everything that the dead process still said comes before its end. If there is more
+            // than for one turn, the pidfd wakes us again.
             let token = token & !TOKEN_PIDFD;
-            receive(core, token, buffer);
+            if receive(core, token, buffer) == Heard::Part {
+                return;
+            }
             let mut state = core.lock();
             if let Some(peer) = state.peers.get_mut(&token) {
                 peer.link.breaks(Broken::Closed);
@@ -297,12 +300,20 @@ fn resume_listener(core: &ParticipantCore) {
     let _ = epoll::modify(&*core.epoll, core.rendezvous.listener(), data, flags);
 }
 
+/// What one turn has read of a peer's frames.
+#[derive(PartialEq, Eq)]
+enum Heard {
+    /// There may be more.
+    Part,
+    All,
+}
+
 /// Reads what one peer has sent.
-fn receive(core: &Arc<ParticipantCore>, token: u64, buffer: &mut [u8]) {
+fn receive(core: &Arc<ParticipantCore>, token: u64, buffer: &mut [u8]) -> Heard {
     for _ in 0..FRAMES_PER_TURN {
-        let Some(socket) = core.socket_of(token) else { return };
+        let Some(socket) = core.socket_of(token) else { return Heard::All };
         let broken = match socket.receive(buffer) {
-            Ok(Received::Empty) => return,
+            Ok(Received::Empty) => return Heard::All,
             Ok(Received::Closed) => Broken::Closed,
             Err(error) => Broken::Violation(error.to_string()),
             Ok(Received::Frame { len, fds, descriptors_lost }) => {
@@ -328,8 +339,9 @@ fn receive(core: &Arc<ParticipantCore>, token: u64, buffer: &mut [u8]) {
         if let Some(peer) = core.lock().peers.get_mut(&token) {
             peer.link.breaks(broken);
         }
-        return;
+        return Heard::All;
     }
+    Heard::Part
 }
 
 /// At the end of each turn: connections that nobody uses, segments to be sent, links that broke.

@@ -1,5 +1,6 @@
 //! The graph of the domain as a participant sees it.
 
+use std::io;
 use std::sync::Arc;
 
 use crossdock_shm::status::OpenStatusError;
@@ -28,7 +29,7 @@ use crate::wire::snapshot::GraphSnapshot;
 /// let participant = Participant::open(ParticipantOptions::new(0, "looks"))?;
 /// let view = participant.graph()?;
 /// let (changed, changes) = std::sync::mpsc::channel();
-/// view.set_callback(move || changed.send(()).unwrap_or_default());
+/// view.set_callback(move || changed.send(()).unwrap_or_default())?;
 /// while changes.recv().is_ok() {
 ///     let graph = view.snapshot();
 ///     let servers = graph.ports(PortKind::Server);
@@ -92,8 +93,12 @@ impl GraphView {
     /// Callbacks of a participant and of its ports run on one thread, which does nothing
     /// else: one that blocks holds up the others alone. One that panics is not called again. It may
     /// use and drop everything, this view too.
-    pub fn set_callback(&self, callback: impl FnMut() + Send + 'static) {
-        self.callback.replace(Some(Box::new(callback)));
+    ///
+    /// # Errors
+    ///
+    /// The system has no thread for callbacks. The one before stays.
+    pub fn set_callback(&self, callback: impl FnMut() + Send + 'static) -> io::Result<()> {
+        self.callback.set(Box::new(callback))
     }
 
     /// Nobody is called any more.

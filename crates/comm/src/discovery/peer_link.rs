@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
+use crossdock_shm::socket::{ControlSocket, PeerIdentity, SendFrameError, Sent};
 use crossdock_shm::{ForkMark, PrivateFd, Standing};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 
@@ -209,7 +209,8 @@ impl PeerLink {
     }
 
     /// Sends a frame now, or queues it while the peer does not read. Never blocks. Behind `Bye`
-    /// there is nothing to be sent.
+    /// there is nothing to be sent. If the peer has closed its end, the frame is dropped and the
+    /// link is whole: what the peer said before may be unread, and its end is found behind that.
     pub(crate) fn send(&mut self, frame: &Frame, fds: &[BorrowedFd<'_>]) {
         if self.broken.is_none() && self.stage != Stage::Ending {
             self.send_in_any_stage(frame, fds);
@@ -222,9 +223,7 @@ impl PeerLink {
             match self.socket.send(&bytes, fds) {
                 Ok(Sent::Done) => return,
                 Ok(Sent::WouldBlock) => self.watch_for(epoll::EventFlags::OUT),
-                Err(crossdock_shm::socket::SendFrameError::Closed) => {
-                    return self.breaks(Broken::Closed);
-                }
+                Err(SendFrameError::Closed) => return,
                 Err(error) => return self.breaks(Broken::Violation(error.to_string())),
             }
         }
@@ -259,8 +258,10 @@ impl PeerLink {
                     self.queue.pop_front();
                 }
                 Ok(Sent::WouldBlock) => return,
-                Err(crossdock_shm::socket::SendFrameError::Closed) => {
-                    return self.breaks(Broken::Closed);
+                Err(SendFrameError::Closed) => {
+                    self.queue.clear();
+                    self.queued_bytes = 0;
+                    break;
                 }
                 Err(error) => return self.breaks(Broken::Violation(error.to_string())),
             }
@@ -285,5 +286,27 @@ impl PeerLink {
         if let Err(errno) = epoll::modify(self.epoll.as_fd(), &*self.socket, data, flags) {
             self.breaks(Broken::Violation(format!("its socket cannot be watched ({errno})")));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossdock_shm::socket::{FRAME_BYTES_MAX, Received};
+
+    #[test]
+    fn a_link_to_a_peer_that_has_gone_is_whole_until_its_last_words_are_heard() {
+        let (ours, theirs) = ControlSocket::pair().unwrap();
+        let who = (ours.peer().unwrap(), Standing::Own);
+        let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC).unwrap().into());
+        let mut link = PeerLink::new(0, ours, who, Stage::Live, epoll);
+        assert_eq!(theirs.send(&Frame::Bye.encode(), &[]).unwrap(), Sent::Done);
+        drop(theirs);
+        link.send(&Frame::GraphChanged, &[]);
+        assert!(link.broken.is_none() && link.is_flushed());
+        let mut buffer = [0; FRAME_BYTES_MAX];
+        let heard = link.socket.receive(&mut buffer).unwrap();
+        let Received::Frame { len, .. } = heard else { panic!("a frame was sent") };
+        assert!(matches!(Frame::decode(&buffer[..len]), Ok(Frame::Bye)));
     }
 }

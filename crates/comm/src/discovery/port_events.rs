@@ -5,6 +5,7 @@
 //! last look. It can be polled, and a callback tells that there is something to look at.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -253,8 +254,18 @@ impl PortEvents {
     /// Callbacks of all ports of a participant run on one thread, which does nothing else: one that
     /// blocks holds up the others alone. One that panics is not called again. It may use and drop
     /// everything. After the port was dropped none begins; one that runs then is not waited for.
-    pub fn set_callback(&self, kind: PortEvent, callback: impl FnMut(PortEvent) + Send + 'static) {
+    ///
+    /// # Errors
+    ///
+    /// The system has no thread for callbacks. The one before stays.
+    pub fn set_callback(
+        &self,
+        kind: PortEvent,
+        callback: impl FnMut(PortEvent) + Send + 'static,
+    ) -> io::Result<()> {
+        self.shared.thread.start()?;
         self.replace(kind, Some(Box::new(callback)));
+        Ok(())
     }
 
     /// Nobody is called for this kind any more.
@@ -271,11 +282,8 @@ impl PortEvents {
         let place = kind as usize;
         state.settings[place] += 1;
         let before = std::mem::replace(&mut state.callbacks[place], callback);
-        if is_set {
-            self.shared.thread.start();
-            if state.has_news(kind) {
-                self.tell(&mut state, kind);
-            }
+        if is_set && state.has_news(kind) {
+            self.tell(&mut state, kind);
         }
         // What a callback owns is dropped outside the lock.
         drop(state);

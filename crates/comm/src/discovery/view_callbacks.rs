@@ -1,5 +1,6 @@
 //! The callbacks of views of the graph, which the thread of callbacks runs.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -65,19 +66,22 @@ impl ViewCallback {
         ViewCallback { state: Mutex::default(), thread, participant }
     }
 
-    /// Takes the place of the callback before; a new one is called soon.
+    /// Takes the place of the callback before. It is called soon.
+    pub(crate) fn set(self: &Arc<ViewCallback>, callback: Callback) -> io::Result<()> {
+        self.thread.start()?;
+        self.replace(Some(callback));
+        self.tell();
+        Ok(())
+    }
+
+    /// Takes the place of the callback before.
     pub(crate) fn replace(self: &Arc<ViewCallback>, callback: Option<Callback>) {
-        let is_set = callback.is_some();
         let mut state = self.lock();
         state.settings += 1;
         let before = std::mem::replace(&mut state.callback, callback);
         // What a callback owns is dropped outside the lock.
         drop(state);
         drop(before);
-        if is_set {
-            self.thread.start();
-            self.tell();
-        }
     }
 
     /// The view is dropped: no callback begins any more.

@@ -75,9 +75,12 @@ fn both_sides_miss_each_deadline_without_a_message_from_the_first_message_on() {
     let all = [&input, &silent.1, &in_time.1];
     assert!(listener.wait_until(LIMIT, || all.iter().all(|input| input.matched() == 1)));
     let (sender, calls) = std::sync::mpsc::channel();
-    input.events().set_callback(PortEvent::DeadlineMissed, move |kind| {
-        sender.send(kind).unwrap_or_default();
-    });
+    input
+        .events()
+        .set_callback(PortEvent::DeadlineMissed, move |kind| {
+            sender.send(kind).unwrap_or_default();
+        })
+        .unwrap();
     publish_now(&output);
     publish_now(&in_time.0);
     assert_eq!(calls.recv_timeout(LIMIT), Ok(PortEvent::DeadlineMissed));
@@ -127,9 +130,12 @@ fn a_publisher_that_speaks_by_topic_is_lost_when_it_falls_silent_and_back_when_i
             events.take_liveliness().alive == 1
         });
         assert!(alive);
-        input.events().set_callback(PortEvent::LivelinessChanged, move |kind| {
-            sender.send(kind).unwrap_or_default();
-        });
+        input
+            .events()
+            .set_callback(PortEvent::LivelinessChanged, move |kind| {
+                sender.send(kind).unwrap_or_default();
+            })
+            .unwrap();
         assert_eq!(calls.recv_timeout(LIMIT), Ok(PortEvent::LivelinessChanged));
         until_alive(&listener, &input.events(), (0, 1));
         assert!(talker.wait_until(LIMIT, || lost() > lost_before));

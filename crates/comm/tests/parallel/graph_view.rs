@@ -23,7 +23,7 @@ use crossdock_shm::status::StatusConfig;
 fn watch(participant: &Participant) -> (GraphView, Receiver<()>) {
     let view = participant.graph().unwrap();
     let (sender, calls) = channel();
-    view.set_callback(told_by(&sender));
+    view.set_callback(told_by(&sender)).unwrap();
     (view, calls)
 }
 
@@ -230,7 +230,8 @@ fn a_callback_that_blocks_or_panics_or_drops_its_view_stops_nobody() {
     view.set_callback(move || {
         drop(owned.lock().unwrap().take());
         sender.send(()).unwrap();
-    });
+    })
+    .unwrap();
     *guard = Some(view);
     drop(guard);
     calls.recv_timeout(LIMIT).unwrap();
@@ -239,10 +240,12 @@ fn a_callback_that_blocks_or_panics_or_drops_its_view_stops_nobody() {
     // Panics.
     let panicking = participant.graph().unwrap();
     let (sender, calls) = channel();
-    panicking.set_callback(move || {
-        sender.send(()).unwrap();
-        panic!("a callback of this test panics");
-    });
+    panicking
+        .set_callback(move || {
+            sender.send(()).unwrap();
+            panic!("a callback of this test panics");
+        })
+        .unwrap();
     calls.recv_timeout(LIMIT).unwrap();
     assert!(calls.recv_timeout(LIMIT).is_err());
     // Blocks: the control thread goes on, and so do snapshots.
@@ -250,10 +253,12 @@ fn a_callback_that_blocks_or_panics_or_drops_its_view_stops_nobody() {
     let barrier = Arc::new(Barrier::new(2));
     let blocked = Arc::clone(&barrier);
     let (entered, entries) = channel();
-    blocking.set_callback(move || {
-        entered.send(()).unwrap();
-        blocked.wait();
-    });
+    blocking
+        .set_callback(move || {
+            entered.send(()).unwrap();
+            blocked.wait();
+        })
+        .unwrap();
     entries.recv_timeout(LIMIT).unwrap();
     let kept = other.add_node(node("other")).unwrap();
     let output = publisher(&other, "/image", reliable(1));
@@ -278,12 +283,15 @@ fn a_thousand_changes_behind_one_call_are_told_by_few_and_the_last_state_is_righ
     let barrier = Arc::new(Barrier::new(2));
     let blocked = Arc::clone(&barrier);
     let mut is_first = true;
-    watching.0.set_callback(move || {
-        entered.send(()).unwrap();
-        if std::mem::take(&mut is_first) {
-            blocked.wait();
-        }
-    });
+    watching
+        .0
+        .set_callback(move || {
+            entered.send(()).unwrap();
+            if std::mem::take(&mut is_first) {
+                blocked.wait();
+            }
+        })
+        .unwrap();
     entries.recv_timeout(LIMIT).unwrap();
     for _ in 0..500 {
         drop(other.add_node(node("passing")).unwrap());
@@ -383,7 +391,7 @@ fn a_peer_that_tells_or_asks_what_it_may_not_is_cut_off() {
     let _ = mallory.socket.send(&[STATUS_TABLE], &[std::os::fd::AsFd::as_fd(&memory)]).unwrap();
     told(&victim, "is not a status table");
     let (sender, calls) = channel();
-    view.set_callback(told_by(&sender));
+    view.set_callback(told_by(&sender)).unwrap();
     calls.recv_timeout(LIMIT).unwrap();
     let mallory = Mallory::greets(&place, &victim, 5);
     mallory.hears(ASK_STATUS_TABLE);

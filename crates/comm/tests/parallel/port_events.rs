@@ -28,7 +28,7 @@ fn both_sides_hear_that_they_are_matched_and_that_the_other_has_gone() {
     let (talker, listener) = (place.open("talker"), place.open("listener"));
     let output = publisher(&talker, "/image", reliable(4));
     let (sender, calls) = channel();
-    output.events().set_callback(PortEvent::Matched, tell(&sender));
+    output.events().set_callback(PortEvent::Matched, tell(&sender)).unwrap();
     let input = subscriber(&listener, "/image", reliable(4));
     wait_for(&calls, PortEvent::Matched);
     let status = output.events().take_matched();
@@ -74,7 +74,7 @@ fn what_does_not_fit_is_told_on_both_sides_with_the_policy() {
     let (talker, listener) = (place.open("talker"), place.open("listener"));
     let output = publisher(&talker, "/image", Qos::best_effort(1));
     let (sender, calls) = channel();
-    output.events().set_callback(PortEvent::IncompatibleQos, tell(&sender));
+    output.events().set_callback(PortEvent::IncompatibleQos, tell(&sender)).unwrap();
     let input = subscriber(&listener, "/image", reliable(1));
     wait_for(&calls, PortEvent::IncompatibleQos);
     for events in [output.events(), input.events()] {
@@ -85,7 +85,7 @@ fn what_does_not_fit_is_told_on_both_sides_with_the_policy() {
         assert_eq!(events.take_incompatible_type().total, 0);
         assert_eq!(events.take_matched().total, 0);
     }
-    output.events().set_callback(PortEvent::IncompatibleType, tell(&sender));
+    output.events().set_callback(PortEvent::IncompatibleType, tell(&sender)).unwrap();
     let options = SubscriberOptions {
         node: "text",
         topic: "/image",
@@ -119,7 +119,7 @@ fn lost_messages_are_told_with_total_and_change() {
     let input = subscriber(&participant, "/image", reliable(2));
     assert!(participant.wait_until(LIMIT, || output.peers() == 1));
     let (sender, calls) = channel();
-    input.events().set_callback(PortEvent::MessageLost, tell(&sender));
+    input.events().set_callback(PortEvent::MessageLost, tell(&sender)).unwrap();
     (1..=5).for_each(|number| publish(&output, number));
     assert_eq!(drain(&input), [4, 5]);
     wait_for(&calls, PortEvent::MessageLost);
@@ -140,7 +140,7 @@ fn a_callback_hears_of_what_happened_before_it_was_set_and_of_nothing_after_it_w
     let input = subscriber(&participant, "/image", reliable(2));
     assert!(participant.wait_until(LIMIT, || output.peers() == 1));
     let (sender, calls) = channel();
-    output.events().set_callback(PortEvent::Matched, tell(&sender));
+    output.events().set_callback(PortEvent::Matched, tell(&sender)).unwrap();
     wait_for(&calls, PortEvent::Matched);
     output.events().clear_callback(PortEvent::Matched);
     drop(sender);
@@ -168,17 +168,20 @@ fn a_callback_that_blocks_does_not_stop_the_control_thread() {
     let output = publisher(&participant, "/image", reliable(2));
     let (inside, end) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let barriers = (Arc::clone(&inside), Arc::clone(&end));
-    output.events().set_callback(PortEvent::Matched, move |_| {
-        barriers.0.wait();
-        barriers.1.wait();
-    });
+    output
+        .events()
+        .set_callback(PortEvent::Matched, move |_| {
+            barriers.0.wait();
+            barriers.1.wait();
+        })
+        .unwrap();
     let _input = subscriber(&participant, "/image", reliable(2));
     inside.wait();
     control_thread_lives(&place, &participant);
     // What happens meanwhile is told when it has returned.
     output.events().clear_callback(PortEvent::Matched);
     let (sender, calls) = channel();
-    output.events().set_callback(PortEvent::Matched, tell(&sender));
+    output.events().set_callback(PortEvent::Matched, tell(&sender)).unwrap();
     end.wait();
     wait_for(&calls, PortEvent::Matched);
 }
@@ -189,16 +192,19 @@ fn a_callback_that_panics_is_not_called_again_and_stops_nothing() {
     let participant = place.open("both");
     let output = publisher(&participant, "/image", reliable(2));
     let (sender, dropped) = channel::<()>();
-    output.events().set_callback(PortEvent::Matched, move |_| {
-        let _dropped_with_it = &sender;
-        panic!("a test's callback panics");
-    });
+    output
+        .events()
+        .set_callback(PortEvent::Matched, move |_| {
+            let _dropped_with_it = &sender;
+            panic!("a test's callback panics");
+        })
+        .unwrap();
     let input = subscriber(&participant, "/image", reliable(2));
     assert!(dropped.recv_timeout(LIMIT).is_err());
     control_thread_lives(&place, &participant);
     let (sender, calls) = channel();
     output.events().take_matched();
-    output.events().set_callback(PortEvent::Matched, tell(&sender));
+    output.events().set_callback(PortEvent::Matched, tell(&sender)).unwrap();
     drop(input);
     wait_for(&calls, PortEvent::Matched);
 }
@@ -212,11 +218,14 @@ fn a_port_and_its_participant_may_go_while_its_callback_runs() {
     let (gone, has_gone) = channel();
     // What the callback owns keeps the participant; it goes with the callback.
     let kept = participant.clone();
-    output.events().set_callback(PortEvent::Matched, move |_| {
-        let _ = kept.peers();
-        ask.send(()).unwrap();
-        has_gone.recv_timeout(LIMIT).unwrap();
-    });
+    output
+        .events()
+        .set_callback(PortEvent::Matched, move |_| {
+            let _ = kept.peers();
+            ask.send(()).unwrap();
+            has_gone.recv_timeout(LIMIT).unwrap();
+        })
+        .unwrap();
     let input = subscriber(&participant, "/image", reliable(2));
     asked.recv_timeout(LIMIT).unwrap();
     drop(output);
@@ -242,11 +251,13 @@ fn a_callback_that_drops_its_own_port_stops_nothing_and_is_not_called_again() {
     let events = output.events();
     let port = Arc::new(Mutex::new(Some(output)));
     let (its_port, (sender, calls)) = (Arc::clone(&port), channel());
-    events.set_callback(PortEvent::Matched, move |kind| {
-        let dropped = its_port.lock().unwrap().take();
-        sender.send((kind, dropped.is_some())).unwrap();
-        drop(dropped);
-    });
+    events
+        .set_callback(PortEvent::Matched, move |kind| {
+            let dropped = its_port.lock().unwrap().take();
+            sender.send((kind, dropped.is_some())).unwrap();
+            drop(dropped);
+        })
+        .unwrap();
     let input = subscriber(&participant, "/image", reliable(2));
     assert_eq!(calls.recv_timeout(LIMIT), Ok((PortEvent::Matched, true)));
     assert!(participant.wait_until(LIMIT, || input.matched() == 0));

@@ -2,34 +2,34 @@
 //! another network namespace: clear words, nothing hangs, what runs goes on, and what was missed is
 //! made up for.
 
+use crate::held::{limit_address_space, set_limit};
 use crate::{common, turn};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
 use common::users::Program;
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
-    Access, Event, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous,
+    Access, Event, Participant, ParticipantOptions, PortEvent, PublisherOptions, Qos, Rendezvous,
 };
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_test_support::skip;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::Resource;
 
 /// Lets this process have `more` descriptors than it has now; `None`: as many as it may.
 fn limit(more: Option<u64>) {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let open = std::fs::read_dir("/proc/self/fd");
     let current = more.map(|more| {
         let numbers = open.unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         numbers.map(|number| number.parse::<u64>().unwrap()).max().unwrap() + more
     });
-    let current = current.or(maximum);
-    setrlimit(Resource::Nofile, Rlimit { current, maximum }).unwrap();
+    set_limit(Resource::Nofile, current);
 }
 
 /// Takes the descriptors below the highest one that are free.
@@ -183,6 +183,38 @@ fn a_newcomer_short_of_descriptors_says_so_and_joins_when_it_has_some() {
     assert!(hub.wait_until(LIMIT, || output.peers() == 1), "nothing of the attempts is left");
     publish(&output, 1);
     assert_eq!(drain(&heard), [1]);
+    child.finish();
+}
+
+#[test]
+fn who_sets_a_callback_is_told_if_there_is_no_thread_to_call_it() {
+    let _turn = turn();
+    let test = "exhaustion::who_sets_a_callback_is_told_if_there_is_no_thread_to_call_it";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "watcher");
+        let view = participant.graph().unwrap();
+        let input = subscriber(&participant, "/image", reliable(4));
+        // Less than a stack.
+        limit_address_space(1 << 20);
+        view.set_callback(|| panic!("it was not set")).unwrap_err();
+        let told = input.events().set_callback(PortEvent::Matched, |_| panic!("it was not set"));
+        told.unwrap_err();
+        set_limit(Resource::As, None);
+        let (changed, changes) = channel();
+        view.set_callback(move || changed.send(()).unwrap_or_default()).unwrap();
+        changes.recv_timeout(LIMIT).expect("the graph is told");
+        let (matched, matches) = channel();
+        let callback = move |_| matched.send(()).unwrap_or_default();
+        input.events().set_callback(PortEvent::Matched, callback).unwrap();
+        let _output = publisher(&participant, "/image", reliable(4));
+        matches.recv_timeout(LIMIT).expect("the connection is told");
+        tell("told");
+        while hear().is_some() {}
+        return;
+    }
+    let place = Place::new("without_threads");
+    let mut child = Process::start(test, "watcher", place.path());
+    child.expect("told");
     child.finish();
 }
 
@@ -377,15 +409,6 @@ fn two_network_namespaces_meet_in_a_folder_that_both_see() {
     child.kill();
     let gone = participant.wait_until(LIMIT, || participant.peers().is_empty());
     assert!(gone, "its death is heard across namespaces");
-}
-
-/// Lets this process map `more` bytes than it has now.
-fn limit_address_space(more: u64) {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
-    let Rlimit { maximum, .. } = getrlimit(Resource::As);
-    let current = Some(pages * 4096 + more);
-    setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
 }
 
 #[test]

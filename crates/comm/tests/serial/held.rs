@@ -21,13 +21,14 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 /// Messages that use all memory of a small publisher several times.
 const MANY: u32 = 500;
 
-fn set_limit(resource: Resource, current: Option<u64>) {
+/// `None`: as much as this process may have.
+pub(crate) fn set_limit(resource: Resource, current: Option<u64>) {
     let Rlimit { maximum, .. } = getrlimit(resource);
     setrlimit(resource, Rlimit { current: current.or(maximum), maximum }).unwrap();
 }
 
 /// Lets this process map `more` bytes than it has now.
-fn limit_address_space(more: u64) {
+pub(crate) fn limit_address_space(more: u64) {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
     set_limit(Resource::As, Some(pages * 4096 + more));

@@ -128,7 +128,7 @@ unsafe fn init(
         let what = "it is initialised already: finalise it first";
         return Err(Failure::Argument { name: "rmw_event", what });
     }
-    happenings.watch(kind);
+    happenings.watch(kind)?;
     let made = Event {
         implementation_identifier: IDENTIFIER.as_ptr(),
         // The port keeps them; an event does not outlive its port.

@@ -2,6 +2,7 @@
 
 use crate::bell::{Entity, lock};
 use crate::callbacks::{Callback, Hub, Slot};
+use crate::failure::Failure;
 use crate::waiting::EntityId;
 use crossdock_comm::{
     CountStatus, IncompatibleQosStatus, LivelinessStatus, MatchedStatus, PortEvent, PortEvents,
@@ -101,18 +102,17 @@ impl Happenings {
         Arc::new(Self { events, hub: Arc::clone(hub), watches: Default::default() })
     }
 
-    /// What a wait is for. Allocates, the first time.
-    pub(crate) fn watch(self: &Arc<Self>, kind: EventKind) -> EntityId {
-        *self.watches[kind as usize].entity.get_or_init(|| {
-            let id = self.hub.add(Entity::Event(Arc::clone(self), kind as usize));
-            let weak: Weak<Self> = Arc::downgrade(self);
-            self.events.set_callback(kind.source(), move |_| {
-                if let Some(happenings) = weak.upgrade() {
-                    happenings.tell(kind);
-                }
-            });
-            id
-        })
+    /// From now on a wait may be for events of this kind. Allocates.
+    pub(crate) fn watch(self: &Arc<Self>, kind: EventKind) -> Result<(), Failure> {
+        let entity = || self.hub.add(Entity::Event(Arc::clone(self), kind as usize));
+        self.watches[kind as usize].entity.get_or_init(entity);
+        let weak: Weak<Self> = Arc::downgrade(self);
+        let told = self.events.set_callback(kind.source(), move |_| {
+            if let Some(happenings) = weak.upgrade() {
+                happenings.tell(kind);
+            }
+        });
+        told.map_err(Failure::Thread)
     }
 
     /// What a wait is for, once [`Happenings::watch`] has been called.
