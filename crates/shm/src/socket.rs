@@ -221,7 +221,13 @@ impl ControlSocket {
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
         let mut slices = [IoSliceMut::new(buffer)];
-        let message = match rustix::net::recvmsg(&self.fd, &mut slices, &mut control, flags) {
+        let mut receive = || rustix::net::recvmsg(&self.fd, &mut slices, &mut control, flags);
+        // A peer that ends with frames unread is reported once, before its last words.
+        let received = match receive() {
+            Err(Errno::CONNRESET) => receive(),
+            received => received,
+        };
+        let message = match received {
             Ok(message) => message,
             Err(Errno::AGAIN) => return Ok(Received::Empty),
             Err(Errno::CONNRESET | Errno::NOTCONN) => return Ok(Received::Closed),
@@ -435,6 +441,17 @@ mod tests {
         rustix::io::read(&fds[1], &mut count).unwrap();
         assert_eq!(u64::from_ne_bytes(count), 7);
         assert!(matches!(b.receive(&mut buffer).unwrap(), Received::Empty));
+    }
+
+    #[test]
+    fn the_last_words_of_a_peer_that_has_not_read_ours_are_heard() {
+        let (a, b) = ControlSocket::pair().unwrap();
+        assert_eq!(b.send(b"unread", &[]).unwrap(), Sent::Done);
+        assert_eq!(a.send(b"last words", &[]).unwrap(), Sent::Done);
+        drop(a);
+        let mut buffer = [0; 64];
+        assert!(matches!(b.receive(&mut buffer).unwrap(), Received::Frame { len: 10, .. }));
+        assert!(matches!(b.receive(&mut buffer).unwrap(), Received::Closed));
     }
 
     #[test]
