@@ -32,6 +32,8 @@ pub(crate) trait Rings: Settles {
     fn arrived(&self) -> u64;
     /// Connects with those who have come; other calls do that, too.
     fn meet(&self) {}
+    /// No event is told any more: the program gives the port up.
+    fn close(&self) {}
 }
 
 /// What a wait can be for, beside guard conditions.
@@ -57,7 +59,7 @@ impl Entity {
         match self {
             Self::Port(port) => port.arm(),
             Self::News(news) => news.look(),
-            Self::Event(happenings, kind) => happenings.has_news(*kind),
+            Self::Event(happenings, kind) => happenings.is_ready(*kind),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 use crate::bell::{Entity, PortBell, Rings, lock};
 use crate::failure::Failure;
+use crate::owned::Handles;
 use crate::waiting::{EntityId, Kind, Waiting};
 use crossdock_shm::ForkMark;
 use std::collections::HashMap;
@@ -155,6 +156,7 @@ impl Near {
 /// What the threads of a context share: who waits, and who is called.
 pub(crate) struct Hub {
     pub(crate) waiting: Waiting<PortBell>,
+    pub(crate) handles: Handles,
     /// Entities with a callback.
     called: Mutex<Vec<EntityId>>,
     /// By topic.
@@ -172,6 +174,7 @@ impl Hub {
         let changed = waiting.add(Kind::Guard);
         Self {
             waiting,
+            handles: Handles::default(),
             called: Mutex::default(),
             near: Mutex::default(),
             changed,

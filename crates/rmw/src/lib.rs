@@ -14,9 +14,10 @@
 
 pub mod abi;
 #[cfg(not(loom))]
+mod across;
+#[cfg(not(loom))]
 #[allow(unsafe_code, reason = "functions that C calls")]
 pub mod api;
-#[cfg(not(loom))]
 mod bell;
 #[cfg(not(loom))]
 mod callbacks;
@@ -33,6 +34,7 @@ mod idle;
 #[allow(unsafe_code, reason = "reads structs that generators of ROS 2 write")]
 pub mod introspection;
 #[cfg(not(loom))]
+mod owned;
 mod ports;
 #[cfg(not(loom))]
 mod qos;

@@ -96,7 +96,18 @@ fn resolved(profile: &QosProfile, end: End) -> Result<QosProfile, Failure> {
         _ => return Err(unknown("the liveliness is none that rmw_crossdock knows")),
     };
     let depth = if profile.depth == 0 { DEPTH } else { profile.depth.min(DEPTH_MAX) };
-    Ok(QosProfile { history, depth, reliability, durability, liveliness, ..*profile })
+    let decided = |limit| time(duration(limit));
+    Ok(QosProfile {
+        history,
+        depth,
+        reliability,
+        durability,
+        liveliness,
+        deadline: decided(profile.deadline),
+        lifespan: decided(profile.lifespan),
+        liveliness_lease_duration: decided(profile.liveliness_lease_duration),
+        ..*profile
+    })
 }
 
 fn of_resolved(profile: &QosProfile, end: End) -> Qos {
@@ -158,9 +169,11 @@ pub(crate) fn profile_of(qos: &Qos) -> QosProfile {
     }
 }
 
+/// `RMW_DURATION_INFINITE`.
+const INFINITE: Time = Time { sec: 9_223_372_036, nsec: 854_775_807 };
+
 /// A duration as rmw has it; one without limit as `RMW_DURATION_INFINITE`.
 fn time(duration: Duration) -> Time {
-    const INFINITE: Time = Time { sec: 9_223_372_036, nsec: 854_775_807 };
     let limit = crossdock_comm::qos::limit(duration);
     limit.map_or(INFINITE, |it| Time { sec: it.as_secs(), nsec: u64::from(it.subsec_nanos()) })
 }
@@ -170,9 +183,9 @@ pub(crate) const fn policy_kind(conflict: QosConflict) -> u32 {
     match conflict {
         QosConflict::Durability => 1 << 1,
         QosConflict::Deadline => 1 << 2,
-        QosConflict::Liveliness => 1 << 3,
+        // As in DDS, the lease is a part of the liveliness.
+        QosConflict::Liveliness | QosConflict::Lease => 1 << 3,
         QosConflict::Reliability => 1 << 4,
-        QosConflict::Lease => 1 << 8,
     }
 }
 
@@ -253,6 +266,8 @@ mod tests {
                 [actual.history, actual.reliability, actual.durability, actual.liveliness];
             assert!(policies.iter().all(|policy| *policy != 0), "{actual:?}");
             assert_eq!(actual.depth, 1);
+            let limits = [actual.deadline, actual.lifespan, actual.liveliness_lease_duration];
+            assert!(limits.iter().all(|it| (it.sec, it.nsec) == (INFINITE.sec, INFINITE.nsec)));
         }
         assert_eq!(fit(&open, &DEFAULT), Fit::Open("a policy is left to the middleware"));
     }
@@ -284,6 +299,11 @@ mod tests {
             QosProfile { reliability: RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT, ..DEFAULT };
         assert_eq!(fit(&best_effort, &DEFAULT), Fit::No(QosConflict::Reliability));
         assert_eq!(fit(&DEFAULT, &best_effort), Fit::Yes);
+        let lease =
+            |sec| QosProfile { liveliness_lease_duration: Time { sec, nsec: 0 }, ..DEFAULT };
+        assert_eq!(fit(&lease(2), &lease(1)), Fit::No(QosConflict::Lease));
+        // `RMW_QOS_POLICY_LIVELINESS`: DDS has no other word for it.
+        assert_eq!(policy_kind(QosConflict::Lease), policy_kind(QosConflict::Liveliness));
         let endless = Time { sec: u64::MAX, nsec: u64::MAX };
         assert_eq!(crossdock_comm::qos::limit(duration(endless)), None);
     }

@@ -140,7 +140,14 @@ impl<O: Owner> AnyClient<O> {
         Ok(sent.map_err(CallError::from)?)
     }
 
-    /// The same, and waits for the response, at most for `timeout`. Outside executors.
+    /// Counts a request that [`AnyClient::send_flat`] did not send, for want of a server: it gets a
+    /// number that no other request has, and ends without an outcome. `None`: there is no room to
+    /// note it. No allocation.
+    pub fn lose(&self) -> Option<CallId> {
+        self.core.lose()
+    }
+
+    /// As [`AnyClient::send_flat`], and waits for the response, at most for `timeout`. Outside executors.
     ///
     /// # Errors
     /// [`SendFlatError`]: nothing was sent, or the call did not end with a response.

@@ -368,15 +368,23 @@ impl ClientCore {
         true
     }
 
-    /// Tells the server. Without room for it, or memory that it has, the server is not told, and
-    /// its answer will be late.
-    fn tell_given_up(&self, number: u64) {
+    /// Counts a request that goes nowhere: it has a number, which no other request has. `None`: there
+    /// is no room to note it.
+    pub(crate) fn lose(&self) -> Option<CallId> {
+        // A server that has come in between hears of no request, only that nobody waits for it.
+        let number = self.requests.published() + 1;
+        self.tell_given_up(number).then_some(CallId(number))
+    }
+
+    /// Tells the server, and says whether it could. Without room for it, or memory that the server
+    /// has, it is not told, and its answer will be late.
+    fn tell_given_up(&self, number: u64) -> bool {
         if !self.requests.has_room() {
-            return;
+            return false;
         }
         let bytes = self.request_root_bytes;
         let Some(mut loan) = self.requests.loan(bytes).ok().filter(RawLoan::reaches_all) else {
-            return;
+            return false;
         };
         loan.bytes_mut()[..bytes].fill(0);
         let meta = loan.meta_mut();
@@ -384,7 +392,7 @@ impl ClientCore {
         meta.stamp_ns = now_ns();
         meta.flags = mark::of(mark::GIVE_UP, number);
         // Refused: as without room.
-        let _ = self.requests.publish(loan);
+        self.requests.publish(loan).is_ok()
     }
 
     /// When the next call times out, on the client's clock.

@@ -1,6 +1,8 @@
 //! Clients of services.
 
-use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
+use super::handles::{
+    IDENTIFIER, data, destroy, free_text, given, hand_out, handle, new_text, out, text,
+};
 use super::node::{node, open_node};
 use super::service::{plans, request_id};
 use super::subscription::time;
@@ -34,11 +36,11 @@ makers! {
         let plans = unsafe { plans(type_support) }?;
         let port = client::Client::create(&node.context, &node.name, service, plans, profile)?;
         let port = Registered::new(&node.context, port);
-        Ok(Box::into_raw(Box::new(Client {
+        Ok(hand_out(node, Client {
             implementation_identifier: IDENTIFIER.as_ptr(),
             data: Box::into_raw(Box::new(port)).cast(),
             service_name: new_text(service),
-        })))
+        }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What C holds: structs that name the implementation that made them, and point to what they stand
 //! for.
 
+use super::node::NodeData;
 use crate::abi::current;
 use crate::abi::shared::{self, Allocator};
 use crate::bell::Rings;
@@ -20,6 +21,8 @@ pub(super) trait Handle {
     type Data: Belongs;
     fn identifier(&self) -> *const c_char;
     fn data(&self) -> *mut c_void;
+    /// From now on it stands for nothing.
+    fn clear(&mut self);
 }
 
 /// What a struct of C stands for belongs to a context, and so to the process that has opened it.
@@ -63,13 +66,17 @@ macro_rules! handles {
             fn data(&self) -> *mut c_void {
                 self.$field
             }
+
+            fn clear(&mut self) {
+                self.$field = std::ptr::null_mut();
+            }
         }
     )*};
 }
 
 handles! {
     current::Context => context::Context, impl_;
-    current::Node => super::node::NodeData, data;
+    current::Node => NodeData, data;
     current::GuardCondition => super::wait::Guard, data;
     current::Subscription => Registered<subscription::Subscription>, data;
     shared::Publisher => publisher::Publisher, data;
@@ -202,11 +209,35 @@ pub(super) unsafe fn free_text(text: *const c_char) {
 /// Its data are a `Box`; neither is used afterwards.
 pub(super) unsafe fn destroy<H: Handle>(pointer: *mut H) -> Result<Box<H::Data>, Failure> {
     // SAFETY: made by this library (caller).
-    unsafe { data(pointer.cast_const(), "handle") }?;
+    unsafe { data(pointer.cast_const(), "handle") }?.hub().handles.remove(pointer.addr());
     // SAFETY: made by this library with `Box` (caller).
     let handle = unsafe { Box::from_raw(pointer) };
     // SAFETY: as above.
     Ok(unsafe { Box::from_raw(handle.data().cast()) })
+}
+
+/// Gives C the handle of a port. What it stands for ends with the node, if not before.
+pub(super) fn hand_out<H: Handle>(node: &NodeData, handle: H) -> *mut H {
+    let pointer = Box::into_raw(Box::new(handle));
+    let node_at = std::ptr::from_ref(node).addr();
+    node.hub().handles.add(node_at, pointer.expose_provenance(), end::<H>);
+    pointer
+}
+
+/// Ends what the handle of a port stands for. The handle stays: what uses it hears that it was
+/// destroyed.
+///
+/// # Safety
+///
+/// [`hand_out`] has given the address out, nobody has destroyed the handle, and nobody uses it now.
+unsafe fn end<H: Handle>(address: usize) {
+    let pointer = std::ptr::with_exposed_provenance_mut::<H>(address);
+    // SAFETY: as the caller says.
+    let handle = unsafe { &mut *pointer };
+    let data = handle.data().cast::<H::Data>();
+    handle.clear();
+    // SAFETY: data of a port are a `Box`, and nothing points to them any more.
+    drop(unsafe { Box::from_raw(data) });
 }
 
 /// Whether an allocator has all its functions.

@@ -85,11 +85,17 @@ makers! {
 }
 
 endings! {
-    /// Destroys a node, whose ports were destroyed before.
+    /// Destroys a node. Ports that were not destroyed before end with it.
     fn rmw_destroy_node(node: *mut Node) {
         // SAFETY: null or a node (caller).
         let known = unsafe { handle(node.cast_const(), "node") }?;
         let texts = [known.name, known.namespace_];
+        // SAFETY: as above.
+        let own = unsafe { data(node.cast_const(), "node") }?;
+        for (handle, end) in own.hub().handles.take_all_of(std::ptr::from_ref(own).addr()) {
+            // SAFETY: a port of this node, which nobody uses any more (caller).
+            unsafe { end(handle) };
+        }
         // SAFETY: a node of this library, which the caller gives up.
         let data = unsafe { destroy(node) }?;
         data.context.unwatch_graph(data.watch);

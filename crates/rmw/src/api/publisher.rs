@@ -1,6 +1,8 @@
 //! Publishers.
 
-use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
+use super::handles::{
+    IDENTIFIER, data, destroy, free_text, given, hand_out, handle, new_text, out, text,
+};
 use super::node::{node, open_node, topic_name};
 use super::{endings, functions, makers};
 use crate::Plan;
@@ -43,13 +45,13 @@ makers! {
         let can_loan_messages = plan.is_plain();
         let port =
             publisher::Publisher::create(&node.context, &node.name, &name, plan, profile)?;
-        Ok(Box::into_raw(Box::new(Publisher {
+        Ok(hand_out(node, Publisher {
             implementation_identifier: IDENTIFIER.as_ptr(),
             data: Box::into_raw(Box::new(port)).cast(),
             topic_name: new_text(topic),
             options,
             can_loan_messages,
-        })))
+        }))
     }
 }
 

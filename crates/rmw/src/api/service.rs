@@ -1,6 +1,8 @@
 //! Services.
 
-use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
+use super::handles::{
+    IDENTIFIER, data, destroy, free_text, given, hand_out, handle, new_text, out, text,
+};
 use super::node::{node, open_node};
 use super::subscription::time;
 use super::{endings, functions, makers};
@@ -36,11 +38,11 @@ makers! {
         let plans = unsafe { plans(type_support) }?;
         let port = service::Service::create(&node.context, &node.name, name, plans, profile)?;
         let port = Registered::new(&node.context, port);
-        Ok(Box::into_raw(Box::new(Service {
+        Ok(hand_out(node, Service {
             implementation_identifier: IDENTIFIER.as_ptr(),
             data: Box::into_raw(Box::new(port)).cast(),
             service_name: new_text(name),
-        })))
+        }))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Subscriptions.
 
-use super::handles::{IDENTIFIER, data, destroy, free_text, given, handle, new_text, out, text};
+use super::handles::{
+    IDENTIFIER, data, destroy, free_text, given, hand_out, handle, new_text, out, text,
+};
 use super::node::{node, open_node, topic_name};
 use super::publisher::FLOWS_REQUIRED;
 use super::{endings, functions, makers};
@@ -53,14 +55,14 @@ makers! {
             context, &node.name, &name, plan, profile, ignores_own,
         )?;
         let can_loan_messages = port.lends();
-        Ok(Box::into_raw(Box::new(Subscription {
+        Ok(hand_out(node, Subscription {
             implementation_identifier: IDENTIFIER.as_ptr(),
             data: Box::into_raw(Box::new(Port::new(context, port))).cast(),
             topic_name: new_text(topic),
             options,
             can_loan_messages,
             is_cft_enabled: false,
-        })))
+        }))
     }
 }
 
@@ -74,7 +76,7 @@ endings! {
         let known = unsafe { handle(subscription.cast_const(), "subscription") }?;
         let name = known.topic_name;
         // SAFETY: of this library, and the caller gives it up.
-        unsafe { destroy(subscription) }?.port.close();
+        drop(unsafe { destroy(subscription) }?);
         // SAFETY: `rmw_create_subscription` has made it.
         unsafe { free_text(name) };
         Ok(())

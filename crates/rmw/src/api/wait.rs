@@ -7,6 +7,7 @@ use crate::abi::current::{Context, GuardCondition};
 use crate::abi::shared::{
     Clients, Event, Events, GuardConditions, Services, Subscriptions, Time, WaitSet,
 };
+use crate::across::Across;
 use crate::bell::Rings;
 use crate::callbacks::Hub;
 use crate::context;
@@ -145,7 +146,8 @@ functions! {
     /// Waits until something is there to take, a guard condition was triggered, or the time is
     /// over. What has nothing becomes null in the lists.
     ///
-    /// Allocates if there are more conditions than in any wait with this set before.
+    /// Allocates if there are more conditions than in any wait with this set before, or if one is of
+    /// another context than the set.
     fn rmw_wait(
         subscriptions: *mut Subscriptions,
         guard_conditions: *mut GuardConditions,
@@ -171,15 +173,17 @@ functions! {
         let Lists { members, fired } = &mut *kept;
         members.clear();
         fired.clear();
+        let mut is_across = false;
         // SAFETY: as above.
-        unsafe { lists.each(|context, entity, _| {
-            if !std::ptr::eq(context, &*set.context.hub) {
-                let what = "it holds a condition of another context";
-                return Err(Failure::Argument { name: "wait_set", what });
-            }
+        unsafe { lists.each(|hub, entity, _| {
+            is_across |= !Arc::ptr_eq(hub, &set.context.hub);
             members.push(entity);
             Ok(())
         }) }?;
+        if is_across {
+            // SAFETY: as above.
+            return unsafe { wait_across(&lists, deadline) };
+        }
         set.context.hub.waiting.wait(set.set, members, deadline, fired)?;
         // SAFETY: as above.
         unsafe { lists.each(|_, entity, place| {
@@ -192,6 +196,33 @@ functions! {
     }
 }
 
+/// A wait for conditions of several contexts, or of another one than the wait set's.
+///
+/// # Safety
+///
+/// As [`Conditions::each`].
+unsafe fn wait_across(lists: &Conditions, deadline: Option<Instant>) -> Result<(), Failure> {
+    let mut across = Across::default();
+    // SAFETY: as the caller says.
+    unsafe {
+        lists.each(|hub, entity, _| {
+            across.add(hub, entity);
+            Ok(())
+        })
+    }?;
+    let has_any = across.wait(deadline)?;
+    // SAFETY: as above.
+    unsafe {
+        lists.each(|hub, entity, place| {
+            if !across.has_fired(hub, entity) {
+                *place = std::ptr::null_mut();
+            }
+            Ok(())
+        })
+    }?;
+    if has_any { Ok(()) } else { Err(Failure::TimedOut) }
+}
+
 /// The lists of a wait.
 struct Conditions {
     subscriptions: List,
@@ -200,6 +231,9 @@ struct Conditions {
     clients: List,
     events: List,
 }
+
+/// A condition: what its threads wait with, and its number there.
+type Found<'a> = (&'a Arc<Hub>, EntityId);
 
 /// As many conditions as a list of C has.
 #[derive(Clone, Copy)]
@@ -247,7 +281,7 @@ impl Conditions {
     /// The lists are valid, and each place is null or what its kind of handle stands for.
     unsafe fn each(
         &self,
-        mut each: impl FnMut(*const Hub, EntityId, &mut *mut c_void) -> Result<(), Failure>,
+        mut each: impl FnMut(&Arc<Hub>, EntityId, &mut *mut c_void) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         // SAFETY: a list of what subscriptions stand for (caller).
         unsafe { self.subscriptions.each(port_of::<Subscription>, &mut each) }?;
@@ -266,10 +300,10 @@ impl List {
     /// # Safety
     ///
     /// The list is valid, and each place is null or what `find` takes.
-    unsafe fn each(
+    unsafe fn each<'a>(
         self,
-        find: unsafe fn(*mut c_void) -> Result<(*const Hub, EntityId), Failure>,
-        each: &mut impl FnMut(*const Hub, EntityId, &mut *mut c_void) -> Result<(), Failure>,
+        find: unsafe fn(*mut c_void) -> Result<Found<'a>, Failure>,
+        each: &mut impl FnMut(&Arc<Hub>, EntityId, &mut *mut c_void) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if self.first.is_null() {
             return Ok(());
@@ -288,27 +322,25 @@ impl List {
 /// # Safety
 ///
 /// What a subscription, client or service of this library stands for lies there.
-unsafe fn port_of<P: Rings + 'static>(
-    from: *mut c_void,
-) -> Result<(*const Hub, EntityId), Failure> {
+unsafe fn port_of<'a, P: Rings + 'static>(from: *mut c_void) -> Result<Found<'a>, Failure> {
     // SAFETY: as the caller says.
     let port = unsafe { &*from.cast::<Registered<P>>() };
-    Ok((&*port.context.hub, port.entity))
+    Ok((&port.context.hub, port.entity))
 }
 
 /// # Safety
 ///
 /// What a guard condition of this library stands for lies there.
-unsafe fn guard_of(from: *mut c_void) -> Result<(*const Hub, EntityId), Failure> {
+unsafe fn guard_of<'a>(from: *mut c_void) -> Result<Found<'a>, Failure> {
     // SAFETY: as the caller says.
     let guard = unsafe { &*from.cast::<Guard>() };
-    Ok((&*guard.context.hub, guard.entity))
+    Ok((&guard.context.hub, guard.entity))
 }
 
 /// # Safety
 ///
 /// An event of C lies there.
-unsafe fn event_of(from: *mut c_void) -> Result<(*const Hub, EntityId), Failure> {
+unsafe fn event_of<'a>(from: *mut c_void) -> Result<Found<'a>, Failure> {
     let from = from.cast::<Event>().cast_const();
     // SAFETY: as the caller says.
     let (happenings, kind) = unsafe { super::events::event(from) }?;

@@ -10,7 +10,6 @@ use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, SendFlatError};
 use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,8 +24,6 @@ pub(crate) struct Client {
     pub(crate) qos: [QosProfile; 2],
     port: Mutex<AnyClient<AnyThread>>,
     doorbell_index: Option<u16>,
-    /// Number of the last request that nobody received: below zero.
-    unheard: AtomicI64,
 }
 
 impl Client {
@@ -55,21 +52,21 @@ impl Client {
             qos,
             doorbell_index: client.doorbell_index(),
             port: Mutex::new(client),
-            unheard: AtomicI64::new(0),
         })
     }
 
-    /// Sends a request of `bytes` bytes, which `write` writes, and gives its number. Without a
-    /// server the request is lost, as in ROS 2; its number is below zero.
+    /// Sends a request of `bytes` bytes, which `write` writes, and gives its number: 1, 2, … Without
+    /// a server the request is lost, as in ROS 2, and no other one has its number.
     pub(crate) fn send(
         &self,
         bytes: usize,
         write: impl FnOnce(&mut [u8]) -> Result<usize, ConvertError>,
     ) -> Result<i64, Failure> {
-        match lock(&self.port).send_flat(bytes, Duration::MAX, write) {
+        let port = lock(&self.port);
+        match port.send_flat(bytes, Duration::MAX, write) {
             Ok(call) => Ok(number(call)),
-            Err(SendFlatError::Call(CallError::NotSent(SendError::NoServer { .. }))) => {
-                Ok(self.unheard.fetch_sub(1, Ordering::Relaxed) - 1)
+            Err(error @ SendFlatError::Call(CallError::NotSent(SendError::NoServer { .. }))) => {
+                Ok(number(port.lose().ok_or(error)?))
             }
             Err(error) => Err(error.into()),
         }

@@ -7,6 +7,7 @@ use crate::waiting::EntityId;
 use crossdock_comm::{
     CountStatus, IncompatibleQosStatus, LivelinessStatus, MatchedStatus, PortEvent, PortEvents,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Kinds of events that can be asked for.
@@ -87,6 +88,8 @@ pub(crate) enum Status {
 #[derive(Default)]
 struct Watch {
     entity: OnceLock<EntityId>,
+    /// The callback has been told of what has happened since the status was taken.
+    is_told: AtomicBool,
     slot: Mutex<Option<Arc<Slot>>>,
 }
 
@@ -121,20 +124,29 @@ impl Happenings {
     }
 
     /// What its threads wait with.
-    pub(crate) fn hub(&self) -> &Hub {
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
         &self.hub
     }
 
     /// Something has happened. Runs on the participant's thread for callbacks.
     fn tell(&self, kind: EventKind) {
         let watch = &self.watches[kind as usize];
-        if let Some(entity) = watch.entity.get() {
-            self.hub.waiting.trigger(*entity);
-        }
         let slot = lock(&watch.slot).clone();
         if let Some(slot) = slot {
             slot.call(1);
         }
+        watch.is_told.store(true, Ordering::Release);
+        if let Some(entity) = watch.entity.get() {
+            self.hub.waiting.trigger(*entity);
+        }
+    }
+
+    /// Whether a wait ends for a kind. A callback hears of what has happened before threads that
+    /// wait do.
+    pub(crate) fn is_ready(&self, kind: usize) -> bool {
+        let watch = &self.watches[kind];
+        self.has_news(kind)
+            && (watch.is_told.load(Ordering::Acquire) || lock(&watch.slot).is_none())
     }
 
     /// Sets what is called for each event of a kind, at once if something has happened; or ends it.
@@ -148,6 +160,7 @@ impl Happenings {
             && self.has_news(kind as usize)
         {
             slot.call(1);
+            self.watches[kind as usize].is_told.store(true, Ordering::Release);
         }
     }
 
@@ -158,6 +171,8 @@ impl Happenings {
 
     /// The status of a kind, and what has changed since it was taken.
     pub(crate) fn take(&self, kind: EventKind) -> Status {
+        // What happens from here on is told again, or taken here.
+        self.watches[kind as usize].is_told.store(false, Ordering::Release);
         match kind {
             EventKind::Matched => Status::Matched(self.events.take_matched()),
             EventKind::LivelinessChanged => Status::Liveliness(self.events.take_liveliness()),

@@ -56,6 +56,7 @@ impl<P: Rings + 'static> Drop for Registered<P> {
     fn drop(&mut self) {
         // Without a callback nothing can fail.
         let _ = self.set_callback(None);
+        self.port.close();
         self.context.hub.remove(self.entity);
     }
 }

@@ -145,6 +145,10 @@ impl Rings for Subscription {
     fn arrived(&self) -> u64 {
         lock(&self.port).arrived()
     }
+
+    fn close(&self) {
+        self.happenings.close();
+    }
 }
 
 impl Settles for Subscription {
@@ -153,12 +157,5 @@ impl Settles for Subscription {
             // Looking takes note.
             port.is_ready();
         }
-    }
-}
-
-impl Subscription {
-    /// No event is told any more.
-    pub(crate) fn close(&self) {
-        self.happenings.close();
     }
 }

@@ -54,7 +54,7 @@ fn a_hundred_and_twenty_eight_open_requests_are_answered_in_any_order() {
     let Some(mut ros) = Ros::new(own_domain(), "calls") else { return };
     let client = ros.client("/move");
     assert!(!is_available(&ros, client));
-    assert!(send(&ros, client, 1.0) < 0, "nobody hears it, and no later call has its number");
+    assert_eq!([1.0, 2.0].map(|it| send(&ros, client, it)), [1, 2], "nobody hears them");
     let (service, set) = (ros.service("/move"), ros.wait_set());
     // That they meet is neither a request nor a response.
     let on = On { services: vec![service], clients: vec![client], ..On::default() };
@@ -62,6 +62,11 @@ fn a_hundred_and_twenty_eight_open_requests_are_answered_in_any_order() {
     ros.until(|| is_available(&ros, client));
     assert_eq!(ros.wait(set, &on, NO_TIME), [false, false]);
     let numbers: Vec<i64> = (0..128).map(|value| send(&ros, client, f64::from(value))).collect();
+    assert_eq!(
+        numbers,
+        (3..131).collect::<Vec<_>>(),
+        "the lost ones have had numbers of their own"
+    );
     ros.wait_for(set, &On { services: vec![service], ..On::default() });
     let mut open = Vec::new();
     ros.until(|| {

@@ -63,15 +63,6 @@ fn in_child(child: impl FnOnce()) -> String {
     if libc::WIFEXITED(status) { said } else { format!("{said}, and a signal: {status}") }
 }
 
-/// Raises the flag when it is dropped.
-struct Raises<'a>(&'a AtomicBool);
-
-impl Drop for Raises<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 unsafe extern "C" fn nothing(_: *const c_void, _: usize) {}
 
 #[test]
@@ -153,8 +144,8 @@ fn a_forked_child_is_refused_its_parents_context_and_has_one_of_its_own() {
                 ros.wait(set, &on, NO_TIME);
             }
         });
-        // A failure ends them too.
-        let _end = Raises(is_over);
+        // Ends the threads, also if this one fails.
+        let _over = Over(is_over);
         let mut taken: Plain = [0.0; 43];
         for number in 1..=CHILDREN {
             let said = in_child(|| child(&ros, number));
@@ -204,25 +195,31 @@ fn two_contexts_of_a_process_talk_and_the_end_of_one_leaves_the_other_whole() {
         unsafe { (ros.api.rmw_destroy_publisher)(ros.node, publisher) };
     }
     assert!(!elsewhere.take(other, message.as_mut_ptr().cast()), "another domain");
-    // A wait set holds conditions of its own context.
-    let mut guards = rmw_crossdock::abi::shared::GuardConditions {
-        guard_condition_count: 1,
-        // SAFETY: a guard condition of the plug-in.
-        guard_conditions: &mut unsafe { (*of_first).data },
-    };
-    // SAFETY: as the API asks, but for what is refused.
-    let ret = unsafe {
-        (second.api.rmw_wait)(
-            null_mut(),
-            &mut guards,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            set,
-            &NO_TIME,
-        )
-    };
-    assert_eq!(ret, RMW_RET_INVALID_ARGUMENT);
+    // A wait set takes conditions of any context.
+    let both = On { subscriptions: vec![subscription], guards: vec![of_first], ..On::default() };
+    let alone = On { guards: vec![of_first], ..On::default() };
+    assert_eq!(second.wait(set, &both, NO_TIME), [false, false]);
+    assert_eq!(second.wait(set, &alone, NO_TIME), [false]);
+    // SAFETY: as the API asks.
+    let trigger = || unsafe { (first.api.rmw_trigger_guard_condition)(of_first) };
+    trigger();
+    assert_eq!(second.wait(set, &both, super::PATIENCE), [false, true]);
+    trigger();
+    second.wait_for(set, &alone);
+    let publisher = first.publisher("/pose", support, &DEFAULT);
+    first.until(|| first.matched(publisher) == 1);
+    std::thread::scope(|scope| {
+        let (shared, publisher) = (Shared(&first), Pointer(publisher));
+        // Whichever comes first, the wait or the message.
+        scope.spawn(move || {
+            let (Shared(first), Pointer(publisher)) = (shared, publisher);
+            first.publish(publisher, [5.0; 43].as_ptr().cast());
+        });
+        assert_eq!(second.wait(set, &both, super::PATIENCE), [true, false]);
+    });
+    assert!(second.take(subscription, message.as_mut_ptr().cast()));
+    // SAFETY: as the API asks.
+    unsafe { (first.api.rmw_destroy_publisher)(first.node, publisher) };
     // SAFETY: as the API asks.
     unsafe { (first.api.rmw_destroy_guard_condition)(of_first) };
     drop(first);
@@ -237,6 +234,81 @@ fn two_contexts_of_a_process_talk_and_the_end_of_one_leaves_the_other_whole() {
         (second.api.rmw_destroy_subscription)(second.node, subscription);
         (elsewhere.api.rmw_destroy_subscription)(elsewhere.node, other);
     }
+}
+
+/// Says that something is over when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Descriptors and threads of this process.
+fn held() -> (usize, usize) {
+    let count = |what: &str| std::fs::read_dir(format!("/proc/self/{what}")).unwrap().count();
+    (count("fd"), count("task"))
+}
+
+/// Makes nodes and leaves their ports behind, as rclpy does with one service of each node.
+#[test]
+fn one_that_leaves_ports_behind() {
+    let Some(domain) = part() else { return };
+    let Some(mut stays) = Ros::new(domain, "stays") else { return };
+    let mut before = None;
+    for _ in 0..8 {
+        let ros = Ros::new(domain, "goes").unwrap();
+        let support = ros.support(Language::C, PLAIN);
+        let (publisher, service) =
+            (ros.publisher("/pose", support, &DEFAULT), ros.service("/move"));
+        let (_, client) =
+            (ros.subscription("/pose", support, &DEFAULT, &options()), ros.client("/move"));
+        drop(ros);
+        // What is left says so.
+        let (api, mut number) = (plugin(), 0);
+        let message: Plain = [0.0; 43];
+        // SAFETY: handles stay until the program gives them up.
+        unsafe {
+            let message = message.as_ptr().cast();
+            let ret = (api.rmw_publish)(publisher, message, null_mut());
+            assert_eq!(ret, RMW_RET_INVALID_ARGUMENT);
+            let ret = (api.rmw_send_request)(client, message, &mut number);
+            assert_eq!(ret, RMW_RET_INVALID_ARGUMENT);
+            assert!((*service).data.is_null());
+        }
+        // Others see them go, and nothing of them stays.
+        let set = stays.wait_set();
+        let name = c"/pose";
+        stays.until(|| {
+            let mut count = 1;
+            // SAFETY: as the API asks.
+            unsafe { (api.rmw_count_publishers)(stays.node, name.as_ptr(), &mut count) };
+            count == 0
+        });
+        match before {
+            // Some of what is on its way out may be counted here, but not that of seven rounds.
+            None => before = Some(held()),
+            Some((files, threads)) => stays.until(|| {
+                let now = held();
+                now.0 <= files && now.1 <= threads
+            }),
+        }
+        // SAFETY: as the API asks.
+        unsafe { (api.rmw_destroy_wait_set)(set) };
+    }
+}
+
+#[test]
+fn ports_that_a_program_leaves_behind_end_with_their_node() {
+    plugin();
+    if types().is_none() {
+        return;
+    }
+    let output = play("one_that_leaves_ports_behind", own_domain(), &[]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("1 passed"), "{said}");
 }
 
 /// Publishes and hears itself, by a callback on a thread of the plug-in, and exits in the middle.

@@ -54,6 +54,7 @@ fn messages_and_calls_go_to_another_process_until_it_is_killed() {
     let pong = ros.subscription("/pong", support, &DEFAULT, &options());
     let (client, set) = (ros.client("/move"), ros.wait_set());
     let mut message: Plain = [0.0; 43];
+    let (mut last, mut heard) = (0, 0);
     for round in 0..3 {
         let mut other = other_side(domain);
         ros.until(|| ros.matched(ping) == 1 && is_available(&ros, client));
@@ -70,6 +71,8 @@ fn messages_and_calls_go_to_another_process_until_it_is_killed() {
             assert!(ros.take(pong, message.as_mut_ptr().cast()));
             assert_eq!(message, [value; 43]);
             let sequence = send(&ros, client, value);
+            assert!(sequence > last, "and no later one has it");
+            heard = sequence;
             ros.wait_for(set, &On { clients: vec![client], ..On::default() });
             assert_eq!(take_response(&ros, client), Some((sequence, value + 1.0)));
         }
@@ -78,7 +81,8 @@ fn messages_and_calls_go_to_another_process_until_it_is_killed() {
         ros.until(|| ros.matched(ping) == 0 && !is_available(&ros, client));
         // Nobody hears these; both are no error.
         ros.publish(ping, message.as_ptr().cast());
-        assert!(send(&ros, client, 0.0) < 0);
+        last = send(&ros, client, 0.0);
+        assert!(last > heard, "a lost request has a number of its own");
     }
     // SAFETY: as the API asks.
     unsafe {

@@ -10,7 +10,7 @@ use rmw_crossdock::abi::shared::{
 use rmw_crossdock::introspection::Language;
 use std::ffi::c_void;
 use std::ptr::null;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn kind(name: &str) -> Option<u32> {
     EVENTS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number as u32)
@@ -271,6 +271,50 @@ fn callbacks_tell_of_every_message_request_response_and_match() {
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
     }
     assert_eq!(messages.load(Ordering::SeqCst), 5);
+}
+
+/// A callback that runs until it may go on.
+#[derive(Default)]
+struct Slow {
+    runs: AtomicBool,
+    may_go_on: AtomicBool,
+}
+
+unsafe extern "C" fn run_slowly(slow: *const c_void, _: usize) {
+    // SAFETY: one that lives as long as the callback is set.
+    let slow = unsafe { &*slow.cast::<Slow>() };
+    slow.runs.store(true, Ordering::SeqCst);
+    while !slow.may_go_on.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_callback_for_an_event_has_run_when_a_wait_for_the_event_ends() {
+    let Some(kind) = kind("RMW_EVENT_PUBLICATION_MATCHED") else { return };
+    let Some(mut ros) = Ros::new(own_domain(), "slow") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let (set, slow, mut event) = (ros.wait_set(), Slow::default(), zeroed::<Event>());
+    // SAFETY: as the API asks.
+    unsafe {
+        let ret = (ros.api.rmw_publisher_event_init)(&mut event, publisher, kind);
+        assert_eq!(ret, RMW_RET_OK);
+        let told = (&raw const slow).cast();
+        (ros.api.rmw_event_set_callback)(&mut event, Some(run_slowly), told);
+    }
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    ros.until(|| slow.runs.load(Ordering::SeqCst));
+    let on = On { events: vec![&raw mut event], ..On::default() };
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false], "its callback runs still");
+    slow.may_go_on.store(true, Ordering::SeqCst);
+    ros.wait_for(set, &on);
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+        (ros.api.rmw_destroy_wait_set)(set);
+    }
 }
 
 /// A publisher whose callback publishes again until it has been told of five messages.
