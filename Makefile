@@ -150,9 +150,10 @@ rmw-abi:
 	CROSSDOCK_ROS=$(ROS) $(CARGO) test --locked -p crossdock-rmw --no-default-features --features $(DISTRO) \
 	    --test all headers:: -- --include-ignored
 
-# Tries the plug-in under an installation of ROS 2: make ros-test ROS=/opt/ros/jazzy, or with a sourced one.
+# Tries the plug-in under an installation of ROS 2: make ros-test ROS=/opt/ros/jazzy, or with a sourced one. ROS's own
+# tests are not installed: TESTS=FOLDER names a build folder of colcon, RCLPY=FOLDER the sources of rclpy.
 ros-test:
-	CARGO=$(CARGO) scripts/ros-test $(ROS)
+	CARGO=$(CARGO) TESTS=$(TESTS) RCLPY=$(RCLPY) scripts/ros-test $(ROS)
 
 loom:
 	$(LOOM) -p crossdock-shm

@@ -43,16 +43,61 @@ pub(crate) fn decide_service(
     Ok([resolved(profile, requests)?, resolved(profile, responses)?])
 }
 
-/// The profile of a subscription whose best available policies follow the publishers that are
-/// there: it requests as much as all of them offer.
-pub(crate) fn best_available(profile: &QosProfile, offers: &[Qos]) -> QosProfile {
+/// `RMW_QOS_DEADLINE_BEST_AVAILABLE`, and the same of a lease.
+const BEST_LIMIT: Time = Time { sec: INFINITE.sec, nsec: INFINITE.nsec - 1 };
+
+fn is_best(limit: Time) -> bool {
+    (limit.sec, limit.nsec) == (BEST_LIMIT.sec, BEST_LIMIT.nsec)
+}
+
+/// Whether a policy of the profile follows the ports on the other side of the topic.
+pub(crate) fn follows_others(profile: &QosProfile) -> bool {
+    profile.reliability == RMW_QOS_POLICY_RELIABILITY_BEST_AVAILABLE
+        || profile.durability == RMW_QOS_POLICY_DURABILITY_BEST_AVAILABLE
+        || profile.liveliness == RMW_QOS_POLICY_LIVELINESS_BEST_AVAILABLE
+        || is_best(profile.deadline)
+        || is_best(profile.liveliness_lease_duration)
+}
+
+/// The profile of a port whose best available policies follow the ports on the other side that are
+/// there: a subscription requests as much as all publishers offer, a publisher offers as much as
+/// any subscription requests.
+pub(crate) fn best_available(profile: &QosProfile, end: End, others: &[Qos]) -> QosProfile {
     let mut best = *profile;
-    let all = |is: fn(&Qos) -> bool| !offers.is_empty() && offers.iter().all(is);
-    if best.reliability == RMW_QOS_POLICY_RELIABILITY_BEST_AVAILABLE && all(Qos::is_reliable) {
-        best.reliability = RMW_QOS_POLICY_RELIABILITY_RELIABLE;
+    let all = |is: fn(&Qos) -> bool| !others.is_empty() && others.iter().all(is);
+    // A publisher offers the most of these two anyway.
+    if end == End::Subscription {
+        if best.reliability == RMW_QOS_POLICY_RELIABILITY_BEST_AVAILABLE && all(Qos::is_reliable) {
+            best.reliability = RMW_QOS_POLICY_RELIABILITY_RELIABLE;
+        }
+        if best.durability == RMW_QOS_POLICY_DURABILITY_BEST_AVAILABLE
+            && all(Qos::is_transient_local)
+        {
+            best.durability = RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL;
+        }
     }
-    if best.durability == RMW_QOS_POLICY_DURABILITY_BEST_AVAILABLE && all(Qos::is_transient_local) {
-        best.durability = RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL;
+    let is_manual: fn(&Qos) -> bool = |qos| qos.liveliness == Liveliness::ManualByTopic;
+    let wants_manual = match end {
+        End::Subscription => all(is_manual),
+        End::Publisher => others.iter().any(is_manual),
+    };
+    if best.liveliness == RMW_QOS_POLICY_LIVELINESS_BEST_AVAILABLE && wants_manual {
+        best.liveliness = RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC;
+    }
+    let limit = |of: fn(&Qos) -> Duration| {
+        let limits = others.iter().map(of);
+        let limits = limits.map(|it| crossdock_comm::qos::limit(it).unwrap_or(Duration::MAX));
+        let found = match end {
+            End::Subscription => limits.max(),
+            End::Publisher => limits.min(),
+        };
+        time(found.unwrap_or(Duration::MAX))
+    };
+    if is_best(best.deadline) {
+        best.deadline = limit(|qos| qos.deadline);
+    }
+    if is_best(best.liveliness_lease_duration) {
+        best.liveliness_lease_duration = limit(|qos| qos.lease);
     }
     best
 }
@@ -96,7 +141,8 @@ fn resolved(profile: &QosProfile, end: End) -> Result<QosProfile, Failure> {
         _ => return Err(unknown("the liveliness is none that rmw_crossdock knows")),
     };
     let depth = if profile.depth == 0 { DEPTH } else { profile.depth.min(DEPTH_MAX) };
-    let decided = |limit| time(duration(limit));
+    // One that follows the other side, of which nothing is known, is none.
+    let decided = |limit| if is_best(limit) { INFINITE } else { time(duration(limit)) };
     Ok(QosProfile {
         history,
         depth,
@@ -286,9 +332,44 @@ mod tests {
             (&[reliable.transient_local()][..], (true, true)),
             (&[reliable, best_effort][..], (false, false)),
         ] {
-            let (qos, _) = decide(&best_available(&open, offers), End::Subscription).unwrap();
+            let (qos, _) = {
+                let best = best_available(&open, End::Subscription, offers);
+                decide(&best, End::Subscription).unwrap()
+            };
             assert_eq!((qos.is_reliable(), qos.is_transient_local()), wanted);
         }
+    }
+
+    #[test]
+    fn limits_that_are_left_open_follow_the_other_side() {
+        let open = QosProfile {
+            liveliness: RMW_QOS_POLICY_LIVELINESS_BEST_AVAILABLE,
+            deadline: BEST_LIMIT,
+            liveliness_lease_duration: BEST_LIMIT,
+            ..DEFAULT
+        };
+        let automatic = Qos { deadline: Duration::from_secs(1), ..Qos::best_effort(1) };
+        let manual = Qos {
+            liveliness: Liveliness::ManualByTopic,
+            deadline: Duration::from_secs(2),
+            lease: Duration::from_secs(3),
+            ..automatic
+        };
+        let endless = INFINITE.sec;
+        for (end, others, (is_manual, deadline_s, lease_s)) in [
+            (End::Subscription, &[][..], (false, endless, endless)),
+            (End::Subscription, &[manual], (true, 2, 3)),
+            (End::Subscription, &[manual, automatic], (false, 2, endless)),
+            (End::Publisher, &[], (false, endless, endless)),
+            (End::Publisher, &[manual, automatic], (true, 1, 3)),
+        ] {
+            assert!(follows_others(&open));
+            let (qos, actual) = decide(&best_available(&open, end, others), end).unwrap();
+            assert_eq!(qos.liveliness == Liveliness::ManualByTopic, is_manual);
+            let found = (actual.deadline.sec, actual.liveliness_lease_duration.sec);
+            assert_eq!(found, (deadline_s, lease_s));
+        }
+        assert!(!follows_others(&DEFAULT));
     }
 
     #[test]

@@ -11,12 +11,29 @@ pub(crate) mod publisher;
 pub(crate) mod service;
 pub(crate) mod subscription;
 
+use crate::abi::shared::QosProfile;
 use crate::bell::{Entity, Rings, lock};
 use crate::callbacks::Callback;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::qos::{End, best_available, follows_others};
 use crate::waiting::EntityId;
+use crossdock_comm::PortKind;
 use std::sync::{Arc, Mutex};
+
+/// The profile of a port with the best policies that the topic's ports on the other side allow.
+fn best_for(context: &Context, topic: &str, profile: &QosProfile, end: End) -> QosProfile {
+    if !follows_others(profile) {
+        return *profile;
+    }
+    let kind = match end {
+        End::Publisher => PortKind::Subscriber,
+        End::Subscription => PortKind::Publisher,
+    };
+    let graph = context.graph.snapshot();
+    let others = graph.ports(kind).map(|(_, port)| port).filter(|port| port.topic == topic);
+    best_available(profile, end, &others.map(|port| port.qos).collect::<Vec<_>>())
+}
 
 /// A port that threads wait for.
 pub(crate) struct Registered<P: Rings + 'static> {

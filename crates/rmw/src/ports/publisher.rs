@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::convert::ConvertError;
 use crate::failure::Failure;
 use crate::idle::Settles;
+use crate::ports::best_for;
 use crate::ports::events::Happenings;
 use crate::qos::{End, decide};
 use crossdock_comm::{
@@ -56,6 +57,7 @@ impl Publisher {
         plan: Plan,
         profile: &QosProfile,
     ) -> Result<Self, Failure> {
+        let profile = &best_for(context, topic, profile, End::Publisher);
         let (qos, actual) = decide(profile, End::Publisher)?;
         let options = FreePublisherOptions { node, topic, qos, max_bytes: None };
         let schema = Arc::clone(plan.shared_schema());

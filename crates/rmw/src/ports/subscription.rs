@@ -6,11 +6,10 @@ use crate::bell::{Rings, lock};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::idle::Settles;
+use crate::ports::best_for;
 use crate::ports::events::Happenings;
-use crate::qos::{End, best_available, decide};
-use crossdock_comm::{
-    AnySample, AnySubscriber, AnyThread, BackPressure, FreeSubscriberOptions, PortKind,
-};
+use crate::qos::{End, decide};
+use crossdock_comm::{AnySample, AnySubscriber, AnyThread, BackPressure, FreeSubscriberOptions};
 use std::sync::{Arc, Mutex};
 
 /// The part of a GID that names the process.
@@ -43,10 +42,7 @@ impl Subscription {
         profile: &QosProfile,
         ignores_own: bool,
     ) -> Result<Self, Failure> {
-        let graph = context.graph.snapshot();
-        let publishers = graph.ports(PortKind::Publisher).map(|(_, port)| port);
-        let offers = publishers.filter(|port| port.topic == topic).map(|port| port.qos);
-        let profile = &best_available(profile, &offers.collect::<Vec<_>>());
+        let profile = &best_for(context, topic, profile, End::Subscription);
         let (qos, actual) = decide(profile, End::Subscription)?;
         // Nobody waits for a subscription that keeps the last messages.
         let back_pressure = match profile.history {
