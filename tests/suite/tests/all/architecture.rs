@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rmw", &["msg", "shm", "trace", "comm"]),
     ("executor", &["msg", "graph", "comm", "trace"]),
     ("record", &["msg", "comm", "executor"]),
-    ("sight", &["graph", "comm", "executor"]),
+    ("sight", &["msg", "graph", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
     ("device", &["shm"]),
     ("offload", &["msg", "graph", "shm", "trace", "comm", "executor", "device"]),
