@@ -9,6 +9,7 @@
 mod arguments;
 mod bag;
 mod bench;
+mod beside;
 mod check;
 mod definitions;
 mod device;
@@ -23,6 +24,7 @@ mod live_graph;
 mod load;
 mod map;
 mod msg;
+mod net;
 mod new;
 mod node;
 mod output;
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Command::Node(command) => node::node(command),
         Command::Top(arguments) => top::top(arguments),
         Command::View(arguments) => view::view(arguments),
+        Command::Net(arguments) => net::net(arguments),
         Command::Bag(command) => bag::bag(command),
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
@@ -190,7 +193,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
         Command::New(_) | Command::Ros(_) | Command::Completions { .. } | Command::Host => false,
-        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) | Command::View(_) => false,
+        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) => false,
+        Command::View(_) | Command::Net(_) => false,
     }
 }
 
