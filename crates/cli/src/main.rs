@@ -62,8 +62,8 @@ fn main() -> ExitCode {
         say!("crossdock: SIGXFSZ cannot be handled: {error}");
     }
     // Words that are no text are for the parser to refuse.
-    let words: Vec<String> =
-        std::env::args_os().map_while(|word| word.into_string().ok()).collect();
+    let texts = std::env::args_os().map_while(|word| word.into_string().ok());
+    let words: Vec<String> = texts.collect();
     let (ros, words) = match ros_arguments(words) {
         Ok(taken) => taken,
         Err(error) => {
@@ -72,10 +72,8 @@ fn main() -> ExitCode {
         }
     };
     let graph = named_graph(words.iter().skip(1).cloned());
-    let graph_arguments = match &graph {
-        Some(Ok(graph)) => graph.arguments.as_slice(),
-        Some(Err(_)) | None => &[],
-    };
+    let known = graph.as_ref().and_then(|graph| graph.as_ref().ok());
+    let graph_arguments = known.map_or(&[][..], |graph| graph.arguments.as_slice());
     let command = command_with(graph_arguments);
     let is_text = std::env::args_os().all(|word| word.to_str().is_some());
     let matches = match is_text {

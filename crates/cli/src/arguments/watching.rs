@@ -379,8 +379,8 @@ pub(crate) struct NetArguments {
     /// computer only; may be repeated
     #[arg(long, value_name = "PLACE", requires = "router")]
     pub(crate) listen: Vec<String>,
-    /// Router to connect to, such as tcp/robot.lan:7447 [default: tcp/localhost:7447, unless this is
-    /// a router]; may be repeated
+    /// Router to connect to, such as tcp/robot.lan:7447; without it, one on this computer, unless
+    /// this is a router; may be repeated
     #[arg(long, value_name = "PLACE")]
     pub(crate) connect: Vec<String>,
     /// Configuration file of zenoh (JSON5) instead: for certificates, for example
