@@ -49,11 +49,11 @@ demo:
 	    --graph $(DEMO_GRAPH) --graph-picture $(DEMO)/graph.svg --summary $(DEMO)/run.json
 	@echo 'to watch a drive live: make view && target/release/crossdock run $(DEMO_GRAPH) --view'
 
-# The package `view`, which shows graphs in a browser and in Foxglove, beside the command. It has a lock file of
-# its own: docs/how-to/watch-a-graph.md.
+# The packages `view`, which shows graphs in a browser and in Foxglove, and `net`, which joins them to other
+# computers, beside the command. They have a lock file of their own: docs/how-to/watch-a-graph.md, docs/network.md.
 view:
 	$(CARGO) build --release --locked --manifest-path net/Cargo.toml
-	install -D -t target/release net/target/release/crossdock-view
+	install -D -t target/release net/target/release/crossdock-view net/target/release/crossdock-net
 
 # The command and the shipped packages, which it finds beside itself; completions of words for three shells.
 install: view

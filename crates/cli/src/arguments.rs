@@ -13,8 +13,8 @@ pub(crate) use publishing::{
 pub(crate) use ros::{PluginArguments, RosBuildArguments, RosCheckArguments, RosCommand};
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
-    NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, ViewArguments, ViewOptions,
-    WatchArguments,
+    NetArguments, NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, ViewArguments,
+    ViewOptions, WatchArguments,
 };
 
 use crate::bag::arguments::BagCommand;
@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Top(TopArguments),
     /// Show running graphs in a browser and in Foxglove
     View(ViewArguments),
+    /// Join running graphs to other computers over zenoh, and to nodes of ROS 2 with rmw_zenoh
+    Net(NetArguments),
     /// Look at bags, play, record, convert, cut, check and mend them
     #[command(subcommand)]
     Bag(Box<BagCommand>),

@@ -9,6 +9,7 @@
 mod arguments;
 mod bag;
 mod bench;
+mod beside;
 mod check;
 mod definitions;
 mod device;
@@ -23,6 +24,7 @@ mod live_graph;
 mod load;
 mod map;
 mod msg;
+mod net;
 mod new;
 mod node;
 mod output;
@@ -60,8 +62,8 @@ fn main() -> ExitCode {
         say!("crossdock: SIGXFSZ cannot be handled: {error}");
     }
     // Words that are no text are for the parser to refuse.
-    let words: Vec<String> =
-        std::env::args_os().map_while(|word| word.into_string().ok()).collect();
+    let texts = std::env::args_os().map_while(|word| word.into_string().ok());
+    let words: Vec<String> = texts.collect();
     let (ros, words) = match ros_arguments(words) {
         Ok(taken) => taken,
         Err(error) => {
@@ -70,10 +72,8 @@ fn main() -> ExitCode {
         }
     };
     let graph = named_graph(words.iter().skip(1).cloned());
-    let graph_arguments = match &graph {
-        Some(Ok(graph)) => graph.arguments.as_slice(),
-        Some(Err(_)) | None => &[],
-    };
+    let known = graph.as_ref().and_then(|graph| graph.as_ref().ok());
+    let graph_arguments = known.map_or(&[][..], |graph| graph.arguments.as_slice());
     let command = command_with(graph_arguments);
     let is_text = std::env::args_os().all(|word| word.to_str().is_some());
     let matches = match is_text {
@@ -108,6 +108,7 @@ fn main() -> ExitCode {
         Command::Node(command) => node::node(command),
         Command::Top(arguments) => top::top(arguments),
         Command::View(arguments) => view::view(arguments),
+        Command::Net(arguments) => net::net(arguments),
         Command::Bag(command) => bag::bag(command),
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
@@ -190,7 +191,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
         Command::New(_) | Command::Ros(_) | Command::Completions { .. } | Command::Host => false,
-        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) | Command::View(_) => false,
+        Command::Interface(_) | Command::Msg(_) | Command::Bag(_) => false,
+        Command::View(_) | Command::Net(_) => false,
     }
 }
 

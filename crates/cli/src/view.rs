@@ -1,7 +1,7 @@
 //! `crossdock view` and `crossdock run --view`: the package `view` beside running graphs.
 
 use crate::arguments::{ViewArguments, ViewOptions};
-use crate::packages;
+use crate::beside::{self, Parameters};
 use anyhow::{Context, Result};
 use crossdock_executor::launch::LIFELINE_VARIABLE;
 use rustix::process::{Pid, Signal, kill_process};
@@ -44,28 +44,16 @@ impl Drop for Viewer {
     }
 }
 
-/// The package's binary as `ros2 run` would start it: one node, without a graph file.
+/// The package's binary with its parameters.
 fn command(options: &ViewOptions, domain_id: u32, package_path: &[PathBuf]) -> Result<Command> {
-    let program = packages::program_of(PACKAGE, package_path).context(ADVICE)?;
-    let mut command = Command::new(program);
-    command.arg(PACKAGE).env("ROS_DOMAIN_ID", domain_id.to_string());
-    let texts = |texts: &[String]| serde_json::Value::from(texts).to_string();
-    let mut parameters = vec![
-        format!("address:={}", serde_json::Value::from(options.address.to_string())),
-        format!("port:={}", options.port),
-        "announce:=true".to_owned(),
-        format!("browser:={}", !options.no_browser),
-    ];
-    let lists = [
-        ("hosts", &options.host),
-        ("origins", &options.origin),
-        ("interfaces", &options.interfaces),
-    ];
-    let given = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    parameters.extend(given.map(|(name, list)| format!("{name}:={}", texts(list))));
-    command.arg("--ros-args");
-    for rule in &parameters {
-        command.args(["-p", rule]);
-    }
-    Ok(command)
+    let mut parameters = Parameters::default();
+    parameters
+        .add("address", options.address.to_string())
+        .add("port", options.port)
+        .add("announce", true)
+        .add("browser", !options.no_browser)
+        .add_list("hosts", &options.host)
+        .add_list("origins", &options.origin)
+        .add_list("interfaces", &options.interfaces);
+    beside::command(PACKAGE, domain_id, package_path, &parameters).context(ADVICE)
 }

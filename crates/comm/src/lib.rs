@@ -81,6 +81,7 @@ pub use port::counters::{PublisherCounters, SubscriberCounters};
 pub use port::doorbell::{Doorbell, SharedDoorbell};
 pub use port::erased::{NextMessage, PublisherHandle, SubscriberHandle};
 pub use port::group::PortGroup;
+pub use port::member::{Member, MemberOptions};
 pub use port::owner::{AnyThread, OwnThread, Owner};
 pub use port::publisher::{FreePublisherOptions, Loan, Publisher, PublisherOptions};
 pub use port::shared_topic::{

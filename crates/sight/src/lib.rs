@@ -7,12 +7,14 @@
 
 #![forbid(unsafe_code)]
 
+mod definitions;
 mod losses;
 mod processor;
 mod rows;
 mod running;
 mod text;
 
+pub use definitions::Definitions;
 pub use losses::Losses;
 pub use processor::{ProcessUse, ThreadUse};
 pub use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};

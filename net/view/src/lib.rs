@@ -4,14 +4,13 @@
 //! while somebody looks at it, and its publishers do nothing for it. Topics that stay inside a
 //! chain are in no ring, so they are subscribed to, and that is said.
 //!
-//! From the bottom up: `definitions` of service types; `feed`, the messages of one topic; `studio`
-//! and `calls`, what Foxglove is offered; `panel` and `looks`, what the page shows; `watcher`, the
-//! thread that looks at the graph and moves messages; `gate`, who may connect; `page` and `front`,
-//! the web server; `view`, all of it.
+//! From the bottom up: `feed`, the messages of one topic; `studio` and `calls`, what Foxglove is
+//! offered; `panel` and `looks`, what the page shows; `watcher`, the thread that looks at the graph
+//! and moves messages; `gate`, who may connect; `page` and `front`, the web server; `view`, all of
+//! it.
 
 mod browser;
 mod calls;
-mod definitions;
 mod feed;
 mod front;
 mod gate;

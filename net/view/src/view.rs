@@ -1,6 +1,5 @@
 //! All of a view: its server, its thread that watches the graph, and their end.
 
-use crate::definitions::Definitions;
 use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::looks::Looks;
@@ -8,6 +7,7 @@ use crate::studio::Studio;
 use crate::watcher::{Shared, Watcher};
 use crossdock_comm::{GraphView, ObserveError, Observer, ObserverOptions, Participant};
 use crossdock_msg::find::FindError;
+use crossdock_sight::Definitions;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

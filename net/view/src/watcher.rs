@@ -6,12 +6,12 @@
 //! notice. One thread does all of it, so nothing here is locked but the words that wake it.
 
 use crate::calls;
-use crate::definitions::Definitions;
 use crate::feed::{Arrived, Feed, Opener, Source, on_rings};
 use crate::panel::Panel;
 use crate::studio::{Channel, Studio};
 use crossdock_comm::{GraphSnapshot, Observer, Participant, PeerName, PortSnapshot};
 use crossdock_msg::{JsonOptions, Schema};
+use crossdock_sight::Definitions;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

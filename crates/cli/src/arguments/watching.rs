@@ -368,3 +368,36 @@ pub(crate) struct ViewArguments {
           value_parser = domain_id)]
     pub(crate) domain_id: u32,
 }
+
+/// How a graph is joined to other computers.
+#[derive(Debug, Args)]
+pub(crate) struct NetArguments {
+    /// Be a router, which ROS 2 nodes and other graphs connect to
+    #[arg(long)]
+    pub(crate) router: bool,
+    /// Where the router listens, such as tcp/0.0.0.0:7447, which others reach; without it, on this
+    /// computer only; may be repeated
+    #[arg(long, value_name = "PLACE", requires = "router")]
+    pub(crate) listen: Vec<String>,
+    /// Router to connect to, such as tcp/robot.lan:7447; without it, one on this computer, unless
+    /// this is a router; may be repeated
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) connect: Vec<String>,
+    /// Configuration file of zenoh (JSON5) instead: for certificates, for example
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["router", "listen", "connect"])]
+    pub(crate) config: Option<PathBuf>,
+    /// Speak with ROS 2 Humble, which has no type hashes
+    #[arg(long)]
+    pub(crate) humble: bool,
+    /// Folder with definitions of types; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<String>,
+    /// Folder to look for the package `net` in, before CROSSDOCK_PACKAGE_PATH and the folder of
+    /// this command; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
+    pub(crate) domain_id: u32,
+}

@@ -38,7 +38,7 @@ use crate::discovery::watches::Pulse;
 use crate::discovery::{bells, copying, publishing_side, quotas, slab_exchange};
 use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
-use crate::wire::mismatch::{clash, conflict};
+use crate::wire::mismatch::{clash, conflict, never_meet};
 use crate::wire::port_info::{PortInfo, gid_of};
 use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 
@@ -206,6 +206,9 @@ fn connect(
         return;
     }
     let ours = known.info.clone();
+    if never_meet(&info, &ours) {
+        return;
+    }
     if let Some(reason) = conflict(&info, &ours) {
         let publisher = info.port;
         if let Some(clash) = clash(&info, &ours) {

@@ -10,6 +10,7 @@ pub(crate) mod doorbell;
 pub(crate) mod erased;
 pub(crate) mod group;
 pub(crate) mod lookahead;
+pub(crate) mod member;
 pub(crate) mod message_type;
 pub(crate) mod owner;
 pub(crate) mod publisher;

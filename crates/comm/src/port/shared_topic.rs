@@ -15,19 +15,19 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crossdock_msg::{Block, FlatBuffer, Schema};
-use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 
 use crate::discovery::participant::Participant;
 use crate::error::{PortError, PublishCdrError, TakeError};
 use crate::port::doorbell::SharedDoorbell;
+use crate::port::member::Member;
 use crate::port::owner::AnyThread;
 use crate::port::publisher::FreePublisherOptions;
 use crate::port::subscriber::FreeSubscriberOptions;
 use crate::port::untyped::{AnyPublisher, AnySample, AnySubscriber};
 use crate::wire::names::{NameKind, check_name};
-use crate::wire::port_info::{PortInfo, encode_member};
+use crate::wire::port_info::PortInfo;
 use crate::wire::qos::{BackPressure, DEPTH_MAX, Qos};
-use crate::wire::status_records::kind;
+use crate::wire::snapshot::PortKind;
 
 /// How to open a [`SharedTopic`].
 #[derive(Clone, Copy, Debug)]
@@ -141,9 +141,9 @@ impl SharedTopic {
             Some(publisher) => publisher,
             none => none.insert(hub.open_publisher()?),
         };
-        let (gid, entry) = hub.add_member(kind::MEMBER_PUBLISHER, node, carrier.info().clone())?;
+        let member = hub.add_member(PortKind::Publisher, node, carrier.info().clone())?;
         speaking.members += 1;
-        Ok(SharedPublisher { gid, _entry: entry, hub: Arc::clone(hub) })
+        Ok(SharedPublisher { member, hub: Arc::clone(hub) })
     }
 
     /// A member that keeps the last `depth` messages, from now on; at least one. Others see it as a
@@ -161,10 +161,10 @@ impl SharedTopic {
         };
         let mut carrier = carrier.info().clone();
         carrier.qos.depth = depth.min(DEPTH_MAX);
-        let (gid, entry) = hub.add_member(kind::MEMBER_SUBSCRIBER, node, carrier)?;
+        let member = hub.add_member(PortKind::Subscriber, node, carrier)?;
         let waiting = Arc::new(Waiting { depth, queue: Mutex::default() });
         reading.members.push(Arc::downgrade(&waiting));
-        Ok(SharedSubscriber { gid, _entry: entry, waiting, hub: Arc::clone(hub) })
+        Ok(SharedSubscriber { member, waiting, hub: Arc::clone(hub) })
     }
 
     /// The topic.
@@ -214,21 +214,17 @@ impl Hub {
     /// Shows a member to others: as a port of its node, in the place of the one that carries it.
     fn add_member(
         &self,
-        kind: u32,
+        kind: PortKind,
         node: &str,
         carrier: PortInfo,
-    ) -> Result<([u8; 16], Entry), PortError> {
-        let core = &self.participant.handle.core;
-        let port = core.lock().port();
-        let carried_by = carrier.port;
-        let member = PortInfo { port, node: node.to_string(), ..carrier };
-        let entity = core.status_table.add(EntityDescription {
+    ) -> Result<Member, PortError> {
+        let carried_by = Some(carrier.port);
+        Member::add(
+            &self.participant,
             kind,
-            name: &member.topic,
-            detail: &encode_member(carried_by, &member),
-            histogram: WithHistogram::No,
-        })?;
-        Ok((core.gid(port), Mutex::new(entity)))
+            carried_by,
+            PortInfo { node: node.to_string(), ..carrier },
+        )
     }
 
     /// Rule 2: all that is there goes to all members. Bounded by the depths of the rings.
@@ -252,13 +248,9 @@ impl Hub {
     }
 }
 
-/// The record of a member, which stays as long as this. Nobody counts there.
-type Entry = Mutex<Entity>;
-
 /// A publisher behind a [`SharedTopic`]. `Send + Sync`.
 pub struct SharedPublisher {
-    gid: [u8; 16],
-    _entry: Entry,
+    member: Member,
     hub: Arc<Hub>,
 }
 
@@ -271,7 +263,7 @@ impl std::fmt::Debug for SharedPublisher {
 impl SharedPublisher {
     /// The GID of this endpoint, which its messages carry.
     pub fn gid(&self) -> [u8; 16] {
-        self.gid
+        self.member.gid()
     }
 
     /// Publishes a message given as CDR. Takes the topic's lock; otherwise as
@@ -282,7 +274,7 @@ impl SharedPublisher {
     pub fn publish_cdr(&self, cdr: &[u8], stamp_ns: u64) -> Result<(), PublishCdrError> {
         let speaking = lock(&self.hub.speaking);
         match &speaking.publisher {
-            Some(publisher) => publisher.publish_cdr_as(self.gid, cdr, stamp_ns),
+            Some(publisher) => publisher.publish_cdr_as(self.member.gid(), cdr, stamp_ns),
             None => unreachable!("it is there as long as a member is"),
         }
     }
@@ -300,8 +292,7 @@ impl Drop for SharedPublisher {
 
 /// A subscriber behind a [`SharedTopic`]. `Send + Sync`.
 pub struct SharedSubscriber {
-    gid: [u8; 16],
-    _entry: Entry,
+    member: Member,
     waiting: Arc<Waiting>,
     hub: Arc<Hub>,
 }
@@ -315,7 +306,7 @@ impl std::fmt::Debug for SharedSubscriber {
 impl SharedSubscriber {
     /// The GID of this endpoint.
     pub fn gid(&self) -> [u8; 16] {
-        self.gid
+        self.member.gid()
     }
 
     /// The oldest message that this member was not given. Takes the topic's lock, and allocates for

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::wire::port_info::PortInfo;
+use crate::wire::port_info::{Maker, PortInfo};
 use crate::wire::qos::{Qos, QosConflict};
 
 /// One side of a connection that cannot be made.
@@ -56,6 +56,13 @@ pub(crate) enum Clash {
     Type,
     /// A policy of the quality of service.
     Qos(QosConflict),
+}
+
+/// Whether two ports have nothing to do with each other although they are on one topic: what one
+/// gateway has carried in is carried no further by another, nor back by itself. Nobody is told: the
+/// two do not clash.
+pub(crate) fn never_meet(publisher: &PortInfo, subscriber: &PortInfo) -> bool {
+    publisher.maker == Maker::Gateway && subscriber.maker == Maker::Gateway
 }
 
 /// In what `publisher` and `subscriber` differ; `None`: they fit.

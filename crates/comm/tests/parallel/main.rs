@@ -12,6 +12,7 @@ mod corrupt;
 mod deadlines;
 mod deep;
 mod forks;
+mod gateways;
 mod graph_view;
 mod hostile_services;
 mod introspection;

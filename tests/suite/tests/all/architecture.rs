@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rmw", &["msg", "shm", "trace", "comm"]),
     ("executor", &["msg", "graph", "comm", "trace"]),
     ("record", &["msg", "comm", "executor"]),
-    ("sight", &["graph", "comm", "executor"]),
+    ("sight", &["msg", "graph", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
     ("device", &["shm"]),
     ("offload", &["msg", "graph", "shm", "trace", "comm", "executor", "device"]),
@@ -300,8 +300,16 @@ fn comments_fit_the_columns_of_the_style() {
     let mut folders: Vec<PathBuf> =
         packages().iter().flat_map(|package| parts(&package.folder)).collect();
     folders.extend(
-        ["bench/src", "fuzz/src", "fuzz/targets", "net/view/src", "net/view/tests"]
-            .map(|it| workspace().join(it)),
+        [
+            "bench/src",
+            "fuzz/src",
+            "fuzz/targets",
+            "net/view/src",
+            "net/view/tests",
+            "net/zenoh/src",
+            "net/zenoh/tests",
+        ]
+        .map(|it| workspace().join(it)),
     );
     let mut wrong = Vec::new();
     for file in folders.iter().flat_map(|folder| rust_files(folder)) {
@@ -325,7 +333,7 @@ fn comments_fit_the_columns_of_the_style() {
 #[test]
 fn functions_of_the_product_fit_the_lines_of_the_style() {
     let mut wrong = Vec::new();
-    let beside = ["bench/src", "net/view/src"].map(|it| workspace().join(it));
+    let beside = ["bench/src", "net/view/src", "net/zenoh/src"].map(|it| workspace().join(it));
     let folders = packages().into_iter().map(|package| package.folder.join("src"));
     for file in folders.chain(beside).flat_map(|folder| product_files(&folder)) {
         let text = std::fs::read_to_string(&file).expect("source");

@@ -1,12 +1,13 @@
-//! Service types by name: a running server says the name and hash of its type, not its definition.
+//! Types by name: a running server, and a port on another computer, say the name and hash of their
+//! type, not its definition.
 //!
 //! Known are the shipped types, those of the sourced ROS 2 environment, and those of folders that
 //! the user names.
 
-use crossdock_msg::ServiceSchema;
 use crossdock_msg::find::{self, FindError, InterfaceFile};
 use crossdock_msg::generate::Generator;
 use crossdock_msg::resolve::Library;
+use crossdock_msg::{Schema, ServiceSchema};
 use std::path::{Path, PathBuf};
 
 /// Prefixes of the sourced environment, the topmost first.
@@ -14,7 +15,7 @@ const PREFIXES_VARIABLE: &str = "AMENT_PREFIX_PATH";
 
 /// The known definitions.
 #[derive(Debug)]
-pub(crate) struct Definitions {
+pub struct Definitions {
     library: Library,
 }
 
@@ -25,7 +26,7 @@ impl Definitions {
     /// # Errors
     /// A folder that the user names cannot be read. What is found without being named may be
     /// broken: its types are not known then.
-    pub(crate) fn read(folders: &[PathBuf]) -> Result<Self, FindError> {
+    pub fn read(folders: &[PathBuf]) -> Result<Self, FindError> {
         let mut library = Generator::new().into_library();
         let variable = std::env::var_os(PREFIXES_VARIABLE).unwrap_or_default();
         let mut prefixes: Vec<PathBuf> = std::env::split_paths(&variable).collect();
@@ -42,10 +43,28 @@ impl Definitions {
         Ok(Self { library })
     }
 
-    /// The service type of this name and hash, if it is known.
-    pub(crate) fn service(&self, type_name: &str, hash: [u8; 32]) -> Option<ServiceSchema> {
-        let schema = ServiceSchema::from_library(&self.library, type_name).ok()?;
-        (schema.type_hash().0 == hash).then_some(schema)
+    /// The service type of this name and hash, if it is known. Allocates.
+    #[must_use]
+    pub fn service(&self, type_name: &str, hash: [u8; 32]) -> Option<ServiceSchema> {
+        self.service_of_any_hash(type_name).filter(|schema| schema.type_hash().0 == hash)
+    }
+
+    /// The service type of this name, for those who do not know its hash. Allocates.
+    #[must_use]
+    pub fn service_of_any_hash(&self, type_name: &str) -> Option<ServiceSchema> {
+        ServiceSchema::from_library(&self.library, type_name).ok()
+    }
+
+    /// The message type of this name and hash, if it is known. Allocates.
+    #[must_use]
+    pub fn message(&self, type_name: &str, hash: [u8; 32]) -> Option<Schema> {
+        self.message_of_any_hash(type_name).filter(|schema| schema.type_hash().0 == hash)
+    }
+
+    /// The message type of this name, for those who do not know its hash. Allocates.
+    #[must_use]
+    pub fn message_of_any_hash(&self, type_name: &str) -> Option<Schema> {
+        Schema::from_library(&self.library, type_name).ok()
     }
 }
 
@@ -69,5 +88,14 @@ mod tests {
         assert!(definitions.service("std_srvs/srv/SetBool", hash).is_some());
         assert!(definitions.service("std_srvs/srv/SetBool", [0; 32]).is_none());
         assert!(definitions.service("no_such/srv/Type", hash).is_none());
+    }
+
+    #[test]
+    fn a_message_type_is_known_by_name_and_hash() {
+        let definitions = Definitions::read(&[]).unwrap();
+        let hash = Schema::shipped("std_msgs/msg/String").unwrap().type_hash().0;
+        assert!(definitions.message("std_msgs/msg/String", hash).is_some());
+        assert!(definitions.message("std_msgs/msg/String", [0; 32]).is_none());
+        assert!(definitions.message("no_such/msg/Type", hash).is_none());
     }
 }

@@ -1,0 +1,686 @@
+//! A bridge: the graph here on the network, and the network in the graph here.
+//!
+//! One thread compares what there is with what there should be, whenever either side tells of a
+//! change: tokens for the nodes and ports here, nodes and ports here for the tokens over there,
+//! subscriptions while both sides want a topic. Nothing of it depends on the order in which changes
+//! come. Messages travel on threads of their topics, and of zenoh.
+//!
+//! Two bridges in one graph and one network would carry everything twice. Each has a hidden node
+//! whose name says since when it is there, in the graph and on the network; one that sees an older
+//! one in both stands by.
+
+use crate::counters::NetCounters;
+use crate::incoming::Incoming;
+use crate::local::{Local, LocalEnd, NodeKey};
+use crate::outgoing::{Outgoing, Source, Sources, WirePublisher};
+use crate::remote::{Remote, TopicKey};
+use crate::session::{Joining, SessionError};
+use crate::shared::{Shared, Woken};
+use crate::wire::{
+    Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, key, tokens_of_domain,
+};
+use crossdock_comm::names::split_node_name;
+use crossdock_comm::{
+    GraphSnapshot, GraphView, Maker, Member, MemberOptions, NodeEntry, NodeOptions, ObserveError,
+    Observer, ObserverOptions, OpenError, Participant, ParticipantOptions, PortKind, Qos,
+};
+use crossdock_msg::Schema;
+use crossdock_msg::find::FindError;
+use crossdock_sight::Definitions;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+use zenoh::liveliness::LivelinessToken;
+use zenoh::qos::{CongestionControl, Reliability};
+use zenoh::sample::SampleKind;
+use zenoh::{Session, Wait as _};
+use zenoh_ext::{AdvancedPublisherBuilderExt as _, CacheConfig};
+
+/// What the hidden nodes of bridges are called, before the rest of their names.
+const BRIDGE: &str = "_crossdock_net_";
+
+/// Between two tries to find a router, and to do what has failed.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Changes that come one by one are looked at together.
+const SETTLE: Duration = Duration::from_millis(5);
+
+/// How long a new bridge looks for older ones before it carries anything.
+const LOOK_AROUND: Duration = Duration::from_millis(300);
+
+/// Messages that a publisher here keeps for latecomers over there, at most.
+const KEPT_MAX: usize = 1000;
+
+/// What a bridge needs to know.
+#[derive(Clone, Debug)]
+pub struct NetOptions {
+    /// How it takes part in the graph here. Its ports and nodes are made as a gateway's.
+    pub participant: ParticipantOptions,
+    /// How it joins the network.
+    pub joining: Joining,
+    /// Whether types have hashes on the network: not with ROS 2 Humble.
+    pub hashes: Hashes,
+    /// Folders with definitions of types, beside the shipped ones and those of the sourced ROS 2
+    /// environment.
+    pub interfaces: Vec<PathBuf>,
+}
+
+/// A bridge could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// The network cannot be joined.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The graph here cannot be joined.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The graph here cannot be looked at.
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
+    /// The process's own status table cannot be mapped.
+    #[error("the graph cannot be watched: {0}")]
+    Graph(String),
+    /// A thread cannot be started.
+    #[error("a thread cannot be started: {0}; is the limit of threads reached?")]
+    Thread(std::io::Error),
+    /// A folder of definitions cannot be read.
+    #[error("interfaces: {0}")]
+    Interfaces(#[from] FindError),
+}
+
+/// Carries topics between the graph of a domain and a network until it is dropped.
+///
+/// `Send`. It has a thread that compares both sides, one for each topic that goes out, and those of
+/// zenoh; all sleep while nothing changes and nothing is published.
+pub struct Net {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Net {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Net").field("counters", &self.counters()).finish_non_exhaustive()
+    }
+}
+
+impl Net {
+    /// Joins the graph and the network. A router listens when this returns; a client that finds no
+    /// router goes on looking for one. Allocates, starts threads, opens sockets; blocks meanwhile.
+    ///
+    /// # Errors
+    /// [`NetError`] says what is in the way.
+    pub fn start(options: NetOptions) -> Result<Net, NetError> {
+        let NetOptions { participant, joining, hashes, interfaces } = options;
+        joining.config()?;
+        let session = match joining.waits() {
+            true => None,
+            false => Some(joining.open()?),
+        };
+        let definitions = Definitions::read(&interfaces)?;
+        let rendezvous = participant.rendezvous.clone();
+        let participant =
+            Participant::open(ParticipantOptions { maker: Maker::Gateway, ..participant })?;
+        let looks = ObserverOptions {
+            rendezvous,
+            ..ObserverOptions::new(participant.domain_id(), participant.process())
+        };
+        let observer = Observer::open(looks)?;
+        let shared = Arc::new(Shared::default());
+        let graph = participant.graph().map_err(|error| NetError::Graph(error.to_string()))?;
+        let told = Arc::clone(&shared);
+        graph.set_callback(move || told.tell_change());
+        let place = joining.place();
+        let thread_shared = Arc::clone(&shared);
+        let run = move || {
+            let shared = thread_shared;
+            let Some(session) = joined(session, &joining, &shared) else { return };
+            shared.note(format!("joined {place}"));
+            let bridge = Bridge::new(shared, session, participant, graph, observer, definitions);
+            Bridge { hashes, ..bridge }.run();
+        };
+        let thread = std::thread::Builder::new().name("net-graph".to_owned()).spawn(run);
+        Ok(Net { shared, thread: Some(thread.map_err(NetError::Thread)?) })
+    }
+
+    /// Whether it still works: its thread has not panicked.
+    pub fn is_alive(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> NetCounters {
+        self.shared.counters.read()
+    }
+
+    /// Sentences for people since the last call: routers that do not answer, types that are not
+    /// known. At most 32 are kept.
+    pub fn take_notes(&self) -> Vec<String> {
+        self.shared.take_notes()
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        self.shared.end();
+        if let Some(thread) = self.thread.take() {
+            // A panic has been reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Looks for the router until one answers; `None`: it is over.
+fn joined(session: Option<Session>, joining: &Joining, shared: &Shared) -> Option<Session> {
+    let mut session = session;
+    let mut told = None;
+    loop {
+        if let Some(session) = session {
+            return Some(session);
+        }
+        match joining.open() {
+            Ok(opened) => session = Some(opened),
+            Err(error) => {
+                let error = error.to_string();
+                if told.as_ref() != Some(&error) {
+                    shared.note(error.clone());
+                    told = Some(error);
+                }
+                if shared.wait(AGAIN_AFTER) == Woken::Over {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// A token of ours.
+struct Declared {
+    gid: Gid,
+    /// The node or port is there as long as it is.
+    token: LivelinessToken,
+}
+
+/// A topic on its way out, and those over there who want it.
+struct Out {
+    carrier: Outgoing,
+    sources: Sources,
+    members: BTreeMap<Gid, Member>,
+}
+
+/// See the module.
+struct Bridge {
+    shared: Arc<Shared>,
+    session: Session,
+    /// The session's name in tokens.
+    zid: String,
+    /// The name of our hidden node.
+    name: String,
+    participant: Participant,
+    graph: GraphView,
+    observer: Observer,
+    definitions: Definitions,
+    hashes: Hashes,
+    remote: Remote,
+    next_id: u64,
+    own: Vec<LivelinessToken>,
+    node_ids: BTreeMap<NodeKey, (u64, Declared)>,
+    end_tokens: BTreeMap<[u8; 16], Declared>,
+    node_entries: BTreeMap<(String, u64), NodeEntry>,
+    out: BTreeMap<TopicKey, Out>,
+    into: BTreeMap<TopicKey, Incoming>,
+    /// Types that were looked for, by name and hash.
+    schemas: BTreeMap<(String, WireHash), Arc<Schema>>,
+    /// What has been said already.
+    told: BTreeSet<String>,
+    stands_by: bool,
+    has_failed: bool,
+}
+
+impl Bridge {
+    fn new(
+        shared: Arc<Shared>,
+        session: Session,
+        participant: Participant,
+        graph: GraphView,
+        observer: Observer,
+        definitions: Definitions,
+    ) -> Self {
+        let zid = session.zid().to_string();
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let since = since.map_or(0, |since| since.as_micros());
+        let name = format!("{BRIDGE}{since:016x}_{zid}");
+        let (remote, own, node_ids, end_tokens, node_entries) = Default::default();
+        let (out, into, schemas, told) = Default::default();
+        Self {
+            shared,
+            session,
+            zid,
+            name,
+            participant,
+            graph,
+            observer,
+            definitions,
+            hashes: Hashes::default(),
+            remote,
+            next_id: 0,
+            own,
+            node_ids,
+            end_tokens,
+            node_entries,
+            out,
+            into,
+            schemas,
+            told,
+            stands_by: true,
+            has_failed: false,
+        }
+    }
+
+    fn run(mut self) {
+        let Some(_shown) = self.show_itself() else { return };
+        let told = Arc::clone(&self.shared);
+        let listening = self
+            .session
+            .liveliness()
+            .declare_subscriber(tokens_of_domain(self.participant.domain_id()))
+            .history(true)
+            .callback(move |sample| {
+                told.tell_token(sample.key_expr().as_str(), sample.kind() == SampleKind::Put);
+            })
+            .wait();
+        let _listening = match listening {
+            Ok(listening) => listening,
+            Err(error) => return self.shared.note(format!("no nodes can be looked for: {error}")),
+        };
+        // The others are there for longer.
+        let end = std::time::Instant::now() + LOOK_AROUND;
+        loop {
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            if self.shared.wait(left) == Woken::Over {
+                return;
+            }
+        }
+        loop {
+            self.has_failed = false;
+            self.compare();
+            match self.shared.wait(if self.has_failed { AGAIN_AFTER } else { Duration::MAX }) {
+                Woken::Over => return,
+                Woken::Changed => std::thread::sleep(SETTLE),
+                Woken::Nothing => {}
+            }
+        }
+    }
+
+    /// The hidden node by which bridges know each other.
+    fn show_itself(&mut self) -> Option<NodeEntry> {
+        let (namespace, enclave, node_type) = ("/", "/", "net/net");
+        let options = NodeOptions { namespace, name: &self.name, enclave, node_type };
+        let entry = match self.participant.add_node(options) {
+            Ok(entry) => entry,
+            Err(error) => {
+                self.shared.note(format!("the bridge cannot be shown: {error}"));
+                return None;
+            }
+        };
+        let (enclave, namespace) = (String::new(), "/".to_owned());
+        let node = NodeNames { enclave, namespace, name: self.name.clone() };
+        let id = self.new_id();
+        let declared = self.declare(id, id, node, None)?;
+        self.own.push(declared.token);
+        Some(entry)
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// Says something once.
+    fn tell(&mut self, note: String) {
+        if self.told.len() < 1000 && self.told.insert(note.clone()) {
+            self.shared.note(note);
+        }
+    }
+
+    /// Makes what there is as it should be.
+    fn compare(&mut self) {
+        let snapshot = self.graph.snapshot();
+        let tokens = self.shared.tokens();
+        self.remote.follow(&tokens, &self.zid, &self.shared);
+        let stands_by = self.is_second(&snapshot);
+        if stands_by != self.stands_by {
+            self.stands_by = stands_by;
+            self.shared.note(match stands_by {
+                true => {
+                    "another bridge joins this graph to the same network: this one stands by".into()
+                }
+                false => "this bridge carries the graph".to_owned(),
+            });
+        }
+        if stands_by {
+            self.out.clear();
+            self.into.clear();
+            self.end_tokens.clear();
+            self.node_ids.clear();
+            self.node_entries.clear();
+            return;
+        }
+        let local = Local::of(&snapshot);
+        self.tell_nodes(&local);
+        self.tell_ends(&local);
+        self.show_nodes();
+        self.carry_in(&local);
+        self.carry_out(&local);
+    }
+
+    /// Whether an older bridge joins the same graph to the same network.
+    fn is_second(&self, snapshot: &GraphSnapshot) -> bool {
+        let here: BTreeSet<&str> = snapshot
+            .nodes()
+            .filter(|(_, node)| node.detail.maker == Maker::Gateway)
+            .map(|(_, node)| node.name.as_str())
+            .filter(|name| name.starts_with(BRIDGE))
+            .collect();
+        let nodes = self.remote.nodes();
+        let mut there = nodes.values().map(|node| node.name.as_str());
+        there.any(|name| name < self.name.as_str() && here.contains(name))
+    }
+
+    /// Declares a token.
+    fn declare(
+        &mut self,
+        node_id: u64,
+        id: u64,
+        node: NodeNames,
+        endpoint: Option<Endpoint>,
+    ) -> Option<Declared> {
+        let (domain_id, session) = (self.participant.domain_id(), self.zid.clone());
+        let text = Token { domain_id, session, node_id, id, node, endpoint }.text();
+        match self.session.liveliness().declare_token(text.clone()).wait() {
+            Ok(token) => Some(Declared { gid: gid_of(&text), token }),
+            Err(error) => {
+                self.has_failed = true;
+                self.tell(format!("the network cannot be told of {text}: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Tokens for the nodes here.
+    fn tell_nodes(&mut self, local: &Local) {
+        let keys: BTreeSet<&NodeKey> = local.nodes.iter().map(|(key, _)| key).collect();
+        self.node_ids.retain(|key, _| keys.contains(key));
+        for (key, enclave) in &local.nodes {
+            if self.node_ids.contains_key(key) {
+                continue;
+            }
+            let (namespace, name) = split_node_name(&key.1);
+            let (enclave, namespace) = (enclave.clone(), namespace.to_owned());
+            let node = NodeNames { enclave, namespace, name: name.to_owned() };
+            let id = self.new_id();
+            if let Some(declared) = self.declare(id, id, node, None) {
+                self.node_ids.insert(key.clone(), (id, declared));
+            }
+        }
+    }
+
+    /// Tokens for the ports here.
+    fn tell_ends(&mut self, local: &Local) {
+        let gids: BTreeSet<[u8; 16]> = local.ends.iter().map(|end| end.port.gid).collect();
+        self.end_tokens.retain(|gid, _| gids.contains(gid));
+        let published = self.remote.ends(PortKind::Publisher);
+        for LocalEnd { process, kind, port } in &local.ends {
+            if self.end_tokens.contains_key(&port.gid) {
+                continue;
+            }
+            // One that takes any type has the type of the topic, which it meets sooner or later.
+            let (type_name, hash) = match port.type_name.is_empty() {
+                false => (port.type_name.clone(), self.hashes.on_wire(port.type_hash)),
+                true => match published.keys().find(|topic| topic.topic == port.topic) {
+                    Some(topic) => (topic.type_name.clone(), topic.hash),
+                    None => continue,
+                },
+            };
+            let key = (*process, port.node.clone());
+            let Some((node_id, _)) = self.node_ids.get(&key) else { continue };
+            let node_id = *node_id;
+            let (namespace, name) = split_node_name(&port.node);
+            let (namespace, name) = (namespace.to_owned(), name.to_owned());
+            let enclave = local.nodes.iter().find(|(known, _)| *known == key);
+            let enclave = enclave.map(|(_, enclave)| enclave.clone()).unwrap_or_default();
+            let endpoint =
+                Endpoint { kind: *kind, name: port.topic.clone(), type_name, hash, qos: port.qos };
+            let id = self.new_id();
+            let node = NodeNames { enclave, namespace, name };
+            if let Some(declared) = self.declare(node_id, id, node, Some(endpoint)) {
+                self.end_tokens.insert(port.gid, declared);
+            }
+        }
+    }
+
+    /// Nodes here for those over there.
+    fn show_nodes(&mut self) {
+        let nodes: BTreeMap<(String, u64), NodeNames> = self
+            .remote
+            .nodes()
+            .into_iter()
+            .filter(|(_, node)| !node.name.starts_with(BRIDGE))
+            .map(|((session, id), node)| ((session.to_owned(), id), node.clone()))
+            .collect();
+        self.node_entries.retain(|key, _| nodes.contains_key(key));
+        for (key, node) in nodes {
+            if self.node_entries.contains_key(&key) {
+                continue;
+            }
+            let NodeNames { enclave, namespace, name } = &node;
+            let enclave = if enclave.is_empty() { "/" } else { enclave };
+            let options = NodeOptions { namespace, name, enclave, node_type: "" };
+            match self.participant.add_node(options) {
+                Ok(entry) => drop(self.node_entries.insert(key, entry)),
+                Err(error) => self.tell(format!("a node on the network is not shown: {error}")),
+            }
+        }
+    }
+
+    /// The type of a topic: from the definitions that are known here, or from a publisher here.
+    fn schema(&mut self, topic: &TopicKey, local: &Local) -> Option<Arc<Schema>> {
+        let TopicKey { topic: name, type_name, hash } = topic;
+        let known_as = (type_name.clone(), *hash);
+        if let Some(schema) = self.schemas.get(&known_as) {
+            return Some(Arc::clone(schema));
+        }
+        let defined = match hash {
+            WireHash::Rihs01(hash) => self.definitions.message(type_name, *hash),
+            WireHash::NotSupported => self.definitions.message_of_any_hash(type_name),
+        };
+        let schema = defined.map(Arc::new).or_else(|| {
+            let of_hash = |end: &&LocalEnd| self.hashes.on_wire(end.port.type_hash) == *hash;
+            let publisher = local.publishers(name, type_name).find(of_hash)?;
+            // Processes that have come since are met.
+            self.observer.refresh().ok()?;
+            self.observer.schema(publisher.process, &publisher.port).ok()
+        });
+        match schema {
+            Some(schema) => {
+                self.schemas.insert(known_as, Arc::clone(&schema));
+                Some(schema)
+            }
+            None => {
+                self.tell(format!(
+                    "{name} is not carried: its type {type_name} ({hash}) is not known here; name \
+                     the folder of its definition (--interfaces FOLDER)"
+                ));
+                None
+            }
+        }
+    }
+
+    /// Whether the other side speaks of hashes as we do; says so if not.
+    fn is_of_our_kind(&mut self, topic: &TopicKey) -> bool {
+        let has_hash = topic.hash != WireHash::NotSupported;
+        let fits = has_hash == (self.hashes == Hashes::Rihs01);
+        if !fits {
+            let (other, advice) = match has_hash {
+                true => ("a later one", "leave out --humble"),
+                false => ("ROS 2 Humble", "say --humble"),
+            };
+            let name = &topic.topic;
+            self.tell(format!("{name} is not carried: nodes of {other} have it; {advice}"));
+        }
+        fits
+    }
+
+    /// Publishers here for those over there, and subscriptions while somebody here wants them.
+    fn carry_in(&mut self, local: &Local) {
+        let ends = self.remote.ends(PortKind::Publisher);
+        self.into.retain(|topic, incoming| {
+            if !ends.contains_key(topic) {
+                incoming.follow(&self.participant, &BTreeMap::new());
+            }
+            ends.contains_key(topic)
+        });
+        for (topic, publishers) in ends {
+            if !self.is_of_our_kind(&topic) {
+                continue;
+            }
+            let Some(schema) = self.schema(&topic, local) else { continue };
+            let publishers: BTreeMap<Gid, (String, Qos)> =
+                publishers.into_iter().map(|(gid, it)| (gid, (it.node, it.endpoint.qos))).collect();
+            let TopicKey { topic: name, type_name, hash } = &topic;
+            let incoming = self.into.entry(topic.clone()).or_insert_with(|| {
+                let key = key(self.participant.domain_id(), name, type_name, hash);
+                Incoming::new(&self.shared, name, &key, schema)
+            });
+            let failed = incoming.follow(&self.participant, &publishers);
+            let is_wanted = local.wants(name, type_name) && !incoming.is_empty();
+            let subscribed = incoming.subscribe(&self.session, is_wanted);
+            for error in failed {
+                self.tell(error.to_string());
+            }
+            if let Err(error) = subscribed {
+                self.has_failed = true;
+                self.tell(format!("{name} cannot be subscribed to on the network: {error}"));
+            }
+        }
+    }
+
+    /// Subscribers here for those over there, and publishers on the network for those here.
+    fn carry_out(&mut self, local: &Local) {
+        let ends = self.remote.ends(PortKind::Subscriber);
+        self.out.retain(|topic, _| ends.contains_key(topic));
+        for (topic, subscribers) in ends {
+            if !self.is_of_our_kind(&topic) {
+                continue;
+            }
+            let Some(schema) = self.schema(&topic, local) else { continue };
+            if !self.out.contains_key(&topic) {
+                let publishers = local.publishers(&topic.topic, &topic.type_name);
+                let depths = publishers.map(|end| end.port.qos.depth);
+                let depths = depths.chain(subscribers.values().map(|end| end.endpoint.qos.depth));
+                let depth = depths.max().unwrap_or(1);
+                let opened = Outgoing::open(
+                    &self.participant,
+                    &self.shared,
+                    &self.name,
+                    &topic.topic,
+                    &schema,
+                    depth,
+                );
+                match opened {
+                    Ok(carrier) => {
+                        let (sources, members) = Default::default();
+                        self.out.insert(topic.clone(), Out { carrier, sources, members });
+                    }
+                    Err(error) => {
+                        self.tell(format!("{} is not carried: {error}", topic.topic));
+                        continue;
+                    }
+                }
+            }
+            let sources = self.sources(&topic, local);
+            let Some(out) = self.out.get_mut(&topic) else { continue };
+            out.members.retain(|gid, _| subscribers.contains_key(gid));
+            let mut failed = Vec::new();
+            for (gid, end) in &subscribers {
+                if out.members.contains_key(gid) {
+                    continue;
+                }
+                let options = MemberOptions {
+                    publishes: false,
+                    node: &end.node,
+                    topic: &topic.topic,
+                    type_name: &topic.type_name,
+                    type_hash: schema.type_hash().0,
+                    qos: end.endpoint.qos,
+                    carrier: Some(out.carrier.gid),
+                };
+                match self.participant.add_member(options) {
+                    Ok(member) => drop(out.members.insert(*gid, member)),
+                    Err(error) => failed.push(error.to_string()),
+                }
+            }
+            if let Some(sources) = sources {
+                out.sources = Arc::clone(&sources);
+                let followed = out.carrier.follow(&self.participant, &self.name, sources);
+                failed.extend(followed.err().map(|error| error.to_string()));
+            }
+            failed.into_iter().for_each(|error| self.tell(error));
+        }
+    }
+
+    /// The publishers of a topic here as the network sees them; `None`: they are the same.
+    fn sources(&mut self, topic: &TopicKey, local: &Local) -> Option<Sources> {
+        let known = self.out.get(topic).map(|out| Arc::clone(&out.sources))?;
+        let TopicKey { topic: name, type_name, hash } = topic;
+        let key = key(self.participant.domain_id(), name, type_name, hash);
+        let mut sources = BTreeMap::new();
+        for LocalEnd { port, .. } in local.publishers(name, type_name) {
+            let Some(declared) = self.end_tokens.get(&port.gid) else { continue };
+            if self.hashes.on_wire(port.type_hash) != *hash {
+                continue;
+            }
+            if let Some(source) = known.get(&port.gid) {
+                sources.insert(port.gid, Arc::clone(source));
+                continue;
+            }
+            let gid = declared.gid;
+            match wire_publisher(&self.session, &key, &port.qos) {
+                Ok(publisher) => {
+                    sources.insert(port.gid, Arc::new(Source { gid, publisher }));
+                }
+                Err(error) => {
+                    self.has_failed = true;
+                    self.tell(format!("{name} cannot be published on the network: {error}"));
+                }
+            }
+        }
+        let is_same = sources.len() == known.len() && sources.keys().eq(known.keys());
+        (!is_same).then(|| Arc::new(sources))
+    }
+}
+
+/// A publisher on the network with the quality of service of one here. A reliable one waits for a
+/// slow link, on the thread of its topic; zenoh closes a link that takes nothing for long.
+fn wire_publisher(session: &Session, key: &str, qos: &Qos) -> zenoh::Result<WirePublisher> {
+    let (reliability, congestion) = match qos.is_reliable() {
+        true => (Reliability::Reliable, CongestionControl::Block),
+        false => (Reliability::BestEffort, CongestionControl::Drop),
+    };
+    let publisher = session
+        .declare_publisher(key.to_owned())
+        .reliability(reliability)
+        .congestion_control(congestion);
+    Ok(match qos.is_transient_local() {
+        false => WirePublisher::Plain(publisher.wait()?),
+        true => {
+            let cache = CacheConfig::default().max_samples(qos.depth.min(KEPT_MAX));
+            WirePublisher::Keeping(publisher.advanced().cache(cache).publisher_detection().wait()?)
+        }
+    })
+}

@@ -1,0 +1,209 @@
+//! Messages of one topic that come from the network.
+//!
+//! Each publisher over there has a publisher here, of its node's name and with its quality of
+//! service. While somebody here subscribes, so does the bridge over there, once for all publishers
+//! of the topic; a message is decoded straight into the memory from which subscribers read it.
+//! Threads of the network's links do that: none of them waits, but for a publisher that keeps all
+//! messages, and then for a bounded time.
+
+use crate::counters::count;
+use crate::shared::Shared;
+use crate::wire::{Attachment, Gid};
+use crossdock_comm::{
+    AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PublishCdrError, Qos,
+};
+use crossdock_msg::Schema;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::{Locality, Sample, SampleKind};
+use zenoh::{Session, Wait as _};
+use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryConfig};
+
+/// Messages of publishers whose token is on its way, their bytes, and how long they wait for it.
+const PENDING_MAX: usize = 64;
+const PENDING_BYTES_MAX: usize = 64 << 20;
+const PENDING_FOR: Duration = Duration::from_secs(2);
+
+/// Messages that are asked of a publisher that keeps them, at most.
+const HISTORY_MAX: usize = 1000;
+
+/// What a subscription over the network is.
+#[expect(dead_code, reason = "held for as long as messages are to come")]
+enum Subscription {
+    Plain(Subscriber<()>),
+    /// It gets what publishers have kept, too.
+    WithHistory(AdvancedSubscriber<()>),
+}
+
+/// A topic that nodes over there publish.
+pub(crate) struct Incoming {
+    entries: Arc<Entries>,
+    schema: Arc<Schema>,
+    topic: String,
+    key: String,
+    subscription: Option<Subscription>,
+    has_history: bool,
+}
+
+/// The publishers here that stand for those over there.
+struct Entries {
+    by_gid: Mutex<BTreeMap<Gid, Entry>>,
+    pending: Mutex<VecDeque<(Instant, Attachment, Vec<u8>)>>,
+    shared: Arc<Shared>,
+}
+
+struct Entry {
+    publisher: Arc<Mutex<AnyPublisher<AnyThread>>>,
+    qos: Qos,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Incoming {
+    pub(crate) fn new(shared: &Arc<Shared>, topic: &str, key: &str, schema: Arc<Schema>) -> Self {
+        let (by_gid, pending) = Default::default();
+        let entries = Arc::new(Entries { by_gid, pending, shared: Arc::clone(shared) });
+        let (topic, key) = (topic.to_owned(), key.to_owned());
+        Self { entries, schema, topic, key, subscription: None, has_history: false }
+    }
+
+    /// The publishers over there from now on, with the names of their nodes. Gives what could not
+    /// be opened.
+    pub(crate) fn follow(
+        &mut self,
+        participant: &Participant,
+        publishers: &BTreeMap<Gid, (String, Qos)>,
+    ) -> Vec<PortError> {
+        let mut failed = Vec::new();
+        let gone: Vec<Entry> = {
+            let mut entries = lock(&self.entries.by_gid);
+            let is_gone = |gid: &Gid| !publishers.contains_key(gid);
+            let gone: Vec<Gid> = entries.keys().filter(|gid| is_gone(gid)).copied().collect();
+            gone.iter().filter_map(|gid| entries.remove(gid)).collect()
+        };
+        drop(gone);
+        for (gid, (node, qos)) in publishers {
+            if lock(&self.entries.by_gid).contains_key(gid) {
+                continue;
+            }
+            let options =
+                FreePublisherOptions { node, topic: &self.topic, qos: *qos, max_bytes: None };
+            match participant.free_any_publisher(Arc::clone(&self.schema), options) {
+                Ok(publisher) => {
+                    let publisher = Arc::new(Mutex::new(publisher));
+                    lock(&self.entries.by_gid).insert(*gid, Entry { publisher, qos: *qos });
+                }
+                Err(error) => failed.push(error),
+            }
+        }
+        self.entries.deliver_pending();
+        failed
+    }
+
+    /// Whether anything is left of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.entries.by_gid).is_empty()
+    }
+
+    /// Subscribes over there while somebody here does.
+    ///
+    /// # Errors
+    /// What zenoh says.
+    pub(crate) fn subscribe(&mut self, session: &Session, is_wanted: bool) -> zenoh::Result<()> {
+        let kept: usize = {
+            let entries = lock(&self.entries.by_gid);
+            let keeping = entries.values().filter(|entry| entry.qos.is_transient_local());
+            keeping.map(|entry| entry.qos.depth).max().unwrap_or(0)
+        };
+        let needs_history = kept > 0;
+        if !is_wanted || needs_history && !self.has_history {
+            self.subscription = None;
+        }
+        if !is_wanted || self.subscription.is_some() {
+            return Ok(());
+        }
+        let entries = Arc::clone(&self.entries);
+        let take = move |sample: Sample| entries.take(&sample);
+        let subscriber = session
+            .declare_subscriber(self.key.clone())
+            .callback(take)
+            .allowed_origin(Locality::Remote);
+        self.has_history = needs_history;
+        self.subscription = Some(match needs_history {
+            false => Subscription::Plain(subscriber.wait()?),
+            true => {
+                let history = HistoryConfig::default()
+                    .detect_late_publishers()
+                    .max_samples(kept.min(HISTORY_MAX));
+                Subscription::WithHistory(
+                    subscriber.advanced().history(history).subscriber_detection().wait()?,
+                )
+            }
+        });
+        Ok(())
+    }
+}
+
+impl Entries {
+    fn take(&self, sample: &Sample) {
+        let counters = &self.shared.counters;
+        if sample.kind() != SampleKind::Put {
+            return count(&counters.malformed);
+        }
+        let attachment = sample.attachment().map(|it| Attachment::decode(&it.to_bytes()));
+        let Some(Ok(attachment)) = attachment else { return count(&counters.malformed) };
+        let cdr = sample.payload().to_bytes();
+        if !self.deliver(attachment.gid, &cdr) {
+            self.keep(attachment, &cdr);
+        }
+    }
+
+    /// Publishes a message here; false: its publisher is not known.
+    fn deliver(&self, gid: Gid, cdr: &[u8]) -> bool {
+        let publisher = lock(&self.by_gid).get(&gid).map(|entry| Arc::clone(&entry.publisher));
+        let Some(publisher) = publisher else { return false };
+        // By our clock: the other one may be an hour off.
+        let published = lock(&publisher).publish_cdr(cdr, wall_ns(), [0; 2]);
+        let counters = &self.shared.counters;
+        match published {
+            Ok(()) => count(&counters.taken),
+            Err(PublishCdrError::Cdr { .. }) => count(&counters.malformed),
+            Err(_) => count(&counters.unplaced),
+        }
+        true
+    }
+
+    /// Keeps a message for a moment: the token of its publisher may come right behind it.
+    fn keep(&self, attachment: Attachment, cdr: &[u8]) {
+        let mut pending = lock(&self.pending);
+        let bytes: usize = pending.iter().map(|(_, _, cdr)| cdr.len()).sum();
+        if pending.len() == PENDING_MAX || bytes + cdr.len() > PENDING_BYTES_MAX {
+            return count(&self.shared.counters.unknown);
+        }
+        pending.push_back((Instant::now(), attachment, cdr.to_vec()));
+        self.shared.tell_change();
+    }
+
+    fn deliver_pending(&self) {
+        let mut pending = lock(&self.pending);
+        pending.retain(|(since, attachment, cdr)| {
+            if self.deliver(attachment.gid, cdr) {
+                return false;
+            }
+            let is_over = since.elapsed() > PENDING_FOR;
+            if is_over {
+                count(&self.shared.counters.unknown);
+            }
+            !is_over
+        });
+    }
+}
+
+fn wall_ns() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,34 @@
+//! Graphs on other computers over zenoh, in the wire format of rmw_zenoh: a package with one node,
+//! [`NetNode`].
+//!
+//! ROS 2 nodes that use rmw_zenoh, and other graphs with a node of this package, see the nodes and
+//! ports of the graph here, and the graph sees theirs. A message travels over the network only
+//! while somebody on the other side wants it, and is handed to the network once.
+//!
+//! From the bottom up: `wire`, the format; `counters`; `session`, how the network is joined;
+//! `shared`, what wakes the thread of a bridge; `outgoing` and `incoming`, messages of one topic;
+//! `local` and `remote`, what either side has; `bridge`, all of it; `node`.
+
+mod bridge;
+mod counters;
+mod incoming;
+mod local;
+mod node;
+mod outgoing;
+mod remote;
+mod session;
+mod shared;
+pub mod wire;
+
+pub use bridge::{Net, NetError, NetOptions};
+pub use counters::NetCounters;
+pub use node::NetNode;
+pub use session::{Joining, SessionError};
+
+use crossdock_executor::Package;
+
+/// The package with its node type.
+#[must_use]
+pub fn package() -> Package {
+    Package::new("net").node::<NetNode>()
+}

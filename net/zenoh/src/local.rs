@@ -1,0 +1,76 @@
+//! What the graph here has that the network is to know.
+
+use crossdock_comm::{GraphSnapshot, Maker, PeerName, PortKind, PortSnapshot};
+use std::collections::BTreeSet;
+
+/// Topics by which the parts of a run conduct each other.
+const INNER: &str = "/_crossdock/";
+
+/// A node here, by its process and its whole name.
+pub(crate) type NodeKey = (PeerName, String);
+
+/// A port here.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalEnd {
+    pub(crate) process: PeerName,
+    pub(crate) kind: PortKind,
+    pub(crate) port: PortSnapshot,
+}
+
+/// The nodes and ports that are not themselves here for somebody elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Local {
+    /// With their enclaves.
+    pub(crate) nodes: BTreeSet<(NodeKey, String)>,
+    pub(crate) ends: Vec<LocalEnd>,
+}
+
+impl Local {
+    pub(crate) fn of(snapshot: &GraphSnapshot) -> Self {
+        let mut local = Local::default();
+        let mut known: BTreeSet<NodeKey> = BTreeSet::new();
+        for (process, node) in snapshot.nodes() {
+            if node.detail.maker != Maker::Gateway {
+                let key = (process.name, node.name.clone());
+                known.insert(key.clone());
+                let enclave = node.detail.enclave.trim_end_matches('/').to_owned();
+                local.nodes.insert((key, enclave));
+            }
+        }
+        for kind in [PortKind::Publisher, PortKind::Subscriber] {
+            for (process, port) in snapshot.ports(kind) {
+                if port.maker == Maker::Gateway || port.topic.starts_with(INNER) {
+                    continue;
+                }
+                // Programs without nodes have ports, too.
+                let key = (process.name, port.node.clone());
+                if known.insert(key.clone()) {
+                    local.nodes.insert((key, String::new()));
+                }
+                local.ends.push(LocalEnd { process: process.name, kind, port: port.clone() });
+            }
+        }
+        local
+    }
+
+    /// Publishers of a topic, of a type.
+    pub(crate) fn publishers<'a>(
+        &'a self,
+        topic: &'a str,
+        type_name: &'a str,
+    ) -> impl Iterator<Item = &'a LocalEnd> {
+        self.ends.iter().filter(move |end| {
+            let port = &end.port;
+            end.kind == PortKind::Publisher && port.topic == topic && port.type_name == type_name
+        })
+    }
+
+    /// Whether somebody here wants messages of a topic. Some take any type.
+    pub(crate) fn wants(&self, topic: &str, type_name: &str) -> bool {
+        self.ends.iter().any(|end| {
+            let port = &end.port;
+            let fits = port.type_name.is_empty() || port.type_name == type_name;
+            end.kind == PortKind::Subscriber && port.topic == topic && fits
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! How the network is joined: as a router, as a client of one, or as zenoh's own configuration file
+//! says.
+
+use std::path::PathBuf;
+use zenoh::{Config, Session, Wait as _};
+
+/// Where rmw_zenoh's router is expected.
+const ROUTER_HERE: &str = "tcp/localhost:7447";
+
+/// How to join the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Joining {
+    /// Be a router, which ROS 2 nodes and other graphs connect to.
+    Router {
+        /// Where to listen, such as `tcp/0.0.0.0:7447`; empty: this computer only.
+        listen: Vec<String>,
+        /// Other routers to connect to.
+        connect: Vec<String>,
+    },
+    /// Connect to the first of these routers that answers; empty: a router on this computer.
+    Client {
+        /// Where, such as `tcp/robot.lan:7447`.
+        connect: Vec<String>,
+    },
+    /// What a configuration file of zenoh says (JSON5): certificates, for example.
+    File(PathBuf),
+}
+
+/// The network could not be joined.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The file cannot be read, or breaks zenoh's rules.
+    #[error("{path}: {reason}; it must be a configuration file of zenoh, in JSON5")]
+    File {
+        /// The file.
+        path: String,
+        /// What zenoh says.
+        reason: String,
+    },
+    /// A place to listen or to connect to is none.
+    #[error(
+        "`{endpoint}` is no place on a network: {reason}; write it like `tcp/192.168.0.7:7447`"
+    )]
+    Endpoint {
+        /// As given.
+        endpoint: String,
+        /// What zenoh says.
+        reason: String,
+    },
+    /// It cannot listen there.
+    #[error(
+        "this router cannot listen on {listen}: {reason}; if another router has the port, join it \
+         (`--connect {ROUTER_HERE}`), or listen elsewhere (`--listen tcp/127.0.0.1:7448`)"
+    )]
+    Listen {
+        /// Where.
+        listen: String,
+        /// What zenoh says.
+        reason: String,
+    },
+    /// No router answers.
+    #[error(
+        "no router answers at {connect} ({reason}); it is tried again each second. Start one there \
+         (`crossdock net --router`, or `ros2 run rmw_zenoh_cpp rmw_zenohd`)"
+    )]
+    NoRouter {
+        /// Where.
+        connect: String,
+        /// What zenoh says.
+        reason: String,
+    },
+}
+
+/// The places, or the one that is meant if none is named.
+fn or_here(places: &[String]) -> Vec<String> {
+    match places.is_empty() {
+        true => vec![ROUTER_HERE.to_owned()],
+        false => places.to_vec(),
+    }
+}
+
+impl Joining {
+    /// Whether it is tried again and again if it fails: as a client it waits for its router.
+    pub(crate) fn waits(&self) -> bool {
+        match self {
+            Joining::Router { .. } => false,
+            Joining::Client { .. } => true,
+            Joining::File(_) => {
+                let is_client = |config: &Config| {
+                    config.get_json("mode").is_ok_and(|mode| mode == "\"client\"")
+                };
+                self.config().is_ok_and(|config| is_client(&config))
+            }
+        }
+    }
+
+    /// Where it is, for people.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Joining::Router { listen, .. } => format!("a router at {}", or_here(listen).join(", ")),
+            Joining::Client { connect } => {
+                format!("the router at {}", or_here(connect).join(", "))
+            }
+            Joining::File(path) => format!("the network of {}", path.display()),
+        }
+    }
+
+    /// Zenoh's configuration.
+    ///
+    /// # Errors
+    /// A file or an endpoint is wrong.
+    pub(crate) fn config(&self) -> Result<Config, SessionError> {
+        let (mode, listen, connect) = match self {
+            Joining::Router { listen, connect } => ("router", or_here(listen), connect.clone()),
+            Joining::Client { connect } => ("client", Vec::new(), or_here(connect)),
+            Joining::File(path) => {
+                return Config::from_file(path).map_err(|error| SessionError::File {
+                    path: path.display().to_string(),
+                    reason: error.to_string(),
+                });
+            }
+        };
+        for endpoint in listen.iter().chain(&connect) {
+            if let Err(error) = endpoint.parse::<zenoh::config::EndPoint>() {
+                let (endpoint, reason) = (endpoint.clone(), error.to_string());
+                return Err(SessionError::Endpoint { endpoint, reason });
+            }
+        }
+        let mut config = Config::default();
+        let texts = |texts: &[String]| {
+            let quoted: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
+            format!("[{}]", quoted.join(","))
+        };
+        let settings = [
+            ("mode", format!("{mode:?}")),
+            ("listen/endpoints", texts(&listen)),
+            ("connect/endpoints", texts(&connect)),
+            ("scouting/multicast/enabled", "false".to_owned()),
+            // Publishers that keep messages for latecomers stamp them.
+            ("timestamping/enabled", "true".to_owned()),
+        ];
+        for (name, value) in settings {
+            let set = config.insert_json5(name, &value);
+            set.map_err(|error| SessionError::Endpoint {
+                endpoint: value,
+                reason: error.to_string(),
+            })?;
+        }
+        Ok(config)
+    }
+
+    /// Joins the network. Blocks while it connects.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub(crate) fn open(&self) -> Result<Session, SessionError> {
+        let config = self.config()?;
+        zenoh::open(config).wait().map_err(|error| {
+            let reason = error.to_string();
+            match self {
+                Joining::Router { listen, .. } => {
+                    SessionError::Listen { listen: or_here(listen).join(", "), reason }
+                }
+                Joining::Client { connect } => {
+                    SessionError::NoRouter { connect: or_here(connect).join(", "), reason }
+                }
+                Joining::File(path) => {
+                    SessionError::File { path: path.display().to_string(), reason }
+                }
+            }
+        })
+    }
+}

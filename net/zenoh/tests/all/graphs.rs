@@ -1,0 +1,206 @@
+//! A graph in a folder of its own, its bridge, and ports in it.
+
+use crossdock_comm::{
+    Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,
+    SubscriberOptions,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::std_msgs;
+use crossdock_net::wire::Hashes;
+use crossdock_net::{Joining, Net, NetError, NetOptions};
+pub(crate) use crossdock_suite::until;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Longer than anything takes that works.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
+/// A place on this computer that was free a moment ago.
+pub(crate) fn free_place() -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    format!("tcp/127.0.0.1:{port}")
+}
+
+/// A folder in which the processes of one graph meet.
+pub(crate) struct Place(PathBuf);
+
+impl Place {
+    pub(crate) fn new(test: &str) -> Self {
+        static PLACES: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), PLACES.fetch_add(1, Relaxed));
+        let name = format!("crossdock-net-{test}-{process}-{number}");
+        Self(std::env::temp_dir().join(name))
+    }
+
+    pub(crate) fn options(&self, name: &str) -> ParticipantOptions {
+        let rendezvous = Rendezvous::Folder(self.0.clone());
+        ParticipantOptions { rendezvous, ..ParticipantOptions::new(0, name) }
+    }
+
+    pub(crate) fn open(&self, name: &str) -> Participant {
+        Participant::open(self.options(name)).unwrap()
+    }
+
+    pub(crate) fn try_bridge(&self, joining: Joining) -> Result<Net, NetError> {
+        Net::start(NetOptions {
+            participant: self.options("net"),
+            joining,
+            hashes: Hashes::Rihs01,
+            interfaces: Vec::new(),
+        })
+    }
+
+    pub(crate) fn router(&self, place: &str) -> Net {
+        let (listen, connect) = (vec![place.to_owned()], Vec::new());
+        self.try_bridge(Joining::Router { listen, connect }).unwrap()
+    }
+
+    pub(crate) fn client(&self, place: &str) -> Net {
+        self.try_bridge(Joining::Client { connect: vec![place.to_owned()] }).unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A folder that cannot be removed is no reason to fail a test that has passed.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn reliable(depth: usize) -> Qos {
+    Qos::reliable(depth, LIMIT)
+}
+
+pub(crate) type Text = std_msgs::String;
+
+pub(crate) fn talker(participant: &Participant, topic: &str, qos: Qos) -> Publisher<Text> {
+    let options =
+        PublisherOptions { node: "talker", topic, qos, max_bytes: Some(256), group: None };
+    participant.publisher(options).unwrap()
+}
+
+pub(crate) fn listener(participant: &Participant, topic: &str, qos: Qos) -> Subscriber<Text> {
+    let options = SubscriberOptions { node: "listener", topic, qos, doorbell: None, group: None };
+    participant.subscriber(options).unwrap()
+}
+
+pub(crate) fn say(talker: &Publisher<Text>, text: &str) {
+    let mut loan = talker.loan(Extra::none().text(text.len())).unwrap();
+    loan.message().set_data(text).unwrap();
+    loan.publish().map_err(|refused| refused.reason).unwrap();
+}
+
+/// All that has come.
+pub(crate) fn heard(listener: &Subscriber<Text>) -> Vec<String> {
+    let mut heard = Vec::new();
+    while let Some(sample) = listener.take().unwrap() {
+        heard.push(sample.message().data().unwrap().string().unwrap());
+    }
+    heard
+}
+
+/// Says `text` until it is heard, for ports that meet sooner or later; leaves nothing unheard.
+pub(crate) fn meet(talker: &Publisher<Text>, listeners: &[&Subscriber<Text>]) {
+    let mut has_met = vec![false; listeners.len()];
+    until("the ports meet", || {
+        say(talker, "hello?");
+        std::thread::sleep(Duration::from_millis(10));
+        for (met, listener) in has_met.iter_mut().zip(listeners) {
+            *met |= !heard(listener).is_empty();
+        }
+        has_met.iter().all(|met| *met)
+    });
+    say(talker, "end of hellos");
+    for listener in listeners {
+        until("the last hello is heard", || heard(listener).iter().any(|it| it.starts_with("end")));
+    }
+}
+
+/// As CDR.
+pub(crate) fn cdr(text: &str) -> Vec<u8> {
+    let mut cdr = vec![0, 1, 0, 0];
+    cdr.extend((text.len() as u32 + 1).to_le_bytes());
+    cdr.extend(text.as_bytes());
+    cdr.push(0);
+    cdr
+}
+
+/// Hears as many messages as `count`, and gives them.
+pub(crate) fn hear(listener: &Subscriber<Text>, count: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    until("all messages are heard", || {
+        all.extend(heard(listener));
+        all.len() >= count
+    });
+    all
+}
+
+#[test]
+fn two_graphs_hear_each_other_once_and_see_each_others_nodes() {
+    let (left, right, place) = (Place::new("left"), Place::new("right"), free_place());
+    let (here, there) = (left.open("here"), right.open("there"));
+    let nets = [left.router(&place), right.client(&place)];
+    let talks = talker(&here, "/chatter", reliable(100));
+    let back = listener(&here, "/chatter", reliable(100));
+    let listens = [(); 3].map(|()| listener(&there, "/chatter", reliable(100)));
+    let answers = talker(&there, "/answer", reliable(100));
+    let hears = listener(&here, "/answer", Qos::best_effort(100));
+    meet(&talks, &[&back, &listens[0], &listens[1], &listens[2]]);
+    meet(&answers, &[&hears]);
+
+    let [before, _] = [&nets[0], &nets[1]].map(Net::counters);
+    let texts: Vec<String> = (0..100).map(|number| format!("message {number}")).collect();
+    texts.iter().for_each(|text| say(&talks, text));
+    for listener in &listens {
+        assert_eq!(hear(listener, 100), texts);
+    }
+    assert_eq!(hear(&back, 100), texts, "nothing comes back");
+    say(&answers, "yes");
+    assert_eq!(hear(&hears, 1), ["yes"]);
+    let after = nets[0].counters();
+    assert_eq!(after.put - before.put, 100, "each message is put once: {after:?}");
+    assert_eq!(nets[1].counters().overtaken, 0);
+    assert!(heard(&back).is_empty() && listens.iter().all(|it| heard(it).is_empty()));
+
+    let graph = there.graph().unwrap();
+    until("the far talker is seen under its own name", || {
+        let snapshot = graph.snapshot();
+        let ports = snapshot.ports(crossdock_comm::PortKind::Publisher);
+        { ports }.any(|(_, port)| port.node == "talker" && port.topic == "/chatter")
+    });
+}
+
+#[test]
+fn a_port_that_is_taken_is_said() {
+    let (place, network) = (Place::new("taken"), free_place());
+    let _first = place.router(&network);
+    let second = Place::new("taken");
+    let (listen, connect) = (vec![network.clone()], Vec::new());
+    let error = second.try_bridge(Joining::Router { listen, connect }).unwrap_err().to_string();
+    assert!(error.contains(&network) && error.contains("--connect"), "{error}");
+}
+
+#[test]
+fn a_place_that_is_none_is_said() {
+    let place = Place::new("wrong");
+    let connect = vec!["somewhere".to_owned()];
+    let error = place.try_bridge(Joining::Client { connect }).unwrap_err().to_string();
+    assert!(error.contains("somewhere") && error.contains("tcp/"), "{error}");
+}
+
+#[test]
+fn a_router_that_is_not_there_is_said_and_waited_for() {
+    let (left, right, place) = (Place::new("late-left"), Place::new("late-right"), free_place());
+    let client = left.client(&place);
+    let mut notes = Vec::new();
+    until("the missing router is said", || {
+        notes.extend(client.take_notes());
+        notes.iter().any(|note| note.contains("no router answers") && note.contains(&place))
+    });
+    let _router = right.router(&place);
+    let (here, there) = (left.open("here"), right.open("there"));
+    let talks = talker(&here, "/chatter", reliable(10));
+    meet(&talks, &[&listener(&there, "/chatter", reliable(10))]);
+}

@@ -1,0 +1,12 @@
+//! Bridges as their users see them: graphs in folders of their own, joined over a network.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
+
+mod foreign;
+mod graphs;
+mod hostile;
+mod kept;
+mod large;
+mod restarts;
+mod running;
+mod twins;

@@ -1,0 +1,96 @@
+//! The product's own graph and commands on two computers: two folders in which processes meet. The
+//! binaries are those that `make net-test` builds, or those in the folder that `CROSSDOCK_BINARIES`
+//! names.
+
+use crate::graphs::{free_place, until};
+use crossdock_suite::Running;
+use crossdock_test_support::workspace;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A computer: a scratch folder with a rendezvous of its own.
+struct Computer(PathBuf);
+
+impl Computer {
+    fn new(name: &str) -> Self {
+        let folder = format!("crossdock-net-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// `crossdock ARGUMENTS`.
+    fn crossdock(&self, arguments: &[&str]) -> Command {
+        let named = std::env::var_os("CROSSDOCK_BINARIES").map(PathBuf::from);
+        let binaries = named.unwrap_or_else(|| workspace().join("target/debug"));
+        let mut command = Command::new(binaries.join("crossdock"));
+        command
+            .args(arguments)
+            .current_dir(workspace())
+            .env("XDG_RUNTIME_DIR", &self.0)
+            .env(
+                "CROSSDOCK_PACKAGE_PATH",
+                Path::new(env!("CARGO_BIN_EXE_crossdock-net")).parent().unwrap(),
+            )
+            .env_remove("ROS_DOMAIN_ID")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> String {
+        String::from_utf8(self.crossdock(arguments).output().unwrap().stdout).unwrap()
+    }
+}
+
+impl Drop for Computer {
+    fn drop(&mut self) {
+        // A folder that cannot be removed is no reason to fail a test that has passed.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_drive_is_seen_and_heard_on_another_computer() {
+    let (vehicle, desk, place) = (Computer::new("vehicle"), Computer::new("desk"), free_place());
+    let mapping = "apps/autorace/course.processes.mapping.yaml";
+    let graph = "apps/autorace/course.graph.yaml";
+    let run = Running::spawn(vehicle.crossdock(&["run", graph, "--mapping", mapping]));
+    let router = ["net", "--router", "--listen", &place];
+    let _router = Running::spawn(vehicle.crossdock(&router));
+    let interfaces = "apps/autorace/interfaces";
+    let client = ["net", "--connect", &place, "--interfaces", interfaces];
+    let _client = Running::spawn(desk.crossdock(&client));
+    until("nodes of the vehicle are seen at the desk", || {
+        let nodes = desk.output(&["node", "list"]);
+        nodes.contains("planner") && nodes.contains("simulator")
+    });
+    until("its topics are seen", || desk.output(&["topic", "list"]).contains("/lane"));
+    let echo = desk.output(&["topic", "echo", "/lane", "--once", "--timeout", "20"]);
+    assert!(!echo.is_empty());
+    run.interrupt();
+    drop(run.end());
+    until("they are gone when the drive is over", || {
+        !desk.output(&["node", "list"]).contains("planner")
+    });
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let (desk, place) = (Computer::new("wrong"), free_place());
+    let (taken, _errors) =
+        Running::with_errors(desk.crossdock(&["net", "--router", "--listen", &place]));
+    let address = place.trim_start_matches("tcp/").to_owned();
+    until("the router listens", || std::net::TcpStream::connect(&address).is_ok());
+    let second =
+        desk.crossdock(&["net", "--router", "--listen", &place]).stderr(Stdio::piped()).output();
+    let second = second.unwrap();
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success() && said.contains("cannot listen"), "{said}");
+    let none =
+        desk.crossdock(&["net", "--listen", "nowhere", "--router"]).stderr(Stdio::piped()).output();
+    let said = String::from_utf8_lossy(&none.unwrap().stderr).into_owned();
+    assert!(said.contains("nowhere"), "{said}");
+    assert!(!taken.has_ended());
+}
