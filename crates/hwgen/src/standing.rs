@@ -3,9 +3,9 @@
 
 use crate::verilog::Body;
 
-/// The wire with the clock of an instance. On a board it is `clk`. In a simulation it ticks while one
-/// of `asks` is high and for 255 cycles after: as late as that of a whole board, for modules whose
-/// streams and `busy` are low for some cycles while a beat is inside.
+/// The wire with the clock of an instance. On a board it is `clk`. In a simulation it ticks while
+/// one of `asks` is high and for 255 cycles after: as late as that of a whole board, for modules
+/// whose streams and `busy` are low for some cycles while a beat is inside.
 pub(crate) fn ticks(body: &mut Body, clk: &str, instance: &str, asks: &[String]) -> String {
     let asks = asks.join(" || ");
     body.line(&format!(
