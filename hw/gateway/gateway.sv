@@ -46,6 +46,9 @@
 //                                                        the topic was on offer and not taken
 //                                                     15 UP_WAITING    cycles without a credit
 //               Counts wrap: cycles and bytes at 48 bit, others at 32.
+// Busy          busy is high while a beat waits in the FIFO. While it is low, no word, beat, burst or
+//               answer is offered on any side, and no register is accessed, the clock may stand
+//               still: 256 cycles later at the earliest.
 // Ordering      First in, first out in each direction.
 // Reset         Nothing in progress, no credits, counts zero, CONTROL as RELIABLE says. The
 //               memory's side, the topic and the osif must restart with it.
@@ -129,7 +132,8 @@ module gateway #(
   input  wire  [3:0]               register_address,
   input  wire                      register_write,
   input  wire  [63:0]              register_write_data,
-  output logic [63:0]              register_read_data
+  output logic [63:0]              register_read_data,
+  output logic                     busy
 );
 
   if (ISOLATE && FIFO_BEATS < WRITE_BURST_BEATS) begin : g_bad_fifo
@@ -374,6 +378,7 @@ module gateway #(
   );
 
   assign m_axi_awvalid = address_valid && address_open;
+  assign busy = queued_tvalid;
 
   logic                 unused_write_tag;
   logic [WideCount-1:0] unused_write_beats;

@@ -4,8 +4,8 @@
 
 use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
-use crate::nodes;
 use crate::verilog::{Body, signals};
+use crate::{nodes, standing};
 
 /// Bits of an address in host memory: what a process of a 64-bit host can address.
 pub const ADDRESS_WIDTH: u32 = 48;
@@ -164,6 +164,8 @@ fn memory_port(body: &mut Body, width: u32) {
 
 /// Answers that a shared port gives to all masters alike; what tells whose they are has a bit each.
 const BROADCAST: [&str; 4] = ["bresp", "rdata", "rresp", "rlast"];
+/// The channels of a port of host memory.
+pub(crate) const CHANNELS: [&str; 5] = ["aw", "w", "b", "ar", "r"];
 /// What every burst has, so that nobody passes it on.
 pub(crate) const FIXED: [&str; 4] = ["awsize", "awburst", "arsize", "arburst"];
 
@@ -259,10 +261,12 @@ fn network_instance(body: &mut Body, network: &Network, status: String, has_cont
 fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let count = gateways as u32;
     let clients = 2 * count;
-    let clocked = pairs(&["clk", "rst"]);
     host_wires(body, count, width);
+    // The host leaves the registers of the osif after each access.
+    let asks = ["rst", "!register_address[11]", "|up_valid", "|(down_valid & down_ready)"];
+    let clk = standing::ticks(body, "clk", "osif", &asks.map(str::to_owned));
     body.line("");
-    let mut connections = clocked.clone();
+    let mut connections = pairs(&["clk", "rst"]);
     connections.extend(pairs(&[
         "register_address",
         "register_write",
@@ -287,7 +291,8 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let parameters = [("GATEWAYS", Parameter::Number(count.into())), address];
     body.instance(LibraryModule::HostPort, "u_host", &parameters, &connections);
 
-    let mut connections = clocked.clone();
+    let mut connections = pairs(&["rst"]);
+    connections.push(("clk".to_owned(), clk));
     connections.extend(pairs(&[
         "up_word",
         "up_valid",
@@ -350,13 +355,18 @@ fn host_wires(body: &mut Body, count: u32, width: u32) {
 
 /// All gateways share one port of host memory, behind windows.
 fn own_way(body: &mut Body, gateways: usize, width: u32) {
-    let clocked = pairs(&["clk", "rst"]);
     let address = ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into()));
     for (signal, bits, _) in axi(width) {
         if !FIXED.contains(&signal) {
             body.wire(bits, &format!("shared_{signal}"));
         }
     }
+    let channels = CHANNELS.map(|channel| format!("|gateways_{channel}valid"));
+    let memory = CHANNELS.map(|channel| format!("m_axi_{channel}valid"));
+    let host = ["rst", "window_write"].map(str::to_owned);
+    let asks: Vec<_> = host.into_iter().chain(channels).chain(memory).collect();
+    let clk = standing::ticks(body, "clk", "memory", &asks);
+    let clocked = [("clk".to_owned(), clk), ("rst".to_owned(), "rst".to_owned())].to_vec();
     body.line("");
     let mut connections = clocked.clone();
     for (signal, _, _) in axi(width).into_iter().filter(|(signal, ..)| !FIXED.contains(signal)) {
@@ -399,6 +409,33 @@ fn own_way(body: &mut Body, gateways: usize, width: u32) {
     body.instance(LibraryModule::MemifMmu, "u_mmu", &parameters, &connections);
 }
 
+/// The wire that says whether a gateway needs its clock.
+fn gateway_busy(gateway: &BoardGateway<'_>) -> String {
+    format!("busy_gateway_{}", gateway.topic.identifier)
+}
+
+/// The clock of a gateway.
+fn gateway_ticks(body: &mut Body, number: usize, gateway: &BoardGateway<'_>) -> String {
+    let busy = gateway_busy(gateway);
+    body.wire(None, &busy);
+    let (down, up) = (2 * number, 2 * number + 1);
+    let words = [down, up]
+        .into_iter()
+        .flat_map(|client| ["down", "up"].map(|direction| format!("{direction}_valid[{client}]")));
+    let streams = gateway.ports().map(|port| format!("{}_tvalid", port.signals));
+    let memory = CHANNELS.map(|channel| format!("gateways_{channel}valid[{number}]"));
+    // The addresses of all gateways' registers.
+    let registers = "register_address[11:10] == 2'b10".to_owned();
+    let asks: Vec<_> = ["rst".to_owned(), busy, registers]
+        .into_iter()
+        .chain(words)
+        .chain(streams)
+        .chain(memory)
+        .collect();
+    let instance = format!("gateway_{}", gateway.topic.identifier);
+    standing::ticks(body, "clk", &instance, &asks)
+}
+
 fn gateway_instance(
     body: &mut Body,
     number: usize,
@@ -406,8 +443,11 @@ fn gateway_instance(
     (width, way): (u32, Way),
 ) {
     let (down, up) = (2 * number, 2 * number + 1);
-    let mut connections = pairs(&["clk", "rst", "register_write_data"]);
+    let clk = gateway_ticks(body, number, gateway);
+    let mut connections = pairs(&["rst", "register_write_data"]);
     let to = |port: &str, to: String| (port.to_owned(), to);
+    connections.push(to("clk", clk));
+    connections.push(to("busy", gateway_busy(gateway)));
     for (command, answer, client) in [("command", "sent", down), ("credit", "arrived", up)] {
         let word = client * 128;
         connections.extend([

@@ -25,6 +25,7 @@ mod nodes;
 pub mod paper;
 mod picture;
 mod report;
+mod standing;
 mod verilog;
 mod vivado;
 mod wrapper;

@@ -144,6 +144,7 @@ module gateway_system #(
     logic [15:0]      unused_timeout;
     logic [2:0]       unused_awsize;
     logic [1:0]       unused_awburst;
+    logic             unused_busy;
     logic [2:0]       unused_arsize;
     logic [1:0]       unused_arburst;
 
@@ -239,7 +240,8 @@ module gateway_system #(
       .register_address   (register_address),
       .register_write     (register_write[g]),
       .register_write_data(register_write_data),
-      .register_read_data (register_read_data[g*64 +: 64])
+      .register_read_data (register_read_data[g*64 +: 64]),
+      .busy               (unused_busy)
     );
 
     logic       mid_burst;
@@ -258,7 +260,7 @@ module gateway_system #(
     end
     assign waits[g] = (mid_burst && !wvalid[g]) || starved == 3'd6 || !rready[g];
 
-    wire unused = &{1'b0, unused_dead, unused_short, unused_overlong, unused_oversize,
+    wire unused = &{1'b0, unused_dead, unused_busy, unused_short, unused_overlong, unused_oversize,
         unused_timeout, unused_awsize, unused_awburst, unused_arsize, unused_arburst};
   end
 

@@ -71,9 +71,13 @@ fn generated() -> Generated {
 }
 
 fn library() -> Library {
+    built(&generated())
+}
+
+fn built(generated: &Generated) -> Library {
     let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
     let cache = Cache::at(workspace().join("target/hw/cache"));
-    let built = Library::build_board(&generated(), &search, &cache, &mut |_| {});
+    let built = Library::build_board(generated, &search, &cache, &mut |_| {});
     built.unwrap_or_else(|error| panic!("{error}")).expect("a board")
 }
 
@@ -85,17 +89,44 @@ fn board(library: &Library) -> Board {
 /// Sends a picture down and waits until it has come back, seen by the sink too: when it came, and
 /// when the board stopped.
 fn there_and_back(board: &mut Board, host: &mut Host, number: u32, bytes: usize) -> (u64, Stop) {
+    let at_ps = there_and_late_back(board, host, (number, bytes), 0);
+    let limit_ps = board.now_ps() + 100_000 * PERIOD_PS;
+    (at_ps, board.run(&mut [], &mut [], limit_ps).expect("a run"))
+}
+
+/// When it came, with memory for the answer so many cycles after the message has been sent.
+fn there_and_late_back(
+    board: &mut Board,
+    host: &mut Host,
+    (number, bytes): (u32, usize),
+    late_cycles: u64,
+) -> u64 {
     let (down, up) = (0, 1);
     let sent = host.publish(number, bytes);
     let lent = host.lend();
     assert!(board.reach(&[sent.region(), host.scratch(), lent.region()]));
-    board.lend(up, number as u16, lent.address(), lent.capacity());
+    let lend = |board: &mut Board| {
+        board.lend(up, number as u16, lent.address(), lent.capacity());
+    };
+    if late_cycles == 0 {
+        lend(board);
+    }
     sent.send(board, down, number as u16);
     let mut frame = vec![0; 64 * 1024];
     let mut sinks = [Sink::new(0, &mut frame)];
     let (mut arrived, mut is_sent) = (None, false);
+    // Far more than any message takes: a board that stands still ends the test.
+    let end_ps = board.now_ps() + 1_000_000 * PERIOD_PS;
+    let mut until_ps =
+        if late_cycles == 0 { end_ps } else { board.now_ps() + late_cycles * PERIOD_PS };
     while arrived.is_none() || !is_sent || sinks[0].done_ps().is_none() {
-        assert_eq!(board.run(&mut [], &mut sinks, FOREVER_PS), Ok(Stop::Done));
+        let stop = board.run(&mut [], &mut sinks, until_ps).expect("a run");
+        if until_ps < end_ps && stop == Stop::Time {
+            lend(board);
+            until_ps = end_ps;
+        } else {
+            assert_eq!(stop, Stop::Done);
+        }
         while let Some(event) = board.event() {
             match event {
                 HostEvent::Sent { gateway: 0, tag, status } => {
@@ -117,8 +148,7 @@ fn there_and_back(board: &mut Board, host: &mut Host, number: u32, bytes: usize)
     assert_eq!(frame_bytes as usize, HEADER_BYTES + header.payload_bytes as usize);
     host.publish_lent(lent, frame_bytes as usize);
     host.shows(number, bytes);
-    let limit_ps = board.now_ps() + 100_000 * PERIOD_PS;
-    (at_ps, board.run(&mut [], &mut [], limit_ps).expect("a run"))
+    at_ps
 }
 
 #[test]
@@ -179,4 +209,51 @@ fn time_that_is_skipped_makes_no_difference_to_what_comes_after() {
     }
     assert_eq!(ended[0], ended[1]);
     assert_eq!(ended[1], ended[2]);
+}
+
+#[test]
+fn clocks_that_stand_still_make_no_difference() {
+    let with = generated();
+    let mut without = with.clone();
+    let board_text = without.files.get_mut("board_board.sv").expect("the board");
+    let plain = board_text.replace("`ifdef VERILATOR", "`ifdef CLOCKS_STAND_STILL");
+    let gates = plain.matches("assign ticks_").count() / 2;
+    assert_eq!(gates, 5, "the node, both gateways, the osif, and the way to host memory");
+    *board_text = plain;
+    let mut seen = Vec::new();
+    for library in [built(&with), built(&without)] {
+        let mut host = Host::new("nodes-standing");
+        let mut ended = Vec::new();
+        // A memory that is in a hurry, one that answers later than any clock stands still, and one
+        // that others use too.
+        for (latency, beat_256ths, load_percent) in [(0, 256, 0), (700, 256, 0), (90, 700, 60)] {
+            let timing = MemoryTiming {
+                read_latency: latency,
+                write_latency: latency,
+                beat_256ths,
+                load_percent,
+                ..TIMING
+            };
+            let model = library.model(1, &[PERIOD_PS]).expect("one clock");
+            let mut board = Board::new(model, &timing, 4).expect("a board");
+            board.set_reliable(1, true);
+            let mut chance = 0x9e37_79b9_u64;
+            for number in 1..=40 {
+                chance ^= chance << 13;
+                chance ^= chance >> 7;
+                chance ^= chance << 17;
+                let bytes = (chance >> 8) as usize % [40, 9000][number as usize % 2];
+                // Messages that wait for memory, and pauses of every length around a gate's.
+                let late_cycles = [0, 0, 1 + (chance >> 24) % 4000][number as usize % 3];
+                let message = (number, bytes);
+                let at_ps = there_and_late_back(&mut board, &mut host, message, late_cycles);
+                let pause_ps = (chance >> 40) % 600 * PERIOD_PS;
+                let until_ps = board.now_ps() + pause_ps;
+                assert_eq!(board.run(&mut [], &mut [], until_ps), Ok(Stop::Time));
+                ended.push((at_ps, board.now_ps(), board.traffic()));
+            }
+        }
+        seen.push(ended);
+    }
+    assert_eq!(seen[0], seen[1]);
 }

@@ -1,7 +1,9 @@
 //! Instances of nodes in a board, and what keeps its clock running. Must not decide anything.
 
+use crate::board::CHANNELS;
 use crate::library::{LibraryModule, Parameter};
 use crate::network::{DROPPED_BITS, Network, NetworkNode, NodeEnd};
+use crate::standing;
 use crate::verilog::{Body, signals};
 
 /// The wire that says whether a node needs its clock.
@@ -12,13 +14,15 @@ fn busy(node: &NetworkNode) -> String {
 /// A node between its streams.
 pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
     body.wire(None, &busy(node));
+    if node.drops {
+        body.wire(None, &dropped(node));
+    }
     let mut connections = vec![
-        ("clk".to_owned(), node.clock.clk()),
+        ("clk".to_owned(), ticks(body, node)),
         ("rst".to_owned(), node.clock.rst()),
         ("busy".to_owned(), busy(node)),
     ];
     if node.drops {
-        body.wire(None, &dropped(node));
         connections.push(("dropped".to_owned(), dropped(node)));
     }
     for end in &node.inputs {
@@ -33,6 +37,16 @@ pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
     let parameters: Vec<(String, String)> = parameters.collect();
     let name = format!("u_node_{}", node.identifier);
     body.node_instance(&node.module, &name, &parameters, &connections);
+}
+
+/// The clock of a node's module.
+fn ticks(body: &mut Body, node: &NetworkNode) -> String {
+    let NetworkNode { identifier, clock, .. } = node;
+    let ends = node.inputs.iter().chain(&node.outputs);
+    let streams = ends.filter_map(|end| Some(format!("{}_tvalid", end.signals.as_ref()?)));
+    let drops = node.drops.then(|| dropped(node));
+    let asks: Vec<_> = [clock.rst(), busy(node)].into_iter().chain(drops).chain(streams).collect();
+    standing::ticks(body, &clock.clk(), identifier, &asks)
 }
 
 /// The wire that is high for a cycle per message that a node drops.
@@ -74,7 +88,7 @@ fn stream(end: &NodeEnd, direction: &str, width: u32) -> Vec<(String, String)> {
 /// The expression for a board's output `active`.
 pub(crate) fn activity(network: &Network) -> String {
     let streams = network.ports().map(|(_, _, port)| format!("{}_tvalid", port.signals));
-    let memory = ["aw", "w", "b", "ar", "r"].map(|channel| format!("m_axi_{channel}valid"));
+    let memory = CHANNELS.map(|channel| format!("m_axi_{channel}valid"));
     let terms: Vec<String> = streams.chain(network.nodes.iter().map(busy)).chain(memory).collect();
     format!("|{{{}}}", terms.join(", "))
 }

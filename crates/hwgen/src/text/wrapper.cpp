@@ -85,6 +85,10 @@ static_assert(sizeof(xd_memory) == 24 && sizeof(xd_window) == 32 && sizeof(xd_tr
 // Times stay so far from the end of their range that no sum of two wraps.
 constexpr uint64_t time_end = 1ull << 62;
 
+// Between accesses the register port is at an address where nothing is, so that what has registers
+// needs no clock.
+constexpr uint32_t no_register = 0xfff;
+
 @HOST@}  // namespace
 
 struct xd_network {
@@ -117,7 +121,7 @@ struct xd_network {
 #if XD_HOST
     memory.clear(*model);
     model->register_write = 0;
-    model->register_address = 0;
+    model->register_address = no_register;
 #endif
     for (const Clock& clock : clocks) *clock.rst = 1;
     // More edges than a clock crossing has registers.
@@ -333,6 +337,7 @@ struct xd_network {
         if (!access->write) access->value = model->register_read_data;
         access->done_ps = now_ps;
         model->register_write = 0;
+        model->register_address = no_register;
         until_access = run.access_cycles - 1;
         run.accesses_done += 1;
         done = run.accesses_done == run.access_count;

@@ -126,7 +126,7 @@ fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
     for line in [
         ".LEVEL(-7)",
         ".SIZE(8)",
-        ".clk(clk)",
+        ".clk(ticks_first)",
         ".busy(busy_first)",
         ".s_axis_image_tdata(m_axis_first_image_tdata)",
         ".s_axis_image_tready(m_axis_first_image_tready)",

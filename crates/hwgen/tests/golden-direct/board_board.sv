@@ -193,6 +193,20 @@ module board_board (
   wire [0:0] gateways_rlast;
   wire [3:0] gateways_rvalid;
   wire [3:0] gateways_rready;
+  wire ticks_osif;
+`ifdef VERILATOR
+  wire asks_osif = rst || !register_address[11] || |up_valid || |(down_valid & down_ready);
+  logic [7:0] quiet_osif;
+  always_ff @(posedge clk)
+    if (asks_osif) quiet_osif <= '0;
+    else if (quiet_osif != '1) quiet_osif <= quiet_osif + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_osif;
+  always_latch if (!clk) needs_osif = asks_osif || quiet_osif != '1;
+  assign ticks_osif = clk & needs_osif;
+`else
+  assign ticks_osif = clk;
+`endif
 
   host_port #(
     .GATEWAYS(4),
@@ -226,8 +240,8 @@ module board_board (
     .UP_DEPTH(64),
     .DOWN_DEPTH(32)
   ) u_osif (
-    .clk(clk),
     .rst(rst),
+    .clk(ticks_osif),
     .up_word(up_word),
     .up_valid(up_valid),
     .up_ready(up_ready),
@@ -262,13 +276,27 @@ module board_board (
   wire shared_rlast;
   wire shared_rvalid;
   wire shared_rready;
+  wire ticks_memory;
+`ifdef VERILATOR
+  wire asks_memory = rst || window_write || |gateways_awvalid || |gateways_wvalid || |gateways_bvalid || |gateways_arvalid || |gateways_rvalid || m_axi_awvalid || m_axi_wvalid || m_axi_bvalid || m_axi_arvalid || m_axi_rvalid;
+  logic [7:0] quiet_memory;
+  always_ff @(posedge clk)
+    if (asks_memory) quiet_memory <= '0;
+    else if (quiet_memory != '1) quiet_memory <= quiet_memory + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_memory;
+  always_latch if (!clk) needs_memory = asks_memory || quiet_memory != '1;
+  assign ticks_memory = clk & needs_memory;
+`else
+  assign ticks_memory = clk;
+`endif
 
   memif_share #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PORTS(4)
   ) u_share (
-    .clk(clk),
+    .clk(ticks_memory),
     .rst(rst),
     .s_axi_awaddr(gateways_awaddr),
     .m_axi_awaddr(shared_awaddr),
@@ -324,7 +352,7 @@ module board_board (
     .WINDOWS(16),
     .OUTSTANDING(32)
   ) u_mmu (
-    .clk(clk),
+    .clk(ticks_memory),
     .rst(rst),
     .window_write(window_write),
     .window_number(window_number),
@@ -384,15 +412,31 @@ module board_board (
     .m_axi_rready(m_axi_rready)
   );
 
+  wire busy_gateway_camera_image_from_renderer_image;
+  wire ticks_gateway_camera_image_from_renderer_image;
+`ifdef VERILATOR
+  wire asks_gateway_camera_image_from_renderer_image = rst || busy_gateway_camera_image_from_renderer_image || register_address[11:10] == 2'b10 || down_valid[0] || up_valid[0] || down_valid[1] || up_valid[1] || m_axis_gateway_camera_image_from_renderer_image_tvalid || gateways_awvalid[0] || gateways_wvalid[0] || gateways_bvalid[0] || gateways_arvalid[0] || gateways_rvalid[0];
+  logic [7:0] quiet_gateway_camera_image_from_renderer_image;
+  always_ff @(posedge clk)
+    if (asks_gateway_camera_image_from_renderer_image) quiet_gateway_camera_image_from_renderer_image <= '0;
+    else if (quiet_gateway_camera_image_from_renderer_image != '1) quiet_gateway_camera_image_from_renderer_image <= quiet_gateway_camera_image_from_renderer_image + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_gateway_camera_image_from_renderer_image;
+  always_latch if (!clk) needs_gateway_camera_image_from_renderer_image = asks_gateway_camera_image_from_renderer_image || quiet_gateway_camera_image_from_renderer_image != '1;
+  assign ticks_gateway_camera_image_from_renderer_image = clk & needs_gateway_camera_image_from_renderer_image;
+`else
+  assign ticks_gateway_camera_image_from_renderer_image = clk;
+`endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(0),
     .MAX_BYTES(4168)
   ) u_gateway_camera_image_from_renderer_image (
-    .clk(clk),
     .rst(rst),
     .register_write_data(register_write_data),
+    .clk(ticks_gateway_camera_image_from_renderer_image),
+    .busy(busy_gateway_camera_image_from_renderer_image),
     .command_word(down_word[0 +: 128]),
     .command_valid(down_valid[0]),
     .command_ready(down_ready[0]),
@@ -447,15 +491,31 @@ module board_board (
     .register_read_data(gateway_read_data[0 +: 64])
   );
 
+  wire busy_gateway_camera_image_to_left_image;
+  wire ticks_gateway_camera_image_to_left_image;
+`ifdef VERILATOR
+  wire asks_gateway_camera_image_to_left_image = rst || busy_gateway_camera_image_to_left_image || register_address[11:10] == 2'b10 || down_valid[2] || up_valid[2] || down_valid[3] || up_valid[3] || s_axis_gateway_camera_image_to_left_image_tvalid || gateways_awvalid[1] || gateways_wvalid[1] || gateways_bvalid[1] || gateways_arvalid[1] || gateways_rvalid[1];
+  logic [7:0] quiet_gateway_camera_image_to_left_image;
+  always_ff @(posedge clk)
+    if (asks_gateway_camera_image_to_left_image) quiet_gateway_camera_image_to_left_image <= '0;
+    else if (quiet_gateway_camera_image_to_left_image != '1) quiet_gateway_camera_image_to_left_image <= quiet_gateway_camera_image_to_left_image + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_gateway_camera_image_to_left_image;
+  always_latch if (!clk) needs_gateway_camera_image_to_left_image = asks_gateway_camera_image_to_left_image || quiet_gateway_camera_image_to_left_image != '1;
+  assign ticks_gateway_camera_image_to_left_image = clk & needs_gateway_camera_image_to_left_image;
+`else
+  assign ticks_gateway_camera_image_to_left_image = clk;
+`endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(2),
     .MAX_BYTES(4168)
   ) u_gateway_camera_image_to_left_image (
-    .clk(clk),
     .rst(rst),
     .register_write_data(register_write_data),
+    .clk(ticks_gateway_camera_image_to_left_image),
+    .busy(busy_gateway_camera_image_to_left_image),
     .command_word(down_word[256 +: 128]),
     .command_valid(down_valid[2]),
     .command_ready(down_ready[2]),
@@ -510,15 +570,31 @@ module board_board (
     .register_read_data(gateway_read_data[64 +: 64])
   );
 
+  wire busy_gateway_camera_image_to_right_image;
+  wire ticks_gateway_camera_image_to_right_image;
+`ifdef VERILATOR
+  wire asks_gateway_camera_image_to_right_image = rst || busy_gateway_camera_image_to_right_image || register_address[11:10] == 2'b10 || down_valid[4] || up_valid[4] || down_valid[5] || up_valid[5] || s_axis_gateway_camera_image_to_right_image_tvalid || gateways_awvalid[2] || gateways_wvalid[2] || gateways_bvalid[2] || gateways_arvalid[2] || gateways_rvalid[2];
+  logic [7:0] quiet_gateway_camera_image_to_right_image;
+  always_ff @(posedge clk)
+    if (asks_gateway_camera_image_to_right_image) quiet_gateway_camera_image_to_right_image <= '0;
+    else if (quiet_gateway_camera_image_to_right_image != '1) quiet_gateway_camera_image_to_right_image <= quiet_gateway_camera_image_to_right_image + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_gateway_camera_image_to_right_image;
+  always_latch if (!clk) needs_gateway_camera_image_to_right_image = asks_gateway_camera_image_to_right_image || quiet_gateway_camera_image_to_right_image != '1;
+  assign ticks_gateway_camera_image_to_right_image = clk & needs_gateway_camera_image_to_right_image;
+`else
+  assign ticks_gateway_camera_image_to_right_image = clk;
+`endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(3),
     .MAX_BYTES(4168)
   ) u_gateway_camera_image_to_right_image (
-    .clk(clk),
     .rst(rst),
     .register_write_data(register_write_data),
+    .clk(ticks_gateway_camera_image_to_right_image),
+    .busy(busy_gateway_camera_image_to_right_image),
     .command_word(down_word[512 +: 128]),
     .command_valid(down_valid[4]),
     .command_ready(down_ready[4]),
@@ -573,15 +649,31 @@ module board_board (
     .register_read_data(gateway_read_data[128 +: 64])
   );
 
+  wire busy_gateway_lane;
+  wire ticks_gateway_lane;
+`ifdef VERILATOR
+  wire asks_gateway_lane = rst || busy_gateway_lane || register_address[11:10] == 2'b10 || down_valid[6] || up_valid[6] || down_valid[7] || up_valid[7] || m_axis_gateway_lane_tvalid || gateways_awvalid[3] || gateways_wvalid[3] || gateways_bvalid[3] || gateways_arvalid[3] || gateways_rvalid[3];
+  logic [7:0] quiet_gateway_lane;
+  always_ff @(posedge clk)
+    if (asks_gateway_lane) quiet_gateway_lane <= '0;
+    else if (quiet_gateway_lane != '1) quiet_gateway_lane <= quiet_gateway_lane + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_gateway_lane;
+  always_latch if (!clk) needs_gateway_lane = asks_gateway_lane || quiet_gateway_lane != '1;
+  assign ticks_gateway_lane = clk & needs_gateway_lane;
+`else
+  assign ticks_gateway_lane = clk;
+`endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(0),
     .MAX_BYTES(8)
   ) u_gateway_lane (
-    .clk(clk),
     .rst(rst),
     .register_write_data(register_write_data),
+    .clk(ticks_gateway_lane),
+    .busy(busy_gateway_lane),
     .command_word(down_word[768 +: 128]),
     .command_valid(down_valid[6]),
     .command_ready(down_ready[6]),
