@@ -131,7 +131,7 @@ impl Net {
         let shared = Arc::new(Shared::default());
         let graph = participant.graph().map_err(|error| NetError::Graph(error.to_string()))?;
         let told = Arc::clone(&shared);
-        graph.set_callback(move || told.tell_change());
+        graph.set_callback(move || told.tell_change()).map_err(NetError::Thread)?;
         let place = joining.place();
         let thread_shared = Arc::clone(&shared);
         let run = move || {
