@@ -18,6 +18,7 @@ mod across;
 #[cfg(not(loom))]
 #[allow(unsafe_code, reason = "functions that C calls")]
 pub mod api;
+#[cfg(not(loom))]
 mod bell;
 #[cfg(not(loom))]
 mod callbacks;
@@ -35,6 +36,7 @@ mod idle;
 pub mod introspection;
 #[cfg(not(loom))]
 mod owned;
+#[cfg(not(loom))]
 mod ports;
 #[cfg(not(loom))]
 mod qos;

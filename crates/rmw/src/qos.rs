@@ -141,7 +141,7 @@ fn resolved(profile: &QosProfile, end: End) -> Result<QosProfile, Failure> {
         _ => return Err(unknown("the liveliness is none that rmw_crossdock knows")),
     };
     let depth = if profile.depth == 0 { DEPTH } else { profile.depth.min(DEPTH_MAX) };
-    // One that follows the other side, of which nothing is known, is none.
+    // One that follows an unknown other side is none.
     let decided = |limit| if is_best(limit) { INFINITE } else { time(duration(limit)) };
     Ok(QosProfile {
         history,

@@ -1,9 +1,10 @@
 //! The thread that runs callbacks of users, so that no callback can hold up or stop the control
 //! thread or a thread that uses a port.
 //!
-//! It starts with the first callback that is set, and ends with the participant. If it cannot start,
-//! the callback is not set, and its setter is told. A callback that blocks holds up the other callbacks of its participant and nothing else. One that panics is
-//! dropped and reported. Nobody waits for this thread.
+//! It starts with the first callback that is set, and ends with the participant. If it cannot
+//! start, the callback is not set, and its setter is told. A callback that blocks holds up the
+//! other callbacks of its participant and nothing else. One that panics is dropped and reported.
+//! Nobody waits for this thread.
 
 use std::collections::VecDeque;
 use std::io;

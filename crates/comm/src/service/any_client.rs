@@ -147,7 +147,8 @@ impl<O: Owner> AnyClient<O> {
         self.core.lose()
     }
 
-    /// As [`AnyClient::send_flat`], and waits for the response, at most for `timeout`. Outside executors.
+    /// As [`AnyClient::send_flat`], and waits for the response, at most for `timeout`. Outside
+    /// executors.
     ///
     /// # Errors
     /// [`SendFlatError`]: nothing was sent, or the call did not end with a response.

@@ -368,8 +368,8 @@ impl ClientCore {
         true
     }
 
-    /// Counts a request that goes nowhere: it has a number, which no other request has. `None`: there
-    /// is no room to note it.
+    /// Counts a request that goes nowhere: it has a number, which no other request has. `None`:
+    /// there is no room to note it.
     pub(crate) fn lose(&self) -> Option<CallId> {
         // A server that has come in between hears of no request, only that nobody waits for it.
         let number = self.requests.published() + 1;

@@ -146,8 +146,8 @@ functions! {
     /// Waits until something is there to take, a guard condition was triggered, or the time is
     /// over. What has nothing becomes null in the lists.
     ///
-    /// Allocates if there are more conditions than in any wait with this set before, or if one is of
-    /// another context than the set.
+    /// Allocates if there are more conditions than in any wait with this set before, or if one is
+    /// of another context than the set.
     fn rmw_wait(
         subscriptions: *mut Subscriptions,
         guard_conditions: *mut GuardConditions,

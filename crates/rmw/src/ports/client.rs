@@ -55,8 +55,8 @@ impl Client {
         })
     }
 
-    /// Sends a request of `bytes` bytes, which `write` writes, and gives its number: 1, 2, … Without
-    /// a server the request is lost, as in ROS 2, and no other one has its number.
+    /// Sends a request of `bytes` bytes, which `write` writes, and gives its number: 1, 2, …
+    /// Without a server the request is lost, as in ROS 2, and no other one has its number.
     pub(crate) fn send(
         &self,
         bytes: usize,
