@@ -61,6 +61,8 @@ struct Member {
     made_ns: u64,
     /// Backtraces that were shown.
     backtraces: usize,
+    /// Whether it has said that it begins nothing any more.
+    at_rest: bool,
 }
 
 /// Why a run ends.
@@ -114,7 +116,7 @@ impl Fleet {
             let process = spawn(&options, part, run, &fleet.pipes)?;
             let restarts = Restarts::new(part.restart);
             let (plan, stage) = (part.clone(), Stage::Starting);
-            let (made_ns, backtraces) = (0, 0);
+            let (made_ns, backtraces, at_rest) = (0, 0, false);
             fleet.members.push(Member {
                 plan,
                 options,
@@ -123,6 +125,7 @@ impl Fleet {
                 restarts,
                 made_ns,
                 backtraces,
+                at_rest,
             });
         }
         Ok(fleet)
@@ -220,12 +223,18 @@ impl Fleet {
     }
 
     /// Lets the graph come to rest: nothing new begins in any process, and none is started again.
+    /// [`Fleet::is_at_rest`] tells when that is so.
     pub(crate) fn drain(&mut self) {
         self.running = false;
         for member in self.members.iter_mut().filter(|member| member.is_there()) {
             // One that does not listen any more is found when it is to end.
             let _ = member.process.drain();
         }
+    }
+
+    /// Whether no process begins anything any more. Those whose nodes were not let go do not.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.members.iter().all(|member| member.at_rest || member.stage != Stage::Ready)
     }
 
     /// Asks all processes to end.
@@ -403,6 +412,10 @@ impl Member {
                 None
             }
             ProcessEvent::Finished { reason } => Some(End::Finished(reason)),
+            ProcessEvent::AtRest => {
+                self.at_rest = true;
+                None
+            }
             ProcessEvent::Warning(text) => {
                 note(notes, format!("process `{name}`: {text}"));
                 None

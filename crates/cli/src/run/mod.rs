@@ -245,8 +245,7 @@ impl Session {
             self.started.checked_add(Duration::try_from_secs_f64(seconds).ok()?)
         });
         let end = self.wait_end(deadline)?;
-        self.come_to_rest(&end)?;
-        Ok(end)
+        self.come_to_rest(end)
     }
 
     /// Attaches to the status tables of the processes.
@@ -390,11 +389,11 @@ impl Session {
     }
 
     /// Ends what begins by itself, and lets the graph do what is in flight. A failed run stops as
-    /// it is.
-    fn come_to_rest(&mut self, end: &End) -> Result<()> {
+    /// it is. Gives the end of the run, which is another one if a node fails meanwhile.
+    fn come_to_rest(&mut self, end: End) -> Result<End> {
         let is_wall = self.plan_time() == Time::Wall;
         let interrupted = match end {
-            End::Failed(_) => return Ok(()),
+            End::Failed(_) => return Ok(end),
             End::Interrupted => true,
             End::Finished(_) => false,
         };
@@ -402,10 +401,41 @@ impl Session {
             player.stop();
         }
         // In simulated time that nobody makes any more, what is due by then still fires.
+        let patience = if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT };
         if is_wall || interrupted && self.player.is_none() {
             self.fleet.drain();
+            if let Some(failed) = self.wait_for_rest(Instant::now() + patience)? {
+                return Ok(failed);
+            }
         }
-        self.drain(if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT })
+        self.drain(patience)?;
+        Ok(end)
+    }
+
+    /// Waits until no process begins anything any more: before that, a graph without work in flight
+    /// may get some. Gives the failure that ends the run, if there is one.
+    fn wait_for_rest(&mut self, until: Instant) -> Result<Option<End>> {
+        loop {
+            if let Some(failed @ End::Failed(_)) = self.events()? {
+                return Ok(Some(failed));
+            }
+            if self.fleet.is_at_rest() {
+                return Ok(None);
+            }
+            let due = self.fleet.due().map_or(until, |due| due.min(until));
+            match self.wake.wait(self.fleet.descriptors(), Some(due))? {
+                Woken::Signal => {
+                    self.in_haste = true;
+                    return Ok(None);
+                }
+                Woken::Deadline if until <= Instant::now() => {
+                    self.note_incomplete("a node that nothing triggers still executed at");
+                    return Ok(None);
+                }
+                Woken::Suspension => refuse_suspension(),
+                Woken::Deadline | Woken::Called | Woken::Process => {}
+            }
+        }
     }
 
     /// In a run that is stepped: lets the player complete the step in which a node asked for the
@@ -459,9 +489,13 @@ impl Session {
             }
             Err(error) => format!("whether the graph has drained is not known: {error}, at"),
         };
+        self.note_incomplete(&note);
+        Ok(())
+    }
+
+    fn note_incomplete(&mut self, note: &str) {
         self.notes
             .push(format!("{note} the end of the run; a recording may lack its last messages"));
-        Ok(())
     }
 
     /// Stops the player, the processes, the recorder and the trace, in this order. Gives what

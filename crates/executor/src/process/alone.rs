@@ -287,6 +287,8 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
                     say(&format!("node `{node}` was taken out: {error}"));
                 }
                 ProcessEvent::Backtrace(text) | ProcessEvent::Warning(text) => say(&text),
+                // Nobody asks for rest here.
+                ProcessEvent::AtRest => {}
                 ProcessEvent::Exited(_) => break,
             },
         }

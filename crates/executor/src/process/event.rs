@@ -19,6 +19,10 @@ pub enum ProcessEvent {
         /// The node's words.
         reason: String,
     },
+    /// The answer to [`LaunchedProcess::drain`](crate::launch::LaunchedProcess::drain): from now on
+    /// the process begins nothing by itself, and all is published that its timers began. The
+    /// process still serves messages until it is stopped.
+    AtRest,
     /// A node failed, or the process could not do what its plan says. None of its nodes executes
     /// any more; its counters stay readable until it is stopped.
     Failed {

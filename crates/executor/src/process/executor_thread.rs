@@ -115,6 +115,7 @@ impl ExecutorThread {
         loop {
             match executor.run() {
                 Ok(RunEnd::Stopped) => break,
+                Ok(RunEnd::AtRest) => self.report(ProcessEvent::AtRest),
                 Ok(RunEnd::Finished { reason }) => {
                     self.report(ProcessEvent::Finished { reason });
                 }

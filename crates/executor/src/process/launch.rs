@@ -221,7 +221,8 @@ impl LaunchedProcess {
     }
 
     /// Lets the process come to rest: its timers fire no more, and it still serves messages that
-    /// come.
+    /// come. It answers with [`ProcessEvent::AtRest`] as soon as that is so; one that was not
+    /// [started](Self::start) does not answer.
     ///
     /// # Errors
     ///

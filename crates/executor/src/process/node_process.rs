@@ -143,6 +143,8 @@ pub(crate) struct Process {
     realtime: Realtime,
     /// Executors that are not connected yet.
     unready: usize,
+    /// Executors that may still begin something by themselves.
+    active: usize,
     launcher_gone: bool,
     /// Until when the nodes have to return, once the run is to stop.
     stop_by: Option<Instant>,
@@ -174,6 +176,7 @@ impl Process {
             lock_memory: plan.lock_memory,
             realtime: plan.realtime,
             unready: plan.executors.len(),
+            active: plan.executors.len(),
             launcher_gone: false,
             stop_by: None,
         };
@@ -253,6 +256,12 @@ impl Process {
                 self.unready -= 1;
                 if self.unready == 0 && self.stop_by.is_none() {
                     self.ready()?;
+                }
+            }
+            Notice::Event(ProcessEvent::AtRest) => {
+                self.active -= 1;
+                if self.active == 0 {
+                    tell(&self.socket, ProcessEvent::AtRest)?;
                 }
             }
             Notice::Event(failed @ ProcessEvent::Failed { .. }) => self.fail(failed)?,

@@ -13,8 +13,8 @@ use crate::process::socket::ControlError;
 
 /// What an executor's thread tells the main thread.
 pub(super) enum Notice {
-    /// Something has happened in the executor; [`ProcessEvent::Ready`] is about this executor
-    /// alone.
+    /// Something has happened in the executor; [`ProcessEvent::Ready`] and
+    /// [`ProcessEvent::AtRest`] are about this executor alone.
     Event(ProcessEvent),
     /// The backtrace of the last failure, which the main thread turns into text.
     Backtrace(Box<Backtrace>),

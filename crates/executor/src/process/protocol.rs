@@ -11,7 +11,8 @@
 //!            <------------------------- event: finished { reason } | node_dropped { node, error }
 //!            <------------------------- event: failed { node, error, policy }
 //!    resume --------------------------->                          messages in flight may be lost
-//!    drain ---------------------------->                          nothing new begins
+//!    drain ---------------------------->                          nothing new shall begin
+//!            <------------------------- event: at_rest            nothing new begins
 //!    stop ----------------------------->
 //!            <------------------------- stopped                   then the process exits
 //! ```

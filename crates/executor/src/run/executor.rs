@@ -151,7 +151,9 @@ impl Executor {
             match self.remote.asked() {
                 RUN => {}
                 STOP => return Ok(RunEnd::Stopped),
-                DRAIN.. => self.drain(),
+                // An execution that follows belongs to what is under way.
+                DRAIN.. if follower.is_none() && self.drain() => return Ok(RunEnd::AtRest),
+                DRAIN.. => {}
             }
             if let Some(step) = follower.or_else(|| self.next()) {
                 follower =
@@ -339,14 +341,17 @@ impl Executor {
         origin
     }
 
-    /// The run comes to rest: nothing new begins here. Messages from outside are still served.
+    /// The run comes to rest: nothing new begins here. Messages from outside are still served. True
+    /// the first time.
     #[cold]
-    fn drain(&mut self) {
-        if self.finish.drain() {
+    fn drain(&mut self) -> bool {
+        let is_new = self.finish.drain();
+        if is_new {
             self.end_timers();
             // Messages that wait for a watch would look like work that is left.
             self.watches.drain(..).for_each(Watch::close);
         }
+        is_new
     }
 
     fn end_timers(&mut self) {

@@ -7,6 +7,9 @@ use std::fmt;
 pub enum RunEnd {
     /// [`Remote::stop`](crate::Remote::stop) was called.
     Stopped,
+    /// [`Remote::drain`](crate::Remote::drain) was called, and nothing begins here any more. A
+    /// further run serves messages that still come.
+    AtRest,
     /// A node asked for the end, and this executor has worked off what was in flight. A further run
     /// serves messages that still come; timers fire no more.
     Finished {

@@ -51,7 +51,8 @@ impl Remote {
     }
 
     /// Lets nothing new begin: timers fire no more, a node in lock step is not released. Messages
-    /// that come are still served. Does not block.
+    /// that come are still served. [`Executor::run`](crate::Executor::run) returns
+    /// [`RunEnd::AtRest`](crate::RunEnd::AtRest) once when that is so. Does not block.
     pub fn drain(&self) {
         self.ask(DRAIN);
     }

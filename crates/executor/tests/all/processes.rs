@@ -505,6 +505,9 @@ nodes:
     for process in &mut processes {
         process.drain().expect("sent");
     }
+    for process in &mut processes {
+        assert_eq!(event(process), ProcessEvent::AtRest);
+    }
     let options = observer(&folder).options().clone();
     let mut quiescence = crossdock_comm::Quiescence::open(options).expect("the domain");
     assert!(quiescence.wait(Duration::from_secs(60)), "the source goes on");

@@ -201,7 +201,7 @@ impl Prepared {
         publish();
         match executor.run()? {
             RunEnd::Finished { .. } => Ok(take_log()),
-            RunEnd::Stopped => panic!("nobody stopped this executor"),
+            RunEnd::Stopped | RunEnd::AtRest => panic!("nobody stopped this executor"),
             RunEnd::NodeDropped(error) => panic!("{error}"),
         }
     }
