@@ -412,6 +412,7 @@ fn ros_parameters_count_in_the_order_of_the_command_line() {
     let (graph, _) = graph.with_ros_parameters(&[wrong], &descriptions());
     let mapping = Mapping::one_chain_per_package(&graph);
     let violations = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap_err();
-    let told = "parameter `use_sim_time` must be of type bool, not integer; write true or false";
-    assert!(violations.iter().any(|it| it.to_string().contains(told)), "{violations:#?}");
+    let told = "-p use_sim_time:=3: node `/front/compensation`: parameter `use_sim_time` must be of type \
+                bool, not integer; write true or false";
+    assert!(violations.iter().any(|it| it.to_string() == told), "{violations:#?}");
 }
