@@ -11,8 +11,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Runs what belongs to a user: a callback, or its end. Whether that ended without a panic, which the
-/// hook for panics has reported.
+/// Runs what belongs to a user: a callback, or its end. False: that panicked, and the hook for
+/// panics has reported it.
 pub(crate) fn contained(run: impl FnOnce()) -> bool {
     let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else { return true };
     // What it panicked with is the user's as well, and may panic in its turn.
