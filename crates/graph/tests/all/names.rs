@@ -354,6 +354,8 @@ fn rules_that_change_nothing_are_reported_with_a_proposal() {
     for (rule, told) in [
         ("imaeg:=a", "nobody has a topic or service `imaeg`; did you mean `image`?"),
         ("/lights/imge:=a", "did you mean `/lights/image`?"),
+        ("blur:=a", "nobody has a topic or service `blur`; did you mean `/blurred/blur`?"),
+        ("blur:blur:=a", "node `blur` has no topic or service `blur`; remove the rule"),
         ("blurr:image:=a", "no node is called `blurr`; did you mean `blur`?"),
         (
             "rosservice://image:=a",
