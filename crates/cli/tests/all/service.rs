@@ -146,7 +146,7 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     assert!(wrong.contains("has no field `date`; its fields are data"), "{wrong}");
     let typed = ["service", "call", "/lamp/switch", "std_srvs/Trigger", "--timeout", "1"];
     let typed = place.refused(&typed);
-    assert!(typed.contains("Trigger_Request") && typed.contains("SetBool_Request"), "{typed}");
+    assert!(typed.contains("srv/Trigger`") && typed.contains("srv/SetBool`"), "{typed}");
     let missing = place.refused(&["service", "type", "/lamp"]);
     assert!(missing.contains("crossdock service list"), "{missing}");
     let unknown = place.refused(&["service", "call", "/lamp/switch", "my_srvs/srv/Dim"]);
