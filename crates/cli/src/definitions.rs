@@ -3,7 +3,6 @@
 
 use crate::output::{clean, near_name};
 use anyhow::{Context, Result};
-use crossdock_msg::SchemaError;
 use crossdock_msg::definition::TypeName;
 use crossdock_msg::find::{self, FindError, InterfaceFile};
 use crossdock_msg::generate::Generator;
@@ -125,7 +124,7 @@ impl Definitions {
     }
 
     /// Why a type is not known or cannot be used, as a sentence with the next step.
-    pub(crate) fn why(&self, error: &SchemaError) -> String {
+    pub(crate) fn why(&self, error: &impl std::fmt::Display) -> String {
         let text = error.to_string();
         match self.broken.iter().find(|(name, _)| text.contains(name.as_str())) {
             Some((_, why)) => format!("{text}; its file is broken: {why}"),
