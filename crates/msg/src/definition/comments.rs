@@ -2,8 +2,8 @@
 //!
 //! The first block of comments speaks of the whole message. The blocks before a field or constant
 //! and a comment behind it speak of the field or constant; indented lines that follow go on with
-//! the comment behind it. A blank line ends a block. Blocks behind the last field and constant speak
-//! of the whole message.
+//! the comment behind it. A blank line ends a block. Blocks behind the last member speak of the
+//! whole message.
 
 use super::MessageDefinition;
 
