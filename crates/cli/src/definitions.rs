@@ -117,7 +117,9 @@ impl Definitions {
             return String::new();
         }
         let last = |name: &str| name.rsplit('/').next().is_some_and(|last| last == text);
-        match names.iter().find(|name| last(name)) {
+        // Of two packages with such a type, the one that everybody has.
+        let named = names.iter().filter(|name| last(name));
+        match named.min_by_key(|name| !name.starts_with("std_msgs/")) {
             Some(name) => format!("did you mean `{}`? ", clean(name)),
             None => clean(&near_name(text, names.iter().map(String::as_str))),
         }

@@ -149,6 +149,25 @@ fn bags_are_converted_merged_split_and_reindexed() {
     let both = messages(&place.path("both"));
     assert_eq!((both.len(), both[0] == both[1]), (60, true));
     drop(again);
+    // A topic that has another type in the second bag cannot be merged: that is a failure.
+    let options = WriterOptions::new(Compression::Lz4);
+    let mut writer = BagWriter::create(place.path("other.mcap"), options).expect("a bag");
+    let schema = crossdock_msg::Schema::shipped("std_msgs/msg/Bool").expect("shipped");
+    let topic = TopicDescription {
+        name: "/a".to_owned(),
+        type_name: schema.type_name().to_owned(),
+        definition: schema.definition().to_owned(),
+        type_hash: schema.type_hash().to_string(),
+        qos: Vec::new(),
+    };
+    let topic = writer.add_topic(topic).expect("a topic");
+    writer.write(topic, 1, 1, &[IoSlice::new(&[0, 1, 0, 0, 1])]).expect("room");
+    writer.finish().expect("a bag");
+    let merged = ["bag", "convert", "-i", "drive.mcap", "-i", "other.mcap", "-o", "merged"];
+    let output = place.crossdock(&merged);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && said.contains("without those of 1 topic"), "{said}");
+    assert_eq!(messages(&place.path("merged")), whole);
     let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "x.mcap", "-b", "1000"]);
     assert!(error.contains("without .mcap"), "{error}");
     // The words of `ros2 bag` for compression and storage.
@@ -247,7 +266,7 @@ fn definitions_that_a_bag_lacks_come_from_the_current_folder_or_named_ones() {
     let with = |line: &[&str]| place.said(&[line, &named].concat());
     let checked = with(&["bag", "check", "thing.mcap"]);
     assert!(checked.ends_with("everything can be read\n"), "{checked}");
-    assert_eq!(with(&["bag", "play", "thing.mcap"]), "1 messages of 1 topics\n");
+    assert_eq!(with(&["bag", "play", "thing.mcap"]), "1 message of 1 topic\n");
     // A copy has them, and needs no folder.
     with(&["bag", "convert", "thing.mcap", "-o", "whole"]);
     let checked = place.said(&["bag", "check", "whole"]);
@@ -535,7 +554,7 @@ fn a_recorder_pauses_and_splits_its_bag_as_its_services_are_called() {
     // Each message is written already.
     assert_eq!(recorder("snapshot", "Snapshot")["success"], false);
     let said = interrupt(program);
-    assert!(said.contains("6 messages of 1 topics, 0 lost"), "{said}");
+    assert!(said.contains("6 messages of 1 topic, 0 lost"), "{said}");
     assert_eq!(recorded(&place.path("out/out_0.mcap")), [5, 6, 7, 8]);
     assert_eq!(recorded(&place.path("out/out_1.mcap")), [9, 10]);
 }
@@ -579,7 +598,7 @@ fn a_recorder_says_whose_messages_have_another_type() {
     wait_for(program.child(), "std_msgs/msg/String");
     say(&publisher, 2..4);
     let said = interrupt(program);
-    assert!(said.contains("4 messages of 1 topics"), "{said}");
+    assert!(said.contains("4 messages of 1 topic"), "{said}");
 }
 
 #[test]
