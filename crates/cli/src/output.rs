@@ -30,6 +30,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
+/// A number with its noun: `1 topic`, `2 topics`.
+pub(crate) fn counted(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
 /// Prints what a run has come to. That its reader or terminal has gone meanwhile does not change
 /// it.
 ///
