@@ -203,6 +203,14 @@ struct Declared {
     token: LivelinessToken,
 }
 
+/// A node here that the network knows.
+struct ToldNode {
+    id: u64,
+    names: NodeNames,
+    #[expect(dead_code, reason = "held for as long as the node is there")]
+    declared: Declared,
+}
+
 /// A topic on its way out, and those over there who want it.
 struct Out {
     carrier: Outgoing,
@@ -226,7 +234,7 @@ struct Bridge {
     remote: Remote,
     next_id: u64,
     own: Vec<LivelinessToken>,
-    node_ids: BTreeMap<NodeKey, (u64, Declared)>,
+    told_nodes: BTreeMap<NodeKey, ToldNode>,
     end_tokens: BTreeMap<[u8; 16], Declared>,
     node_entries: BTreeMap<(String, u64), NodeEntry>,
     out: BTreeMap<TopicKey, Out>,
@@ -252,7 +260,7 @@ impl Bridge {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let since = since.map_or(0, |since| since.as_micros());
         let name = format!("{BRIDGE}{since:016x}_{zid}");
-        let (remote, own, node_ids, end_tokens, node_entries) = Default::default();
+        let (remote, own, told_nodes, end_tokens, node_entries) = Default::default();
         let (out, into, schemas, told) = Default::default();
         Self {
             shared,
@@ -267,7 +275,7 @@ impl Bridge {
             remote,
             next_id: 0,
             own,
-            node_ids,
+            told_nodes,
             end_tokens,
             node_entries,
             out,
@@ -367,7 +375,7 @@ impl Bridge {
             self.out.clear();
             self.into.clear();
             self.end_tokens.clear();
-            self.node_ids.clear();
+            self.told_nodes.clear();
             self.node_entries.clear();
             return;
         }
@@ -415,17 +423,17 @@ impl Bridge {
     /// Tokens for the nodes here.
     fn tell_nodes(&mut self, local: &Local) {
         let keys: BTreeSet<&NodeKey> = local.nodes.iter().map(|(key, _)| key).collect();
-        self.node_ids.retain(|key, _| keys.contains(key));
+        self.told_nodes.retain(|key, _| keys.contains(key));
         for (key, enclave) in &local.nodes {
-            if self.node_ids.contains_key(key) {
+            if self.told_nodes.contains_key(key) {
                 continue;
             }
             let (namespace, name) = split_node_name(&key.1);
             let (enclave, namespace) = (enclave.clone(), namespace.to_owned());
-            let node = NodeNames { enclave, namespace, name: name.to_owned() };
+            let names = NodeNames { enclave, namespace, name: name.to_owned() };
             let id = self.new_id();
-            if let Some(declared) = self.declare(id, id, node, None) {
-                self.node_ids.insert(key.clone(), (id, declared));
+            if let Some(declared) = self.declare(id, id, names.clone(), None) {
+                self.told_nodes.insert(key.clone(), ToldNode { id, names, declared });
             }
         }
     }
@@ -448,17 +456,12 @@ impl Bridge {
                 },
             };
             let key = (*process, port.node.clone());
-            let Some((node_id, _)) = self.node_ids.get(&key) else { continue };
-            let node_id = *node_id;
-            let (namespace, name) = split_node_name(&port.node);
-            let (namespace, name) = (namespace.to_owned(), name.to_owned());
-            let enclave = local.nodes.iter().find(|(known, _)| *known == key);
-            let enclave = enclave.map(|(_, enclave)| enclave.clone()).unwrap_or_default();
+            let Some(node) = self.told_nodes.get(&key) else { continue };
+            let (node_id, names) = (node.id, node.names.clone());
             let endpoint =
                 Endpoint { kind: *kind, name: port.topic.clone(), type_name, hash, qos: port.qos };
             let id = self.new_id();
-            let node = NodeNames { enclave, namespace, name };
-            if let Some(declared) = self.declare(node_id, id, node, Some(endpoint)) {
+            if let Some(declared) = self.declare(node_id, id, names, Some(endpoint)) {
                 self.end_tokens.insert(port.gid, declared);
             }
         }
