@@ -3,12 +3,15 @@
 //! One thread compares what there is with what there should be, whenever either side tells of a
 //! change: tokens for the nodes and ports here, nodes and ports here for the tokens over there,
 //! subscriptions while both sides want a topic. Nothing of it depends on the order in which changes
-//! come. Messages travel on threads of their topics, and of zenoh.
+//! come. Messages travel on threads of their topics, and of zenoh; calls on a thread of their own.
 //!
 //! Two bridges in one graph and one network would carry everything twice. Each has a hidden node
 //! whose name says since when it is there, in the graph and on the network; one that sees an older
 //! one in both stands by.
 
+mod services;
+
+use crate::calls::Calls;
 use crate::counters::NetCounters;
 use crate::incoming::Incoming;
 use crate::local::{Local, LocalEnd, NodeKey};
@@ -27,6 +30,7 @@ use crossdock_comm::{
 use crossdock_msg::Schema;
 use crossdock_msg::find::FindError;
 use crossdock_sight::Definitions;
+use services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -91,10 +95,11 @@ pub enum NetError {
     Interfaces(#[from] FindError),
 }
 
-/// Carries topics between the graph of a domain and a network until it is dropped.
+/// Carries topics and services between the graph of a domain and a network until it is dropped.
 ///
-/// `Send`. It has a thread that compares both sides, one for each topic that goes out, and those of
-/// zenoh; all sleep while nothing changes and nothing is published.
+/// `Send`. It has a thread that compares both sides, one for calls, one for each topic that goes
+/// out, and those of zenoh; all sleep while nothing changes, nothing is published and nothing is
+/// called.
 pub struct Net {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -138,7 +143,12 @@ impl Net {
             let shared = thread_shared;
             let Some(session) = joined(session, &joining, &shared) else { return };
             shared.note(format!("joined {place}"));
-            let bridge = Bridge::new(shared, session, participant, graph, observer, definitions);
+            let calls = match Calls::start(&participant, &session, &shared) {
+                Ok(calls) => calls,
+                Err(error) => return shared.note(format!("calls cannot be carried: {error}")),
+            };
+            let bridge =
+                Bridge::new(shared, session, participant, graph, observer, definitions, calls);
             Bridge { hashes, ..bridge }.run();
         };
         let thread = std::thread::Builder::new().name("net-graph".to_owned()).spawn(run);
@@ -239,6 +249,8 @@ struct Bridge {
     node_entries: BTreeMap<(String, u64), NodeEntry>,
     out: BTreeMap<TopicKey, Out>,
     into: BTreeMap<TopicKey, Incoming>,
+    calls: Calls,
+    services: Services,
     /// Types that were looked for, by name and hash.
     schemas: BTreeMap<(String, WireHash), Arc<Schema>>,
     /// What has been said already.
@@ -255,13 +267,14 @@ impl Bridge {
         graph: GraphView,
         observer: Observer,
         definitions: Definitions,
+        calls: Calls,
     ) -> Self {
         let zid = session.zid().to_string();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let since = since.map_or(0, |since| since.as_micros());
         let name = format!("{BRIDGE}{since:016x}_{zid}");
         let (remote, own, told_nodes, end_tokens, node_entries) = Default::default();
-        let (out, into, schemas, told) = Default::default();
+        let (out, into, services, schemas, told) = Default::default();
         Self {
             shared,
             session,
@@ -280,6 +293,8 @@ impl Bridge {
             node_entries,
             out,
             into,
+            calls,
+            services,
             schemas,
             told,
             stands_by: true,
@@ -374,6 +389,7 @@ impl Bridge {
         if stands_by {
             self.out.clear();
             self.into.clear();
+            self.drop_calls();
             self.end_tokens.clear();
             self.told_nodes.clear();
             self.node_entries.clear();
@@ -385,6 +401,7 @@ impl Bridge {
         self.show_nodes();
         self.carry_in(&local);
         self.carry_out(&local);
+        self.carry_calls(&local);
     }
 
     /// Whether an older bridge joins the same graph to the same network.
@@ -515,10 +532,7 @@ impl Bridge {
                 Some(schema)
             }
             None => {
-                self.tell(format!(
-                    "{name} is not carried: its type {type_name} ({hash}) is not known here; name \
-                     the folder of its definition (--interfaces FOLDER)"
-                ));
+                self.tell(services::not_carried(&format!("messages on {name}"), type_name, *hash));
                 None
             }
         }

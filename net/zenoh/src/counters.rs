@@ -21,6 +21,21 @@ pub struct NetCounters {
     pub unplaced: u64,
     /// Tokens from the network that are no tokens of ROS 2, or too many.
     pub tokens_refused: u64,
+    /// Calls of clients here that the network was asked for, each once.
+    pub calls_asked: u64,
+    /// Answers from the network that went to clients here.
+    pub calls_answered: u64,
+    /// Calls from the network that servers here were sent, each once.
+    pub calls_served: u64,
+    /// Answers of servers here that went to the network.
+    pub calls_replied: u64,
+    /// Calls, either way, that ended without an answer: given up, the server or the client gone, or
+    /// none came.
+    pub calls_unanswered: u64,
+    /// Calls, either way, that went nowhere: too many under way, or no server.
+    pub calls_refused: u64,
+    /// Calls, either way, that have not ended. Not a count.
+    pub calls_waiting: u64,
 }
 
 /// The same while it is counted, by several threads. Relaxed, as it orders nothing.
@@ -34,6 +49,13 @@ pub(crate) struct Counters {
     pub(crate) unknown: AtomicU64,
     pub(crate) unplaced: AtomicU64,
     pub(crate) tokens_refused: AtomicU64,
+    pub(crate) calls_asked: AtomicU64,
+    pub(crate) calls_answered: AtomicU64,
+    pub(crate) calls_served: AtomicU64,
+    pub(crate) calls_replied: AtomicU64,
+    pub(crate) calls_unanswered: AtomicU64,
+    pub(crate) calls_refused: AtomicU64,
+    pub(crate) calls_waiting: AtomicU64,
 }
 
 /// One more.
@@ -56,6 +78,13 @@ impl Counters {
             unknown: self.unknown.load(Relaxed),
             unplaced: self.unplaced.load(Relaxed),
             tokens_refused: self.tokens_refused.load(Relaxed),
+            calls_asked: self.calls_asked.load(Relaxed),
+            calls_answered: self.calls_answered.load(Relaxed),
+            calls_served: self.calls_served.load(Relaxed),
+            calls_replied: self.calls_replied.load(Relaxed),
+            calls_unanswered: self.calls_unanswered.load(Relaxed),
+            calls_refused: self.calls_refused.load(Relaxed),
+            calls_waiting: self.calls_waiting.load(Relaxed),
         }
     }
 }

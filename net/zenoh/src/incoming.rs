@@ -7,7 +7,7 @@
 //! messages, and then for a bounded time.
 
 use crate::counters::count;
-use crate::shared::Shared;
+use crate::shared::{Shared, wall_ns};
 use crate::wire::{Attachment, Gid};
 use crossdock_comm::{
     AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PublishCdrError, Qos,
@@ -15,7 +15,7 @@ use crossdock_comm::{
 use crossdock_msg::Schema;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::{Locality, Sample, SampleKind};
 use zenoh::{Session, Wait as _};
@@ -201,9 +201,4 @@ impl Entries {
             !is_over
         });
     }
-}
-
-fn wall_ns() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -9,4 +9,6 @@ mod kept;
 mod large;
 mod restarts;
 mod running;
+mod services;
+mod standard;
 mod twins;
