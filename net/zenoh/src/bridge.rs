@@ -397,6 +397,8 @@ impl Bridge {
         }
         let local = Local::of(&snapshot);
         self.tell_nodes(&local);
+        // Who sees a server's token asks at once.
+        self.open_to_network(&local);
         self.tell_ends(&local);
         self.show_nodes();
         self.carry_in(&local);

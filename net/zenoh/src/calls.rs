@@ -202,7 +202,7 @@ impl Carrier {
             self.unmet.extend(questions);
             self.serve_unmet();
             moved += self.take_answers();
-            if self.swept.elapsed() >= SWEEP {
+            if self.swept.elapsed() >= SWEEP || self.asked.values().any(Asked::is_silent) {
                 self.sweep();
             }
             self.count_waiting();
@@ -232,7 +232,7 @@ impl Carrier {
 
     fn sleep(&self) {
         let is_looking = !self.unnamed.is_empty() || !self.unmet.is_empty();
-        let is_ending = self.asked.values().any(|asked| asked.ended.is_some());
+        let is_ending = self.asked.values().any(Asked::is_ending);
         let waits = !self.asked.is_empty() || !self.served.is_empty();
         let timeout = match (is_looking || is_ending, waits) {
             (true, _) => Some(LOOK_AGAIN),

@@ -11,6 +11,7 @@ use crate::shared::{Shared, wall_ns};
 use crate::wire::{Attachment, Gid};
 use crossdock_comm::{
     AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PublishCdrError, Qos,
+    Uncarried,
 };
 use crossdock_msg::Schema;
 use std::collections::{BTreeMap, VecDeque};
@@ -167,12 +168,21 @@ impl Entries {
         let publisher = lock(&self.by_gid).get(&gid).map(|entry| Arc::clone(&entry.publisher));
         let Some(publisher) = publisher else { return false };
         // By our clock: the other one may be an hour off.
-        let published = lock(&publisher).publish_cdr(cdr, wall_ns(), [0; 2]);
+        let publisher = lock(&publisher);
         let counters = &self.shared.counters;
-        match published {
-            Ok(()) => count(&counters.taken),
-            Err(PublishCdrError::Cdr { .. }) => count(&counters.malformed),
-            Err(_) => count(&counters.unplaced),
+        let (counter, cause) = match publisher.publish_cdr(cdr, wall_ns(), [0; 2]) {
+            Ok(()) => (&counters.taken, None),
+            Err(PublishCdrError::Cdr { .. }) => (&counters.malformed, Some(Uncarried::Malformed)),
+            Err(PublishCdrError::Loan(error)) => match error.is_too_large() {
+                true => (&counters.oversize, Some(Uncarried::Oversize)),
+                false => (&counters.no_room, Some(Uncarried::NoRoom)),
+            },
+            // The publisher has counted it.
+            Err(_) => (&counters.blocked, None),
+        };
+        count(counter);
+        if let Some(cause) = cause {
+            publisher.count_uncarried(cause, 1);
         }
         true
     }

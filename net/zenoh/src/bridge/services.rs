@@ -33,18 +33,18 @@ impl Bridge {
     pub(super) fn carry_calls(&mut self, local: &Local) {
         self.name_clients(local);
         self.show_servers(local);
-        let here: BTreeSet<TopicKey> = local
-            .ends
-            .iter()
-            .filter(|end| end.kind == PortKind::Server)
-            .map(|LocalEnd { port, .. }| TopicKey {
-                topic: port.topic.clone(),
-                type_name: port.type_name.clone(),
-                hash: self.hashes.on_wire(port.type_hash),
-            })
-            .collect();
-        self.open_to_network(&here);
-        self.show_clients(&here);
+        self.show_clients(local);
+    }
+
+    /// The services of servers here, as the network has them.
+    fn served(&self, local: &Local) -> BTreeSet<TopicKey> {
+        let servers = local.ends.iter().filter(|end| end.kind == PortKind::Server);
+        let named = servers.map(|LocalEnd { port, .. }| TopicKey {
+            topic: port.topic.clone(),
+            type_name: port.type_name.clone(),
+            hash: self.hashes.on_wire(port.type_hash),
+        });
+        named.collect()
     }
 
     /// Nothing of services is carried any more.
@@ -102,9 +102,10 @@ impl Bridge {
     }
 
     /// The network may ask the servers here.
-    fn open_to_network(&mut self, here: &BTreeSet<TopicKey>) {
+    pub(super) fn open_to_network(&mut self, local: &Local) {
+        let here = self.served(local);
         self.services.queryables.retain(|service, _| here.contains(service));
-        for service in here {
+        for service in &here {
             // What nobody over there wants need not be known.
             if self.services.queryables.contains_key(service)
                 || self.service_schema(service, false).is_none()
@@ -133,7 +134,8 @@ impl Bridge {
     }
 
     /// Clients here for those over there whose service has a server here.
-    fn show_clients(&mut self, here: &BTreeSet<TopicKey>) {
+    fn show_clients(&mut self, local: &Local) {
+        let here = self.served(local);
         let mut there = self.remote.ends(PortKind::Client);
         there.retain(|service, _| here.contains(service));
         let gids: BTreeSet<Gid> = there.values().flat_map(BTreeMap::keys).copied().collect();

@@ -40,7 +40,19 @@ pub(super) struct Asked {
     limit: Duration,
     cancellation: CancellationToken,
     /// Since when it is known that no answer comes.
-    pub(super) ended: Option<Instant>,
+    ended: Option<Instant>,
+}
+
+impl Asked {
+    /// No answer comes, and its client does not know yet.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Nobody has said that its server has gone.
+    pub(super) fn is_silent(&self) -> bool {
+        self.ended.is_some_and(|since| since.elapsed() > GONE_FOR)
+    }
 }
 
 /// What zenoh keeps of a call, and drops when no answer can come any more.
@@ -192,7 +204,7 @@ impl Carrier {
             Err(AnswerError::ClientGone { .. } | AnswerError::Answered { .. }) => {
                 count(&counters.calls_unanswered);
             }
-            Err(_) => count(&counters.unplaced),
+            Err(_) => count(&counters.no_room),
         }
         here.server.refuse(&ticket);
     }
@@ -219,9 +231,8 @@ impl Carrier {
             let Some(here) = servers.get(&asked.server).filter(|_| of_server(asked.server)) else {
                 return true;
             };
-            let is_silent = asked.ended.is_some_and(|since| since.elapsed() > GONE_FOR)
-                || asked.since.elapsed() > asked.limit;
-            if !is_silent && !here.server.is_cancelled(&asked.ticket) {
+            let is_over = asked.is_silent() || asked.since.elapsed() > asked.limit;
+            if !is_over && !here.server.is_cancelled(&asked.ticket) {
                 return true;
             }
             cancel(&asked.cancellation);

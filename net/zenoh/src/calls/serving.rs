@@ -66,7 +66,7 @@ impl Carrier {
                     CallCdrError::Call(CallError::NotSent(
                         SendError::Busy { .. } | SendError::NoServer { .. },
                     )) => &counters.calls_refused,
-                    _ => &counters.unplaced,
+                    _ => &counters.no_room,
                 });
                 refuse(&query, &error.to_string());
             }

@@ -2,7 +2,9 @@
 
 use crate::foreign::{CHATTER, Foreign, attachment};
 use crate::graphs::{Place, cdr, free_place, hear, heard, listener, reliable, until};
+use crossdock_comm::PortKind;
 use crossdock_net::wire::Gid;
+use crossdock_sight::lost_of;
 use zenoh::Wait as _;
 
 #[test]
@@ -34,6 +36,12 @@ fn malformed_messages_and_tokens_are_counted_and_nothing_else_happens() {
     put(vec![0xff; 1 << 20], Some(good.clone()));
     publisher.delete().wait().unwrap();
     until("they are counted", || net.counters().malformed == 7);
+    let view = here.graph().unwrap();
+    until("those that are none of the type are seen at the port, as `top` shows them", || {
+        let graph = view.snapshot();
+        let mut ports = graph.ports(PortKind::Publisher);
+        ports.any(|(_, port)| port.node == "foreigner" && lost_of(port).corrupt == 4)
+    });
     put(cdr("of nobody"), Some(attachment(1, Gid([9; 16]))));
 
     let tokens: Vec<_> = [

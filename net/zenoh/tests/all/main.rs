@@ -7,6 +7,8 @@ mod graphs;
 mod hostile;
 mod kept;
 mod large;
+mod link;
+mod losses;
 mod restarts;
 mod running;
 mod services;

@@ -5,6 +5,7 @@
 use crate::graphs::{free_place, until};
 use crossdock_suite::Running;
 use crossdock_test_support::workspace;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -58,7 +59,7 @@ fn a_drive_is_seen_and_heard_on_another_computer() {
     let graph = "apps/autorace/course.graph.yaml";
     let run = Running::spawn(vehicle.crossdock(&["run", graph, "--mapping", mapping]));
     let router = ["net", "--router", "--listen", &place];
-    let _router = Running::spawn(vehicle.crossdock(&router));
+    let (router, mut said) = Running::with_errors(vehicle.crossdock(&router));
     let interfaces = "apps/autorace/interfaces";
     let client = ["net", "--connect", &place, "--interfaces", interfaces];
     let _client = Running::spawn(desk.crossdock(&client));
@@ -74,6 +75,12 @@ fn a_drive_is_seen_and_heard_on_another_computer() {
     until("they are gone when the drive is over", || {
         !desk.output(&["node", "list"]).contains("planner")
     });
+    router.interrupt();
+    let mut closing = String::new();
+    said.read_to_string(&mut closing).unwrap();
+    assert!(closing.contains("\nto the network: "), "{closing}");
+    assert!(!closing.contains("\nto the network: 0 messages"), "{closing}");
+    assert!(closing.contains("\nlost: "), "{closing}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::foreign::{Foreign, attachment};
 use crate::graphs::{LIMIT, Place, free_place, until};
+use crate::link::Link;
 use crossdock_comm::{
     CallError, Client, ClientOptions, GraphView, Participant, PortKind, Server, ServerOptions,
 };
@@ -268,6 +269,63 @@ fn a_foreign_server_is_asked_once_and_its_first_answer_counts() {
     all_end(&[&net]);
 }
 
+#[test]
+fn a_far_peer_that_is_killed_ends_its_calls_and_leaves_nothing() {
+    let (graph, place) = (Place::new("killed"), free_place());
+    let net = graph.router(&place);
+    let link = Link::to(&place);
+    let foreign = Foreign::join(&link.place);
+    let (server, _, queries) = foreign_server(&foreign);
+    let here = graph.open("here");
+    let client = caller(&here);
+    assert!(client.wait_for_server(LIMIT));
+    // It drops a call: its client hears so, although nobody says it on the network.
+    let dropping = std::thread::spawn(move || {
+        drop(queries.recv_timeout(LIMIT).unwrap());
+        queries
+    });
+    let error = add(&client, 1, 1, LIMIT).unwrap_err();
+    assert!(matches!(error, CallError::Unanswered { .. }), "{error}");
+    let queries = dropping.join().unwrap();
+
+    let request = client.loan(Extra::none()).unwrap();
+    request.send(LIMIT).map_err(|refused| refused.reason).unwrap();
+    let asked = queries.recv_timeout(LIMIT).unwrap();
+    link.cut();
+    let mut outcome = None;
+    until("the call has ended", || {
+        outcome = client.take().unwrap();
+        outcome.is_some()
+    });
+    let error = outcome.unwrap().result.unwrap_err();
+    assert!(matches!(error, CallError::ServerGone { .. }), "{error}");
+    all_end(&[&net]);
+    drop((asked, server, client));
+
+    // A client that is killed while it waits.
+    let adder = Adder::start(&graph, Manner::Keeps);
+    let link = Link::to(&place);
+    let foreign = Foreign::join(&link.place);
+    await_server(&foreign);
+    let (_token, gid) = foreign.declare(3, "SC", SERVICE, &add_type(), "::,10:,:,:,,");
+    let get = foreign.session.get(key()).target(QueryTarget::AllComplete).timeout(LIMIT);
+    let get = get.payload(request_cdr(1, 2)).attachment(attachment(1, gid));
+    let _replies = get.wait().unwrap();
+    until("the server has got it", || adder.taken() == 1);
+    assert_eq!(net.counters().calls_waiting, 1);
+    link.cut();
+    all_end(&[&net]);
+}
+
+/// Waits for the token of our adder, as nodes of ROS 2 wait for a server.
+fn await_server(foreign: &Foreign) {
+    let tokens = format!("@ros2_lv/0/*/*/*/SS/%/%/adder/%add_two_ints/{}/*", add_type());
+    until("our server has a token", || {
+        let tokens = foreign.session.liveliness().get(&tokens).wait().unwrap();
+        tokens.into_iter().any(|reply| reply.result().is_ok())
+    });
+}
+
 /// Asks as a node of rmw_zenoh does, and gives all replies when there can be no more.
 fn ask(foreign: &Foreign, cdr: Vec<u8>, attachment: Option<Vec<u8>>) -> Vec<Reply> {
     let get = foreign.session.get(key()).target(QueryTarget::AllComplete).timeout(LIMIT);
@@ -285,18 +343,7 @@ fn a_foreign_client_gets_one_answer_with_its_number() {
     let net = graph.router(&place);
     let adder = Adder::start(&graph, Manner::Answers);
     let foreign = Foreign::join(&place);
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let tokens = Arc::clone(&seen);
-    let _looks = foreign
-        .session
-        .liveliness()
-        .declare_subscriber("@ros2_lv/0/**")
-        .history(true)
-        .callback(move |sample| tokens.lock().unwrap().push(sample.key_expr().to_string()))
-        .wait()
-        .unwrap();
-    let token = format!("/SS/%/%/adder/%add_two_ints/{}/", add_type());
-    until("our server has a token", || seen.lock().unwrap().iter().any(|it| it.contains(&token)));
+    await_server(&foreign);
 
     // It asks right after its token, as programs of ROS 2 do.
     let (token, gid) = foreign.declare(3, "SC", SERVICE, &add_type(), "::,10:,:,:,,");
