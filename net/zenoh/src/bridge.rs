@@ -13,7 +13,7 @@ mod services;
 
 use crate::calls::Calls;
 use crate::counters::NetCounters;
-use crate::incoming::Incoming;
+use crate::incoming::{Incoming, STRANGE_AFTER};
 use crate::local::{Local, LocalEnd, NodeKey};
 use crate::outgoing::{Outgoing, Source, Sources, WirePublisher};
 use crate::remote::{Remote, TopicKey};
@@ -257,6 +257,8 @@ struct Bridge {
     told: BTreeSet<String>,
     stands_by: bool,
     has_failed: bool,
+    /// Messages wait for the token of their publisher.
+    is_waiting: bool,
 }
 
 impl Bridge {
@@ -299,6 +301,7 @@ impl Bridge {
             told,
             stands_by: true,
             has_failed: false,
+            is_waiting: false,
         }
     }
 
@@ -330,9 +333,14 @@ impl Bridge {
             }
         }
         loop {
-            self.has_failed = false;
+            (self.has_failed, self.is_waiting) = (false, false);
             self.compare();
-            match self.shared.wait(if self.has_failed { AGAIN_AFTER } else { Duration::MAX }) {
+            let timeout = match (self.is_waiting, self.has_failed) {
+                (true, _) => STRANGE_AFTER,
+                (false, true) => AGAIN_AFTER,
+                (false, false) => Duration::MAX,
+            };
+            match self.shared.wait(timeout) {
                 Woken::Over => return,
                 Woken::Changed => std::thread::sleep(SETTLE),
                 Woken::Nothing => {}
@@ -577,6 +585,7 @@ impl Bridge {
                 Incoming::new(&self.shared, name, &key, schema)
             });
             let failed = incoming.follow(&self.participant, &publishers);
+            self.is_waiting |= incoming.is_waiting();
             let is_wanted = local.wants(name, type_name) && !incoming.is_empty();
             let subscribed = incoming.subscribe(&self.session, is_wanted);
             for error in failed {

@@ -96,6 +96,7 @@ impl Calls {
             unnamed: VecDeque::new(),
             served: BTreeMap::new(),
             unmet: VecDeque::new(),
+            strange: BTreeMap::new(),
             swept: Instant::now(),
         };
         let thread = std::thread::Builder::new()
@@ -184,6 +185,8 @@ struct Carrier {
     served: BTreeMap<(Gid, CallId), Served>,
     /// Calls from the network whose client has not met the server yet.
     unmet: VecDeque<Question>,
+    /// Clients over there that stand for GIDs without a token.
+    strange: BTreeMap<Gid, Gid>,
     swept: Instant,
 }
 

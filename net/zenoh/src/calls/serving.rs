@@ -3,6 +3,7 @@
 use super::inbox::{Question, refuse};
 use super::{CALLS_MAX, Carrier, MEET_FOR, TURN_MAX};
 use crate::counters::{add, count};
+use crate::incoming::{STRANGE_AFTER, remember};
 use crate::shared::wall_ns;
 use crate::wire::{Attachment, Gid};
 use crossdock_comm::service::{AnyResponse, CallCdrError, SendError};
@@ -28,13 +29,29 @@ impl Carrier {
         }
     }
 
+    /// The client here that stands for the one over there that asks.
+    fn client_of(&mut self, question: &Question) -> Option<Gid> {
+        let (clients, key) = (&self.ports.clients, question.query.key_expr().as_str());
+        let asks = |gid: &Gid| clients.get(gid).is_some_and(|here| here.key == key);
+        let strange = question.attachment.gid;
+        let gid = self.strange.get(&strange).copied().unwrap_or(strange);
+        if asks(&gid) {
+            return Some(gid);
+        }
+        // Some peers have GIDs that are not made of their tokens.
+        let of_key = clients.iter().find(|(_, here)| here.key == key).map(|(gid, _)| *gid);
+        let gid = of_key.filter(|_| question.since.elapsed() > STRANGE_AFTER)?;
+        remember(&mut self.strange, strange, gid);
+        Some(gid)
+    }
+
     /// Sends a call to the server here, once.
     fn serve(&mut self, question: Question) {
+        let gid = self.client_of(&question);
         let counters = &self.shared.counters;
-        let here = self.ports.clients.get(&question.attachment.gid);
-        let here = here.filter(|here| here.key == question.query.key_expr().as_str());
         let is_late = question.since.elapsed() > MEET_FOR;
-        let Some(here) = here else {
+        let here = gid.and_then(|gid| Some((gid, self.ports.clients.get(&gid)?)));
+        let Some((gid, here)) = here else {
             if is_late {
                 count(&counters.unknown);
                 return refuse(&question.query, "its client has no token");
@@ -58,7 +75,7 @@ impl Carrier {
             Ok(call) => {
                 count(&counters.calls_served);
                 let served = Served { since, limit: here.limit, attachment, query };
-                self.served.insert((attachment.gid, call), served);
+                self.served.insert((gid, call), served);
             }
             Err(error) => {
                 count(match &error {
@@ -130,6 +147,7 @@ impl Carrier {
 
     /// A client over there has gone, and with it all that it waits for.
     pub(super) fn forget_client(&mut self, gid: Gid) {
+        self.strange.retain(|_, known| *known != gid);
         let before = self.served.len();
         self.served.retain(|(client, _): &(Gid, CallId), _| *client != gid);
         let lost = before - self.served.len();
