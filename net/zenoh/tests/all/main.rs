@@ -11,6 +11,7 @@ mod link;
 mod losses;
 mod restarts;
 mod running;
+mod sdk;
 mod services;
 mod standard;
 mod twins;

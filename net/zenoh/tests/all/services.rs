@@ -40,14 +40,14 @@ pub(crate) struct Adder {
 
 /// What the adder does with a request.
 #[derive(Clone, Copy, PartialEq)]
-enum Manner {
+pub(crate) enum Manner {
     Answers,
     Drops,
     Keeps,
 }
 
 impl Adder {
-    fn start(place: &Place, manner: Manner) -> Self {
+    pub(crate) fn start(place: &Place, manner: Manner) -> Self {
         let options = place.options("adder");
         let (is_over, taken) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
         let (over, count) = (Arc::clone(&is_over), Arc::clone(&taken));
@@ -79,7 +79,7 @@ impl Adder {
         Self { is_over, taken, thread: Some(thread) }
     }
 
-    fn taken(&self) -> usize {
+    pub(crate) fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
 }
@@ -93,11 +93,20 @@ impl Drop for Adder {
 }
 
 fn caller(participant: &Participant) -> Client<AddTwoInts> {
-    let options = ClientOptions { node: "caller", service: SERVICE, ..ClientOptions::default() };
+    caller_of(participant, SERVICE)
+}
+
+pub(crate) fn caller_of(participant: &Participant, service: &str) -> Client<AddTwoInts> {
+    let options = ClientOptions { node: "caller", service, ..ClientOptions::default() };
     participant.client(options).unwrap()
 }
 
-fn add(client: &Client<AddTwoInts>, a: i64, b: i64, timeout: Duration) -> Result<i64, CallError> {
+pub(crate) fn add(
+    client: &Client<AddTwoInts>,
+    a: i64,
+    b: i64,
+    timeout: Duration,
+) -> Result<i64, CallError> {
     let mut request = client.loan(Extra::none()).unwrap();
     request.message().set_a(a);
     request.message().set_b(b);
