@@ -201,7 +201,7 @@ fn a_call_without_an_answer_ends_as_on_shared_memory() {
 }
 
 /// A server of somebody else: hands its queries to the test.
-fn foreign_server(foreign: &Foreign) -> (impl Sized, Gid, Receiver<Query>) {
+pub(crate) fn foreign_server(foreign: &Foreign) -> (impl Sized + use<>, Gid, Receiver<Query>) {
     let (token, gid) = foreign.declare(7, "SS", SERVICE, &add_type(), "::,10:,:,:,,");
     let (sender, queries) = channel();
     let sender = Mutex::new(sender);
@@ -215,7 +215,7 @@ fn foreign_server(foreign: &Foreign) -> (impl Sized, Gid, Receiver<Query>) {
     ((token, queryable), gid, queries)
 }
 
-fn sum_cdr(sum: i64) -> Vec<u8> {
+pub(crate) fn sum_cdr(sum: i64) -> Vec<u8> {
     [&[0, 1, 0, 0][..], &sum.to_le_bytes()].concat()
 }
 
