@@ -127,9 +127,9 @@ check-beside: packages
 net-test:
 	@scripts/system-packages $(NET_PACKAGES)
 	$(CARGO) fmt --all --check --manifest-path net/Cargo.toml
-	$(CARGO) clippy --all-targets --locked --manifest-path net/Cargo.toml -- -D warnings
 	$(CARGO) build --locked
-	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --locked --manifest-path net/Cargo.toml
+	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/lint-and-compile CROSSDOCK_SKIP_LOG=$(SKIPPED) \
+	    $(CARGO) test --locked --manifest-path net/Cargo.toml
 
 # The plug-in for ROS 2's client libraries, one for each distribution: docs/ros2.md.
 rmw:

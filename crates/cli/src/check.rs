@@ -2,7 +2,7 @@
 
 use crate::arguments::CheckArguments;
 use crate::load::{Settings, Wishes, load};
-use crate::output::{self, say};
+use crate::output::{self, counted, say};
 use anyhow::{Context, Result};
 use crossdock_device::{Device, Mps};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, Otherwise, Plan, ProcessPlan};
@@ -50,9 +50,9 @@ pub(crate) fn check(arguments: &CheckArguments, settings: &Settings) -> Result<E
     output::print(&format!(
         "{}: {} in {}{in_hardware}, {}; no violation found\n",
         plan.graph,
-        counted(nodes, "node", "nodes"),
-        counted(plan.processes.len(), "process", "processes"),
-        counted(plan.topics.len(), "topic", "topics"),
+        counted(nodes as u64, "node", "nodes"),
+        counted(plan.processes.len() as u64, "process", "processes"),
+        counted(plan.topics.len() as u64, "topic", "topics"),
     ))?;
     for (mapped, process) in loaded.mapping.processes.iter().zip(&plan.processes) {
         if mapped.executors.iter().any(|executor| executor.mode == ExecutorMode::Graph) {
@@ -166,10 +166,6 @@ fn threads(process: &ProcessPlan) -> String {
         format!("  thread {}: {}\n", executor.name, nodes.join(", "))
     };
     process.executors.iter().map(thread).collect()
-}
-
-fn counted(count: usize, one: &str, more: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use crate::output::{clean, near_name};
 use anyhow::{Context, Result};
-use crossdock_msg::SchemaError;
 use crossdock_msg::definition::TypeName;
 use crossdock_msg::find::{self, FindError, InterfaceFile};
 use crossdock_msg::generate::Generator;
@@ -118,14 +117,16 @@ impl Definitions {
             return String::new();
         }
         let last = |name: &str| name.rsplit('/').next().is_some_and(|last| last == text);
-        match names.iter().find(|name| last(name)) {
+        // Of two packages with such a type, the one that everybody has.
+        let named = names.iter().filter(|name| last(name));
+        match named.min_by_key(|name| !name.starts_with("std_msgs/")) {
             Some(name) => format!("did you mean `{}`? ", clean(name)),
             None => clean(&near_name(text, names.iter().map(String::as_str))),
         }
     }
 
     /// Why a type is not known or cannot be used, as a sentence with the next step.
-    pub(crate) fn why(&self, error: &SchemaError) -> String {
+    pub(crate) fn why(&self, error: &impl std::fmt::Display) -> String {
         let text = error.to_string();
         match self.broken.iter().find(|(name, _)| text.contains(name.as_str())) {
             Some((_, why)) => format!("{text}; its file is broken: {why}"),

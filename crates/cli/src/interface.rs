@@ -5,7 +5,7 @@ use crate::arguments::{DefinitionArguments, InterfaceCommand, KindArguments};
 use crate::definitions::{Definitions, definitions};
 use crate::output::{self, clean};
 use crate::yaml;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use crossdock_msg::definition::{
     Element, Field, MessageDefinition, Shape, TypeName, Value, constant_text, field_text,
 };
@@ -153,7 +153,7 @@ fn show(definitions: &Definitions, text: &str, comments: Comments) -> Result<Str
     let mut shown = String::new();
     for (index, part) in parts.into_iter().enumerate() {
         // Says which used type is missing, before anything is shown.
-        library.resolve(&part.type_name)?;
+        library.resolve(&part.type_name).map_err(|error| anyhow!(definitions.why(&error)))?;
         if index > 0 {
             shown.push_str("---\n");
         }
@@ -207,7 +207,8 @@ fn prototype(definitions: &Definitions, text: &str) -> Result<String> {
         Found::Message(message) => message,
         Found::Parts(_, parts) => parts[0],
     };
-    definitions.library().resolve(&message.type_name)?;
+    let resolved = definitions.library().resolve(&message.type_name);
+    resolved.map_err(|error| anyhow!(definitions.why(&error)))?;
     let value = default_message(definitions.library(), message);
     Ok(yaml::text(&value))
 }
@@ -268,12 +269,8 @@ fn hashes(definitions: &Definitions, text: &str) -> Result<String> {
     };
     let mut shown = String::new();
     for name in names {
-        let _ = writeln!(
-            shown,
-            "{}  {}",
-            type_hash(&library.resolve(&name)?),
-            clean(&name.to_string())
-        );
+        let resolved = library.resolve(&name).map_err(|error| anyhow!(definitions.why(&error)))?;
+        let _ = writeln!(shown, "{}  {}", type_hash(&resolved), clean(&name.to_string()));
     }
     Ok(shown)
 }

@@ -143,7 +143,10 @@ fn ros_arguments(words: Vec<String>) -> Result<(RosArguments, Vec<String>), RosA
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() {
-        match ros_words::sentence(std::env::args().skip(1)) {
+        // A wrong value of a known option has nothing to do with the words of ROS 2.
+        let is_value = error.kind() == clap::error::ErrorKind::ValueValidation;
+        let words = std::env::args().skip(1);
+        match ros_words::sentence(words).filter(|_| !is_value) {
             // What clap finds similar leads elsewhere.
             Some(sentence) => say!("{}\n\n{sentence}", text.lines().next().unwrap_or_default()),
             None => say!("{}", text.trim_end()),

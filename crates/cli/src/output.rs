@@ -30,6 +30,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
+/// A number with its noun: `1 topic`, `2 topics`.
+pub(crate) fn counted(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
 /// Prints what a run has come to. That its reader or terminal has gone meanwhile does not change
 /// it.
 ///
@@ -212,8 +217,14 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(gone)
 }
 
-/// `did you mean ...? ` for a name that nobody has, if a known name is near; else nothing.
+/// `did you mean ...? ` for a name that nobody has, if a known name is near, or has it behind a
+/// namespace; else nothing.
 pub(crate) fn near_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let last = format!("/{}", name.trim_start_matches('/'));
+    if let Some(whole) = known.iter().find(|whole| whole.ends_with(&last)) {
+        return format!("did you mean `{whole}`? ");
+    }
     match crossdock_graph::did_you_mean(name, known) {
         near if near.is_empty() => near,
         near => near + " ",
@@ -244,6 +255,19 @@ mod tests {
         let told = format!("a.mcap cannot be created: {cause}");
         let error = anyhow::Error::new(cause).context(told.clone()).context("--record a.mcap");
         assert_eq!(sentence(&error), format!("--record a.mcap: {told}"));
+    }
+
+    #[test]
+    fn a_name_without_its_namespace_is_known() {
+        let known = ["/front/lamp", "/lamps", "camera"];
+        for (name, told) in [
+            ("lamp", "did you mean `/front/lamp`? "),
+            ("/lamp", "did you mean `/front/lamp`? "),
+            ("camra", "did you mean `camera`? "),
+            ("planner", ""),
+        ] {
+            assert_eq!(near_name(name, known), told);
+        }
     }
 
     /// Every character that is not plain text, and some that are.

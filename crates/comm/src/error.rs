@@ -167,6 +167,12 @@ impl LoanError {
     pub fn reason(&self) -> &crossdock_shm::LoanError {
         &self.0
     }
+
+    /// Whether the message is larger than the topic allows at all: no memory that others give back
+    /// will help.
+    pub fn is_too_large(&self) -> bool {
+        matches!(*self.0, crossdock_shm::LoanError::TooLarge { .. })
+    }
 }
 
 /// An encoded message was not published.

@@ -77,7 +77,7 @@ pub use observe::echo::{Echo, EchoError, Echoed, Stamps};
 pub use observe::observer::Observer;
 pub use observe::quiescence::Quiescence;
 pub use port::buffers::{AcceptError, BufferError, Buffers, SharedBuffer};
-pub use port::counters::{PublisherCounters, SubscriberCounters};
+pub use port::counters::{PublisherCounters, SubscriberCounters, Uncarried};
 pub use port::doorbell::{Doorbell, SharedDoorbell};
 pub use port::erased::{NextMessage, PublisherHandle, SubscriberHandle};
 pub use port::group::PortGroup;

@@ -73,7 +73,7 @@ pub use model::{
     Argument, Chain, Copies, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic,
     InputReading, Lockstep, Period,
 };
-pub use names::did_you_mean;
+pub use names::{did_you_mean, logger_name};
 pub use parameters::ParameterOverrides;
 pub use picture::{Figures, Picture};
 pub use placement::Placement;

@@ -128,6 +128,12 @@ pub(crate) fn message_type_fault(name: &str) -> Option<String> {
     }
 }
 
+/// What a node's logger is called, as in ROS 2: its whole name with dots for slashes.
+#[must_use]
+pub fn logger_name(node: &str) -> String {
+    node.trim_start_matches('/').replace('/', ".")
+}
+
 /// Words that files used before, and what they are called now.
 const RENAMED: [(&str, &str); 1] = [("deadline_ms", "max_latency_ms")];
 

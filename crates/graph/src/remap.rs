@@ -284,11 +284,19 @@ impl Remapping<'_> {
             return (format!("`{from}` is a topic, no service"), advice);
         }
         let known = || before.topic_names().into_iter().chain(before.service_names());
-        let near = match from.starts_with('/') {
-            true => did_you_mean(from, known()),
-            false => did_you_mean(from, known().filter_map(|name| name.rsplit('/').next())),
+        let elsewhere = known().find(|name| !from.starts_with('/') && is_named(name));
+        let near = match elsewhere {
+            // Below no node's namespace.
+            Some(whole) if rule.node.is_none() => format!("did you mean `{whole}`?"),
+            Some(_) => String::new(),
+            None if from.starts_with('/') => did_you_mean(from, known()),
+            None => did_you_mean(from, known().filter_map(|name| name.rsplit('/').next())),
         };
-        (format!("nobody has a topic or service `{from}`"), or(near, "remove the rule"))
+        let who = match &rule.node {
+            None => "nobody has a".to_owned(),
+            Some(node) => format!("node `{node}` has no"),
+        };
+        (format!("{who} topic or service `{from}`"), or(near, "remove the rule"))
     }
 }
 

@@ -261,13 +261,10 @@ impl std::str::FromStr for RemapRule {
                 return Err(error("names nothing that can be remapped", &near));
             }
             _ => {
-                let (topics, from) = match from.strip_prefix("rosservice://") {
-                    Some(from) => (false, from),
-                    None => (true, from),
-                };
-                let (services, from) = match from.strip_prefix("rostopic://") {
-                    Some(from) => (false, from),
-                    None => (true, from),
+                let (topics, services, from) = match from.split_once("://") {
+                    Some(("rostopic", from)) => (true, false, from),
+                    Some(("rosservice", from)) => (false, true, from),
+                    _ => (true, true, from),
                 };
                 if from.contains('*') || to.contains('\\') {
                     return Err(error("has a wildcard", "ROS 2 has none in rules; name the topic"));
@@ -342,6 +339,8 @@ mod tests {
             ("-r a//b:=c", "must not contain repeated '/'"),
             ("-r a/:=c", "must not end with a '/'"),
             ("-r {node}:=c", "must not contain characters"),
+            ("-r rosservice://rostopic://a:=b", "must not contain characters"),
+            ("-r topic://a:=b", "must not contain characters"),
             ("-r a*:=c", "wildcard"),
             ("-r __ns:=front", "must be absolute, it must lead with a '/'"),
             ("-r __node:=a/b", "must not contain characters"),

@@ -35,17 +35,20 @@ struct Value {
 }
 
 impl RosParameters {
-    /// Reads a parameter file of ROS 2. `file` is its name for messages; it is not opened.
+    /// Reads a parameter file of ROS 2, which may be empty. `file` is its name for messages; it is
+    /// not opened.
     ///
     /// # Errors
     /// Everything that is wrong with the file by itself.
     pub fn from_yaml(file: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
         let mut reading = Reading::new(file);
-        let tree = yaml::parse(file, text, &mut reading.violations);
-        let values = tree.map(|mut tree| {
-            use_ros_booleans(&mut tree);
+        let tree = yaml::parse_any(file, text, &mut reading.violations);
+        let values = tree.map(|tree| {
             let mut values = Vec::new();
-            read_nodes(&mut reading, &tree, "", &mut values);
+            if let Some(mut tree) = tree {
+                use_ros_booleans(&mut tree);
+                read_nodes(&mut reading, &tree, "", &mut values);
+            }
             values
         });
         let (values, _) = reading.finish(values)?;
@@ -65,8 +68,15 @@ impl RosParameters {
         };
         let (node, name, value) = ros_parameter_parts(text).map_err(refused)?;
         let mut reading = Reading::new(&file);
-        let tree = yaml::parse(&file, value.as_bytes(), &mut reading.violations);
-        let value = tree.and_then(|mut tree| {
+        let tree = yaml::parse_any(&file, value.as_bytes(), &mut reading.violations);
+        let value = tree.and_then(|tree| {
+            let Some(mut tree) = tree else {
+                let message = "there is only a comment behind `:=`".to_owned();
+                let place = Place { line: 1, column: 1 };
+                let advice = "quote a text that begins with `#`";
+                reading.note(ViolationKind::WrongValue, place, message, advice);
+                return None;
+            };
             use_ros_booleans(&mut tree);
             read_value(&mut reading, &tree, name)
         });
@@ -253,6 +263,18 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_file_sets_nothing_and_a_comment_is_no_value() {
+        for text in ["", "# nothing yet\n"] {
+            let parameters = RosParameters::from_yaml("p.yaml", text.as_bytes()).unwrap();
+            assert_eq!(parameters.values, []);
+        }
+        let faults = RosParameters::from_rule("color:=#ff0000").unwrap_err();
+        assert!(faults[0].to_string().contains("quote a text that begins with `#`"), "{faults:?}");
+        let quoted = RosParameters::from_rule("color:='#ff0000'").unwrap();
+        assert_eq!(quoted.values[0].value, ParameterValue::String("#ff0000".to_owned()));
+    }
 
     #[test]
     fn patterns_fit_names_as_in_ros_2() {

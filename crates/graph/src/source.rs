@@ -21,7 +21,7 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     file: String,
-    places: BTreeMap<Vec<String>, (Option<String>, Place)>,
+    places: BTreeMap<Vec<String>, (Option<String>, Option<Place>)>,
     /// The namespace of the names in the file; empty: the root.
     namespace: String,
     /// Relative and private names, by the paths of their parts.
@@ -121,12 +121,12 @@ impl Source {
 
     /// Notes where the part at this path of keys was written.
     pub fn set(&mut self, path: &[&str], place: Place) {
-        self.places.insert(owned(path), (None, place));
+        self.places.insert(owned(path), (None, Some(place)));
     }
 
-    /// Notes that the part at this path of keys now comes from another file.
+    /// Notes that the part at this path of keys now comes from another file, or from words of a
+    /// command line, which have no place.
     pub fn set_elsewhere(&mut self, path: &[&str], file: &str, place: Option<Place>) {
-        let place = place.unwrap_or(Place { line: 1, column: 1 });
         self.places.insert(owned(path), (Some(file.to_owned()), place));
     }
 
@@ -136,7 +136,7 @@ impl Source {
         let mut path = owned(path);
         loop {
             if let Some((file, place)) = self.places.get(&path) {
-                return (file.as_deref().unwrap_or(&self.file), Some(*place));
+                return (file.as_deref().unwrap_or(&self.file), *place);
             }
             if path.pop().is_none() {
                 return (&self.file, None);

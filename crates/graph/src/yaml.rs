@@ -43,10 +43,25 @@ pub(crate) struct Entry {
 /// Reads a file. Errors that leave the shape of the tree intact (a key twice) go to `violations`;
 /// `None` means that there is no tree, and why is there too.
 pub(crate) fn parse(file: &str, bytes: &[u8], violations: &mut Vec<Violation>) -> Option<Tree> {
+    let tree = parse_any(file, bytes, violations)?;
+    if tree.is_none() {
+        let (message, advice) = ("the file is empty".to_owned(), "begin it with `crossdock: 1`");
+        let place = Some(Place { line: 1, column: 1 });
+        violations.push(Violation::placed(ViolationKind::Syntax, file, place, message, advice));
+    }
+    tree
+}
+
+/// The same of a file that may hold nothing: then there is no tree (`Some(None)`).
+pub(crate) fn parse_any(
+    file: &str,
+    bytes: &[u8],
+    violations: &mut Vec<Violation>,
+) -> Option<Option<Tree>> {
     let text = checked_text(file, bytes, FILE_BYTES_MAX, violations)?;
     let mut reader = Reader::new(file, text, FILE_VALUES_MAX, violations);
     match reader.document() {
-        Ok(tree) => tree,
+        Ok(tree) => Some(tree),
         Err(violation) => {
             violations.push(*violation);
             None
@@ -211,10 +226,6 @@ impl<'a, 'b> Reader<'a, 'b> {
                 }
                 first => tree = Some(self.value(first, span, 0)?),
             }
-        }
-        if tree.is_none() {
-            let at = Place { line: 1, column: 1 };
-            return self.syntax(at, "the file is empty", "begin it with `crossdock: 1`");
         }
         Ok(tree)
     }

@@ -74,6 +74,12 @@ pub enum FindError {
         /// What the system says.
         cause: io::Error,
     },
+    /// A file is not text in UTF-8.
+    #[error("{path}: not text in UTF-8: save it in this encoding", path = path.display())]
+    Encoding {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file's or folder's name is not one that types can have.
     #[error(
         "{path}: rename it; packages are named like my_msgs, files like MyMessage.msg", path = path.display()
@@ -304,7 +310,12 @@ fn read(path: &Path) -> Result<String, FindError> {
     }
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|cause| {
+        match cause.kind() {
+            io::ErrorKind::InvalidData => FindError::Encoding { path: path.to_owned() },
+            _ => failed(cause),
+        }
+    })?;
     if text.len() as u64 > FILE_BYTES_MAX {
         let bytes = metadata.len();
         let cause = format!("it has {bytes} bytes, interface files have at most {FILE_BYTES_MAX}");

@@ -64,6 +64,7 @@ pub mod resolve;
 pub mod rihs;
 mod schema;
 mod service;
+mod standard;
 #[rustfmt::skip]
 pub mod types;
 mod value;

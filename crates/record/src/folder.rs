@@ -139,9 +139,27 @@ fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagE
             files.paths = listed.paths;
         }
         Some(Err(error)) if named.is_empty() => return Err(error),
-        _ => files.paths = named,
+        _ => {
+            files.remarks.extend(unnamed(folder, &named));
+            files.paths = named;
+        }
     }
     Ok(files)
+}
+
+/// What is to be said if files of the folder are no part of the bag.
+fn unnamed(folder: &Path, named: &[PathBuf]) -> Option<String> {
+    let BagFiles { paths, .. } = list_folder(folder, String::new()).ok()?;
+    let mut others = paths.iter().filter(|path| !named.contains(path));
+    let (first, more) = (others.next()?.display(), others.count());
+    let (more, is) = match more {
+        0 => (String::new(), "is"),
+        more => (format!(" and {more} more of the folder"), "are"),
+    };
+    Some(format!(
+        "{first}{more} {is} not read, because {METADATA_NAME} does not name it; `crossdock bag \
+         reindex` makes one for all files of the folder"
+    ))
 }
 
 /// The files that metadata.yaml names, in its order, each once: its messages happened once.

@@ -115,9 +115,14 @@ fn temporary_file() -> io::Result<File> {
     rustix::rand::getrandom(&mut bytes, flags).map_err(io::Error::from)?;
     let path = folder.join(format!("crossdock-{:032x}", u128::from_ne_bytes(bytes)));
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+    // Of a kind of its own: that the folder does not exist says nothing about the bag.
     let file = file.map_err(|_| {
-        let what = format!("no file can be made in {}: {error}", folder.display());
-        io::Error::new(io::Error::from(error).kind(), what)
+        let folder = folder.display();
+        let error = io::Error::from(error);
+        io::Error::other(format!(
+            "no room to decompress it, because no file can be made in {folder}: {error}; name another \
+             folder by TMPDIR"
+        ))
     })?;
     std::fs::remove_file(&path)?;
     Ok(file)

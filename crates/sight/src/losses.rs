@@ -16,8 +16,14 @@ pub struct Losses {
     pub expired: u64,
     /// A reliable publisher gave up waiting.
     pub timed_out: u64,
-    /// What a corrupt publisher had announced.
+    /// What a corrupt publisher had announced, or what is no message of its type.
     pub corrupt: u64,
+    /// A network to other computers took it too slowly, or not at all.
+    pub network: u64,
+    /// From another computer, and larger than a message of the topic may be.
+    pub oversize: u64,
+    /// From another computer, and there was no memory for it.
+    pub no_room: u64,
     /// Its process ended before it had taken or finished them, and was started again.
     pub restart: u64,
 }
@@ -32,6 +38,9 @@ impl Losses {
             self.expired,
             self.timed_out,
             self.corrupt,
+            self.network,
+            self.oversize,
+            self.no_room,
             self.restart,
         ];
         causes.into_iter().fold(0, u64::saturating_add)
@@ -46,6 +55,9 @@ impl Losses {
             expired: self.expired.saturating_add(other.expired),
             timed_out: self.timed_out.saturating_add(other.timed_out),
             corrupt: self.corrupt.saturating_add(other.corrupt),
+            network: self.network.saturating_add(other.network),
+            oversize: self.oversize.saturating_add(other.oversize),
+            no_room: self.no_room.saturating_add(other.no_room),
             restart: self.restart.saturating_add(other.restart),
         }
     }
@@ -59,6 +71,9 @@ impl Losses {
             ("expired", self.expired),
             ("timed out", self.timed_out),
             ("corrupt", self.corrupt),
+            ("network", self.network),
+            ("oversize", self.oversize),
+            ("no room", self.no_room),
             ("restart", self.restart),
         ];
         some(&causes)
@@ -74,5 +89,8 @@ mod tests {
         let losses = Losses { keep_last: 2, corrupt: 1, ..Losses::default() };
         assert_eq!(losses.causes(), "keep last 2, corrupt 1");
         assert_eq!(losses.total(), 3);
+        let far = Losses { network: 4, no_room: 1, ..losses.clone() };
+        assert_eq!(far.causes(), "keep last 2, corrupt 1, network 4, no room 1");
+        assert_eq!(far.and(&losses).total(), 11);
     }
 }

@@ -527,6 +527,9 @@ pub fn lost_of(port: &PortSnapshot) -> Losses {
         expired: port.counters[counter::LOST_EXPIRED],
         timed_out: port.counters[counter::LOST_TIMEOUT],
         corrupt: port.counters[counter::LOST_CORRUPT],
+        network: port.counters[counter::LOST_NETWORK],
+        oversize: port.counters[counter::LOST_OVERSIZE],
+        no_room: port.counters[counter::LOST_NO_ROOM],
         // Of that the run knows that has started the process again.
         restart: 0,
     }

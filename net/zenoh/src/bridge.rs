@@ -3,14 +3,17 @@
 //! One thread compares what there is with what there should be, whenever either side tells of a
 //! change: tokens for the nodes and ports here, nodes and ports here for the tokens over there,
 //! subscriptions while both sides want a topic. Nothing of it depends on the order in which changes
-//! come. Messages travel on threads of their topics, and of zenoh.
+//! come. Messages travel on threads of their topics, and of zenoh; calls on a thread of their own.
 //!
 //! Two bridges in one graph and one network would carry everything twice. Each has a hidden node
 //! whose name says since when it is there, in the graph and on the network; one that sees an older
 //! one in both stands by.
 
+mod services;
+
+use crate::calls::Calls;
 use crate::counters::NetCounters;
-use crate::incoming::Incoming;
+use crate::incoming::{Incoming, STRANGE_AFTER};
 use crate::local::{Local, LocalEnd, NodeKey};
 use crate::outgoing::{Outgoing, Source, Sources, WirePublisher};
 use crate::remote::{Remote, TopicKey};
@@ -27,6 +30,7 @@ use crossdock_comm::{
 use crossdock_msg::Schema;
 use crossdock_msg::find::FindError;
 use crossdock_sight::Definitions;
+use services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -91,10 +95,11 @@ pub enum NetError {
     Interfaces(#[from] FindError),
 }
 
-/// Carries topics between the graph of a domain and a network until it is dropped.
+/// Carries topics and services between the graph of a domain and a network until it is dropped.
 ///
-/// `Send`. It has a thread that compares both sides, one for each topic that goes out, and those of
-/// zenoh; all sleep while nothing changes and nothing is published.
+/// `Send`. It has a thread that compares both sides, one for calls, one for each topic that goes
+/// out, and those of zenoh; all sleep while nothing changes, nothing is published and nothing is
+/// called.
 pub struct Net {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -138,7 +143,12 @@ impl Net {
             let shared = thread_shared;
             let Some(session) = joined(session, &joining, &shared) else { return };
             shared.note(format!("joined {place}"));
-            let bridge = Bridge::new(shared, session, participant, graph, observer, definitions);
+            let calls = match Calls::start(&participant, &session, &shared) {
+                Ok(calls) => calls,
+                Err(error) => return shared.note(format!("calls cannot be carried: {error}")),
+            };
+            let bridge =
+                Bridge::new(shared, session, participant, graph, observer, definitions, calls);
             Bridge { hashes, ..bridge }.run();
         };
         let thread = std::thread::Builder::new().name("net-graph".to_owned()).spawn(run);
@@ -203,6 +213,14 @@ struct Declared {
     token: LivelinessToken,
 }
 
+/// A node here that the network knows.
+struct ToldNode {
+    id: u64,
+    names: NodeNames,
+    #[expect(dead_code, reason = "held for as long as the node is there")]
+    declared: Declared,
+}
+
 /// A topic on its way out, and those over there who want it.
 struct Out {
     carrier: Outgoing,
@@ -226,17 +244,21 @@ struct Bridge {
     remote: Remote,
     next_id: u64,
     own: Vec<LivelinessToken>,
-    node_ids: BTreeMap<NodeKey, (u64, Declared)>,
+    told_nodes: BTreeMap<NodeKey, ToldNode>,
     end_tokens: BTreeMap<[u8; 16], Declared>,
     node_entries: BTreeMap<(String, u64), NodeEntry>,
     out: BTreeMap<TopicKey, Out>,
     into: BTreeMap<TopicKey, Incoming>,
+    calls: Calls,
+    services: Services,
     /// Types that were looked for, by name and hash.
     schemas: BTreeMap<(String, WireHash), Arc<Schema>>,
     /// What has been said already.
     told: BTreeSet<String>,
     stands_by: bool,
     has_failed: bool,
+    /// Messages wait for the token of their publisher.
+    is_waiting: bool,
 }
 
 impl Bridge {
@@ -247,13 +269,14 @@ impl Bridge {
         graph: GraphView,
         observer: Observer,
         definitions: Definitions,
+        calls: Calls,
     ) -> Self {
         let zid = session.zid().to_string();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let since = since.map_or(0, |since| since.as_micros());
         let name = format!("{BRIDGE}{since:016x}_{zid}");
-        let (remote, own, node_ids, end_tokens, node_entries) = Default::default();
-        let (out, into, schemas, told) = Default::default();
+        let (remote, own, told_nodes, end_tokens, node_entries) = Default::default();
+        let (out, into, services, schemas, told) = Default::default();
         Self {
             shared,
             session,
@@ -267,15 +290,18 @@ impl Bridge {
             remote,
             next_id: 0,
             own,
-            node_ids,
+            told_nodes,
             end_tokens,
             node_entries,
             out,
             into,
+            calls,
+            services,
             schemas,
             told,
             stands_by: true,
             has_failed: false,
+            is_waiting: false,
         }
     }
 
@@ -307,9 +333,14 @@ impl Bridge {
             }
         }
         loop {
-            self.has_failed = false;
+            (self.has_failed, self.is_waiting) = (false, false);
             self.compare();
-            match self.shared.wait(if self.has_failed { AGAIN_AFTER } else { Duration::MAX }) {
+            let timeout = match (self.is_waiting, self.has_failed) {
+                (true, _) => STRANGE_AFTER,
+                (false, true) => AGAIN_AFTER,
+                (false, false) => Duration::MAX,
+            };
+            match self.shared.wait(timeout) {
                 Woken::Over => return,
                 Woken::Changed => std::thread::sleep(SETTLE),
                 Woken::Nothing => {}
@@ -366,17 +397,21 @@ impl Bridge {
         if stands_by {
             self.out.clear();
             self.into.clear();
+            self.drop_calls();
             self.end_tokens.clear();
-            self.node_ids.clear();
+            self.told_nodes.clear();
             self.node_entries.clear();
             return;
         }
         let local = Local::of(&snapshot);
         self.tell_nodes(&local);
+        // Who sees a server's token asks at once.
+        self.open_to_network(&local);
         self.tell_ends(&local);
         self.show_nodes();
         self.carry_in(&local);
         self.carry_out(&local);
+        self.carry_calls(&local);
     }
 
     /// Whether an older bridge joins the same graph to the same network.
@@ -415,17 +450,17 @@ impl Bridge {
     /// Tokens for the nodes here.
     fn tell_nodes(&mut self, local: &Local) {
         let keys: BTreeSet<&NodeKey> = local.nodes.iter().map(|(key, _)| key).collect();
-        self.node_ids.retain(|key, _| keys.contains(key));
+        self.told_nodes.retain(|key, _| keys.contains(key));
         for (key, enclave) in &local.nodes {
-            if self.node_ids.contains_key(key) {
+            if self.told_nodes.contains_key(key) {
                 continue;
             }
             let (namespace, name) = split_node_name(&key.1);
             let (enclave, namespace) = (enclave.clone(), namespace.to_owned());
-            let node = NodeNames { enclave, namespace, name: name.to_owned() };
+            let names = NodeNames { enclave, namespace, name: name.to_owned() };
             let id = self.new_id();
-            if let Some(declared) = self.declare(id, id, node, None) {
-                self.node_ids.insert(key.clone(), (id, declared));
+            if let Some(declared) = self.declare(id, id, names.clone(), None) {
+                self.told_nodes.insert(key.clone(), ToldNode { id, names, declared });
             }
         }
     }
@@ -448,17 +483,12 @@ impl Bridge {
                 },
             };
             let key = (*process, port.node.clone());
-            let Some((node_id, _)) = self.node_ids.get(&key) else { continue };
-            let node_id = *node_id;
-            let (namespace, name) = split_node_name(&port.node);
-            let (namespace, name) = (namespace.to_owned(), name.to_owned());
-            let enclave = local.nodes.iter().find(|(known, _)| *known == key);
-            let enclave = enclave.map(|(_, enclave)| enclave.clone()).unwrap_or_default();
+            let Some(node) = self.told_nodes.get(&key) else { continue };
+            let (node_id, names) = (node.id, node.names.clone());
             let endpoint =
                 Endpoint { kind: *kind, name: port.topic.clone(), type_name, hash, qos: port.qos };
             let id = self.new_id();
-            let node = NodeNames { enclave, namespace, name };
-            if let Some(declared) = self.declare(node_id, id, node, Some(endpoint)) {
+            if let Some(declared) = self.declare(node_id, id, names, Some(endpoint)) {
                 self.end_tokens.insert(port.gid, declared);
             }
         }
@@ -512,10 +542,7 @@ impl Bridge {
                 Some(schema)
             }
             None => {
-                self.tell(format!(
-                    "{name} is not carried: its type {type_name} ({hash}) is not known here; name \
-                     the folder of its definition (--interfaces FOLDER)"
-                ));
+                self.tell(services::not_carried(&format!("messages on {name}"), type_name, *hash));
                 None
             }
         }
@@ -558,6 +585,7 @@ impl Bridge {
                 Incoming::new(&self.shared, name, &key, schema)
             });
             let failed = incoming.follow(&self.participant, &publishers);
+            self.is_waiting |= incoming.is_waiting();
             let is_wanted = local.wants(name, type_name) && !incoming.is_empty();
             let subscribed = incoming.subscribe(&self.session, is_wanted);
             for error in failed {

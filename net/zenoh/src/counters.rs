@@ -1,39 +1,69 @@
 //! What a bridge counts.
 
+use crossdock_sight::some;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What has happened at a bridge so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NetCounters {
-    /// Messages that were handed to the network, each once.
-    pub put: u64,
-    /// Messages that were lost here, because the network took them more slowly than they came.
-    pub overtaken: u64,
-    /// Messages that the network did not take.
-    pub refused: u64,
-    /// Messages from the network that were published here.
-    pub taken: u64,
-    /// Messages from the network that are none of their type, or have no attachment of ROS 2.
-    pub malformed: u64,
-    /// Messages from the network whose publisher has no token.
-    pub unknown: u64,
-    /// Messages from the network for which there was no room here.
-    pub unplaced: u64,
-    /// Tokens from the network that are no tokens of ROS 2, or too many.
-    pub tokens_refused: u64,
+/// The counters: what is counted by several threads, and what is read of it.
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// What has happened at a bridge so far.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct NetCounters {
+            $($(#[doc = $doc])+ pub $name: u64,)+
+        }
+
+        /// The same while it is counted, by several threads. Relaxed, as it orders nothing.
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: AtomicU64,)+
+        }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> NetCounters {
+                NetCounters { $($name: self.$name.load(Relaxed),)+ }
+            }
+        }
+    };
 }
 
-/// The same while it is counted, by several threads. Relaxed, as it orders nothing.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) put: AtomicU64,
-    pub(crate) overtaken: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) taken: AtomicU64,
-    pub(crate) malformed: AtomicU64,
-    pub(crate) unknown: AtomicU64,
-    pub(crate) unplaced: AtomicU64,
-    pub(crate) tokens_refused: AtomicU64,
+counters! {
+    /// Messages that were handed to the network, each once.
+    put,
+    /// Messages that were lost here, because the network took them more slowly than they came.
+    overtaken,
+    /// Messages that were older than their publisher's lifespan before the network took them.
+    expired,
+    /// Messages or calls that the network did not take.
+    refused,
+    /// Messages from the network that were published here.
+    taken,
+    /// Messages or calls, either way, that are none of their type, or have no attachment of ROS 2.
+    malformed,
+    /// Messages or calls from the network whose publisher or client has no token.
+    unknown,
+    /// Messages from the network that a reliable subscriber here did not take in time.
+    blocked,
+    /// Messages from the network that are larger than one of their topic may be.
+    oversize,
+    /// Messages or answers from the network for which there was no memory here.
+    no_room,
+    /// Tokens from the network that are no tokens of ROS 2, or too many.
+    tokens_refused,
+    /// Calls of clients here that the network was asked for, each once.
+    calls_asked,
+    /// Answers from the network that went to clients here.
+    calls_answered,
+    /// Calls from the network that servers here were sent, each once.
+    calls_served,
+    /// Answers of servers here that went to the network.
+    calls_replied,
+    /// Calls, either way, that ended without an answer: given up, the server or the client gone, or
+    /// none came.
+    calls_unanswered,
+    /// Calls, either way, that went nowhere: too many under way, or no server.
+    calls_refused,
+    /// Calls, either way, that have not ended. Not a count.
+    calls_waiting,
 }
 
 /// One more.
@@ -45,17 +75,51 @@ pub(crate) fn add(counter: &AtomicU64, count: u64) {
     counter.fetch_add(count, Relaxed);
 }
 
-impl Counters {
-    pub(crate) fn read(&self) -> NetCounters {
-        NetCounters {
-            put: self.put.load(Relaxed),
-            overtaken: self.overtaken.load(Relaxed),
-            refused: self.refused.load(Relaxed),
-            taken: self.taken.load(Relaxed),
-            malformed: self.malformed.load(Relaxed),
-            unknown: self.unknown.load(Relaxed),
-            unplaced: self.unplaced.load(Relaxed),
-            tokens_refused: self.tokens_refused.load(Relaxed),
-        }
+impl NetCounters {
+    /// What was carried and what was lost, by cause, as sentences for people.
+    #[must_use]
+    pub fn sentences(&self) -> [String; 2] {
+        let carried = format!(
+            "to the network: {} messages, {} calls, {} answers; from it: {} messages, {} calls, {} \
+             answers",
+            self.put,
+            self.calls_asked,
+            self.calls_replied,
+            self.taken,
+            self.calls_served,
+            self.calls_answered,
+        );
+        let lost = some(&[
+            ("the network was slow", self.overtaken),
+            ("expired", self.expired),
+            ("the network refused", self.refused),
+            ("malformed", self.malformed),
+            ("without a token", self.unknown),
+            ("a reliable subscriber was slow", self.blocked),
+            ("oversize", self.oversize),
+            ("no room", self.no_room),
+            ("calls without an answer", self.calls_unanswered),
+            ("calls refused", self.calls_refused),
+            ("tokens refused", self.tokens_refused),
+        ]);
+        let lost = if lost.is_empty() { "nothing".to_owned() } else { lost };
+        [carried, format!("lost: {lost}")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_named_by_cause_and_only_those_that_occurred() {
+        let counters = Counters::default();
+        add(&counters.put, 3);
+        assert!(counters.read().sentences()[0].starts_with("to the network: 3 messages, 0 calls"));
+        assert_eq!(counters.read().sentences()[1], "lost: nothing");
+        count(&counters.oversize);
+        add(&counters.overtaken, 2);
+        let lost = &counters.read().sentences()[1];
+        assert_eq!(lost, "lost: the network was slow 2, oversize 1");
     }
 }

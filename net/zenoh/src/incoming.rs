@@ -7,15 +7,16 @@
 //! messages, and then for a bounded time.
 
 use crate::counters::count;
-use crate::shared::Shared;
+use crate::shared::{Shared, wall_ns};
 use crate::wire::{Attachment, Gid};
 use crossdock_comm::{
     AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PublishCdrError, Qos,
+    Uncarried,
 };
 use crossdock_msg::Schema;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::{Locality, Sample, SampleKind};
 use zenoh::{Session, Wait as _};
@@ -25,6 +26,13 @@ use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryCo
 const PENDING_MAX: usize = 64;
 const PENDING_BYTES_MAX: usize = 64 << 20;
 const PENDING_FOR: Duration = Duration::from_secs(2);
+
+/// A GID that no token has after this time is none that is made of a token, as some peers have it:
+/// its messages are those of a publisher of the topic.
+pub(crate) const STRANGE_AFTER: Duration = Duration::from_millis(200);
+
+/// GIDs without a token that are remembered, at most.
+pub(crate) const STRANGE_MAX: usize = 1024;
 
 /// Messages that are asked of a publisher that keeps them, at most.
 const HISTORY_MAX: usize = 1000;
@@ -50,6 +58,8 @@ pub(crate) struct Incoming {
 /// The publishers here that stand for those over there.
 struct Entries {
     by_gid: Mutex<BTreeMap<Gid, Entry>>,
+    /// Whose publisher stands for a GID without a token.
+    strange: Mutex<BTreeMap<Gid, Gid>>,
     pending: Mutex<VecDeque<(Instant, Attachment, Vec<u8>)>>,
     shared: Arc<Shared>,
 }
@@ -59,14 +69,22 @@ struct Entry {
     qos: Qos,
 }
 
+/// Remembers that `gid` stands for `strange`.
+pub(crate) fn remember(known: &mut BTreeMap<Gid, Gid>, strange: Gid, gid: Gid) {
+    if known.len() == STRANGE_MAX {
+        known.pop_first();
+    }
+    known.insert(strange, gid);
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Incoming {
     pub(crate) fn new(shared: &Arc<Shared>, topic: &str, key: &str, schema: Arc<Schema>) -> Self {
-        let (by_gid, pending) = Default::default();
-        let entries = Arc::new(Entries { by_gid, pending, shared: Arc::clone(shared) });
+        let (by_gid, strange, pending) = Default::default();
+        let entries = Arc::new(Entries { by_gid, strange, pending, shared: Arc::clone(shared) });
         let (topic, key) = (topic.to_owned(), key.to_owned());
         Self { entries, schema, topic, key, subscription: None, has_history: false }
     }
@@ -86,6 +104,7 @@ impl Incoming {
             gone.iter().filter_map(|gid| entries.remove(gid)).collect()
         };
         drop(gone);
+        lock(&self.entries.strange).retain(|_, gid| publishers.contains_key(gid));
         for (gid, (node, qos)) in publishers {
             if lock(&self.entries.by_gid).contains_key(gid) {
                 continue;
@@ -102,6 +121,11 @@ impl Incoming {
         }
         self.entries.deliver_pending();
         failed
+    }
+
+    /// Whether messages wait for the token of their publisher.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !lock(&self.entries.pending).is_empty()
     }
 
     /// Whether anything is left of it.
@@ -164,15 +188,25 @@ impl Entries {
 
     /// Publishes a message here; false: its publisher is not known.
     fn deliver(&self, gid: Gid, cdr: &[u8]) -> bool {
+        let gid = lock(&self.strange).get(&gid).copied().unwrap_or(gid);
         let publisher = lock(&self.by_gid).get(&gid).map(|entry| Arc::clone(&entry.publisher));
         let Some(publisher) = publisher else { return false };
         // By our clock: the other one may be an hour off.
-        let published = lock(&publisher).publish_cdr(cdr, wall_ns(), [0; 2]);
+        let publisher = lock(&publisher);
         let counters = &self.shared.counters;
-        match published {
-            Ok(()) => count(&counters.taken),
-            Err(PublishCdrError::Cdr { .. }) => count(&counters.malformed),
-            Err(_) => count(&counters.unplaced),
+        let (counter, cause) = match publisher.publish_cdr(cdr, wall_ns(), [0; 2]) {
+            Ok(()) => (&counters.taken, None),
+            Err(PublishCdrError::Cdr { .. }) => (&counters.malformed, Some(Uncarried::Malformed)),
+            Err(PublishCdrError::Loan(error)) => match error.is_too_large() {
+                true => (&counters.oversize, Some(Uncarried::Oversize)),
+                false => (&counters.no_room, Some(Uncarried::NoRoom)),
+            },
+            // The publisher has counted it.
+            Err(_) => (&counters.blocked, None),
+        };
+        count(counter);
+        if let Some(cause) = cause {
+            publisher.count_uncarried(cause, 1);
         }
         true
     }
@@ -188,9 +222,22 @@ impl Entries {
         self.shared.tell_change();
     }
 
+    /// A publisher of the topic stands for a GID without a token.
+    fn adopt(&self, strange: Gid) {
+        let entries = lock(&self.by_gid);
+        let first = entries.keys().next().copied().filter(|_| !entries.contains_key(&strange));
+        drop(entries);
+        if let Some(first) = first {
+            remember(&mut lock(&self.strange), strange, first);
+        }
+    }
+
     fn deliver_pending(&self) {
         let mut pending = lock(&self.pending);
         pending.retain(|(since, attachment, cdr)| {
+            if since.elapsed() > STRANGE_AFTER {
+                self.adopt(attachment.gid);
+            }
             if self.deliver(attachment.gid, cdr) {
                 return false;
             }
@@ -201,9 +248,4 @@ impl Entries {
             !is_over
         });
     }
-}
-
-fn wall_ns() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -7,9 +7,11 @@
 //!
 //! From the bottom up: `wire`, the format; `counters`; `session`, how the network is joined;
 //! `shared`, what wakes the thread of a bridge; `outgoing` and `incoming`, messages of one topic;
-//! `local` and `remote`, what either side has; `bridge`, all of it; `node`.
+//! `calls`, of all services; `local` and `remote`, what either side has; `bridge`, all of it;
+//! `node`.
 
 mod bridge;
+mod calls;
 mod counters;
 mod incoming;
 mod local;

@@ -37,7 +37,8 @@ impl Local {
                 local.nodes.insert((key, enclave));
             }
         }
-        for kind in [PortKind::Publisher, PortKind::Subscriber] {
+        let kinds = [PortKind::Publisher, PortKind::Subscriber, PortKind::Server, PortKind::Client];
+        for kind in kinds {
             for (process, port) in snapshot.ports(kind) {
                 if port.maker == Maker::Gateway || port.topic.starts_with(INNER) {
                     continue;
@@ -72,5 +73,10 @@ impl Local {
             let fits = port.type_name.is_empty() || port.type_name == type_name;
             end.kind == PortKind::Subscriber && port.topic == topic && fits
         })
+    }
+
+    /// Whether a node here serves a service, of whatever type.
+    pub(crate) fn serves(&self, service: &str) -> bool {
+        self.ends.iter().any(|end| end.kind == PortKind::Server && end.port.topic == service)
     }
 }

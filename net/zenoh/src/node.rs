@@ -70,15 +70,27 @@ impl NodeType for NetNode {
     }
 }
 
+impl NetNode {
+    fn say(&self, note: &str) {
+        log_info!(self.logger, "{note}");
+        if self.announces {
+            // Nobody is left to hear that it could not be said.
+            let _ = writeln!(std::io::stderr(), "{note}");
+        }
+    }
+}
+
+impl Drop for NetNode {
+    /// At the end it says what it has carried, and what was lost.
+    fn drop(&mut self) {
+        self.net.take_notes().iter().for_each(|note| self.say(note));
+        self.net.counters().sentences().iter().for_each(|sentence| self.say(sentence));
+    }
+}
+
 impl Node for NetNode {
     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
-        for note in self.net.take_notes() {
-            log_info!(self.logger, "{note}");
-            if self.announces {
-                // Nobody is left to hear that it could not be said.
-                let _ = writeln!(std::io::stderr(), "{note}");
-            }
-        }
+        self.net.take_notes().iter().for_each(|note| self.say(note));
         match self.net.is_alive() {
             true => Ok(()),
             false => Err(NodeError::new("the thread that compares both sides has ended")),

@@ -14,7 +14,8 @@ use crate::wire::{Attachment, Gid};
 use bytes::Bytes;
 use crossdock_comm::{
     AnySample, AnySubscriber, AnyThread, BackPressure, DoorbellControl, DoorbellOptions,
-    FreeSubscriberOptions, Participant, PortError, Qos, SharedDoorbell,
+    FreeSubscriberOptions, Participant, PortError, Qos, SharedDoorbell, SubscriberCounters,
+    Uncarried,
 };
 use crossdock_msg::cdr::{CdrBuffer, CdrSlices};
 use crossdock_msg::{FlatError, Schema};
@@ -110,7 +111,7 @@ impl Outgoing {
             kept: None,
             sources: Sources::default(),
             pending: VecDeque::new(),
-            lost: 0,
+            counted: SubscriberCounters::default(),
             buffer: CdrBuffer::default(),
         };
         let thread =
@@ -183,6 +184,17 @@ fn subscribe(
     participant.free_any_subscriber(Some(Arc::clone(schema)), options)
 }
 
+/// Why a message that has been taken does not go out.
+#[derive(Clone, Copy)]
+enum Loss {
+    /// There are newer ones, or it has waited too long for its publisher to be known.
+    Overtaken,
+    /// The network does not take it.
+    Refused,
+    /// It is no message of its type.
+    Malformed,
+}
+
 /// The thread of a topic.
 struct Carrier {
     shared: Arc<Shared>,
@@ -195,8 +207,8 @@ struct Carrier {
     sources: Sources,
     /// Messages of publishers that are not known yet: were they taken from `kept`?
     pending: VecDeque<(Instant, bool, AnySample)>,
-    /// Losses that have been counted.
-    lost: u64,
+    /// What the subscriber had counted when it was looked at last.
+    counted: SubscriberCounters,
     buffer: CdrBuffer,
 }
 
@@ -250,9 +262,21 @@ impl Carrier {
             if since.elapsed() < PENDING_FOR {
                 self.put(is_kept, sample, since);
             } else {
-                count(&self.shared.counters.overtaken);
+                self.lose(Loss::Overtaken);
             }
         }
+    }
+
+    /// Counts a message that has been taken and does not go out.
+    fn lose(&self, loss: Loss) {
+        let counters = &self.shared.counters;
+        match loss {
+            Loss::Overtaken => count(&counters.overtaken),
+            Loss::Refused => count(&counters.refused),
+            // With the others that the port counts.
+            Loss::Malformed => return self.live.count_uncarried(Uncarried::Malformed, 1),
+        }
+        self.live.count_uncarried(Uncarried::Network, 1);
     }
 
     /// Hands a message to the network, once: a publisher that keeps messages is heard by the one
@@ -262,7 +286,7 @@ impl Carrier {
             // Its process tells of it soon.
             if self.pending.len() == PENDING_MAX {
                 self.pending.pop_front();
-                count(&self.shared.counters.overtaken);
+                self.lose(Loss::Overtaken);
             }
             return self.pending.push_back((since, is_kept, sample));
         };
@@ -272,11 +296,10 @@ impl Carrier {
             gid: source.gid,
         };
         let attachment = attachment.encode();
-        let counters = &self.shared.counters;
         let put = match &source.publisher {
             WirePublisher::Plain(publisher) if !is_kept => {
                 let Ok(message) = encoded(sample, &mut self.buffer) else {
-                    return count(&counters.refused);
+                    return self.lose(Loss::Malformed);
                 };
                 publisher.put(message).attachment(attachment).wait()
             }
@@ -284,7 +307,7 @@ impl Carrier {
                 // Kept for long: the publisher's memory is not held meanwhile.
                 let mut copy = Vec::new();
                 if sample.schema().encode_cdr(sample.block(), &mut copy).is_err() {
-                    return count(&counters.refused);
+                    return self.lose(Loss::Malformed);
                 }
                 drop(sample);
                 publisher.put(copy).attachment(attachment).wait()
@@ -292,16 +315,23 @@ impl Carrier {
             WirePublisher::Plain(_) | WirePublisher::Keeping(_) => return,
         };
         match put {
-            Ok(()) => count(&counters.put),
-            Err(_) => count(&counters.refused),
+            Ok(()) => count(&self.shared.counters.put),
+            Err(_) => self.lose(Loss::Refused),
         }
     }
 
+    /// What the subscriber was too late for. The port says that it has passed over messages, as
+    /// nobody waits for it: here they are lost.
     fn count_losses(&mut self) {
-        let it = self.live.counters();
-        let lost = it.lapped + it.keep_last + it.overwritten + it.skipped + it.corrupt;
-        add(&self.shared.counters.overtaken, lost.saturating_sub(self.lost));
-        self.lost = lost.max(self.lost);
+        let now = self.live.counters();
+        let counters = &self.shared.counters;
+        let before = std::mem::replace(&mut self.counted, now);
+        let late = |it: &SubscriberCounters| it.lapped + it.keep_last + it.overwritten + it.skipped;
+        let overtaken = late(&now) - late(&before);
+        add(&counters.overtaken, overtaken);
+        self.live.count_uncarried(Uncarried::Network, now.skipped - before.skipped);
+        add(&counters.expired, now.expired - before.expired);
+        add(&counters.malformed, now.corrupt - before.corrupt);
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::counters::{Counters, count};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Tokens that are kept: far more than a large system of robots has.
 const TOKENS_MAX: usize = 65_536;
@@ -16,6 +16,12 @@ const TOKEN_BYTES_MAX: usize = 2048;
 
 /// Sentences for the log that wait; older ones go.
 const NOTES_MAX: usize = 32;
+
+/// Now, by our clock, in ns since 1970.
+pub(crate) fn wall_ns() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}
 
 /// See the module.
 #[derive(Default)]

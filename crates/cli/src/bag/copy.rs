@@ -6,7 +6,7 @@ use super::arguments::{
 };
 use super::bar::{Bar, Part, ns};
 use super::{date, open_defined, open_joined, watched};
-use crate::output::{self, clean, say};
+use crate::output::{self, clean, counted, say};
 use anyhow::{Context, Result, bail};
 use crossdock_record::{
     BagReader, BagTopic, BagWriter, Compression, TopicDescription, WriterOptions, WrittenTopic,
@@ -93,6 +93,8 @@ fn copy(
     let mut writer = BagWriter::create(path, writer_options(&output.form, path)?)?;
     let topics = reader.topics().iter().map(|topic| add(&mut writer, topic, filter));
     let topics = topics.collect::<Result<Vec<_>>>()?;
+    let is_left_out = |topic: &&BagTopic| filter.chooses(&topic.name) && !topic.is_delivered();
+    let left_out = reader.topics().iter().filter(is_left_out).count();
     let (total, part) = (reader.message_count(), Part::of(reader, start_ns, end_ns));
     let (mut messages, mut bar) = (reader.messages_from(start_ns), Bar::begin());
     let mut damaged = false;
@@ -121,9 +123,15 @@ fn copy(
     if part.is_some() && saved.messages == 0 {
         warn_of_nothing((reader.start_ns(), reader.end_ns()));
     }
-    let line = format!("{}: {} messages\n", path.display(), saved.messages);
+    let without = match left_out as u64 {
+        0 => String::new(),
+        topics => format!(", without those of {}", counted(topics, "topic", "topics")),
+    };
+    let messages = counted(saved.messages, "message", "messages");
+    let line = format!("{}: {messages}{without}\n", path.display());
     output::print(&clean_line(&line))?;
-    Ok(if damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let is_whole = !damaged && left_out == 0;
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn clean_line(line: &str) -> String {

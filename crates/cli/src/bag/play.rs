@@ -7,7 +7,7 @@ use super::keys::Keys;
 use super::remote::{Call, Offered, Remote};
 use super::{open_joined, overrides, troubles, watched};
 use crate::arguments::Rate;
-use crate::output::{self, clean, say};
+use crate::output::{self, clean, counted, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
 use crate::top::keys::Key;
 use anyhow::{Result, bail};
@@ -382,6 +382,8 @@ fn report(report: &PlayReport) -> Result<ExitCode> {
     if let Some(damage) = &report.damage {
         output::warn(&[damage.to_string()]);
     }
-    output::print_result(&format!("{published} messages of {} topics\n", report.topics.len()))?;
+    let messages = counted(published, "message", "messages");
+    let topics = counted(report.topics.len() as u64, "topic", "topics");
+    output::print_result(&format!("{messages} of {topics}\n"))?;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

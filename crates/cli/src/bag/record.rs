@@ -5,7 +5,7 @@ use super::arguments::RecordArguments;
 use super::keys::Keys;
 use super::remote::{Call, Offered, Remote};
 use super::{copy, date, overrides, troubles, watched};
-use crate::output::{self, clean, say};
+use crate::output::{self, clean, counted, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
 use crate::top::keys::Key;
 use anyhow::{Result, bail};
@@ -389,7 +389,8 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
         )]);
     }
     let lost: u64 = report.topics.iter().map(|topic| topic.lost).sum();
-    let messages = report.saved.messages;
-    output::print_result(&format!("{messages} messages of {topics} topics, {lost} lost\n"))?;
+    let messages = counted(report.saved.messages, "message", "messages");
+    let topics = counted(topics as u64, "topic", "topics");
+    output::print_result(&format!("{messages} of {topics}, {lost} lost\n"))?;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

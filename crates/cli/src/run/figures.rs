@@ -17,7 +17,7 @@ use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
 use crossdock_graph::{Plan, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
-use crossdock_sight::Losses;
+use crossdock_sight::{Losses, lost_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Observes the processes of a run.
@@ -327,15 +327,10 @@ fn topic_row(topic: &TopicPlan, status_tables: &[ProcessSnapshot]) -> TopicRow {
         bytes: published(counter::BYTES),
         copies: published(counter::COPIES) + taken(counter::COPIES),
         unheard: published(counter::LOST_UNMATCHED),
-        losses: Losses {
-            lapped: taken(counter::LOST_LAPPED),
-            keep_last: taken(counter::LOST_KEEP_LAST),
-            overwritten: taken(counter::LOST_OVERWRITTEN),
-            expired: taken(counter::LOST_EXPIRED),
-            timed_out: published(counter::LOST_TIMEOUT),
-            corrupt: taken(counter::LOST_CORRUPT),
-            restart: 0,
-        },
+        losses: publishers
+            .iter()
+            .chain(&subscribers)
+            .fold(Losses::default(), |sum, port| sum.and(&lost_of(port))),
     }
 }
 

@@ -260,7 +260,9 @@ impl Fleet {
             if !self.members.iter().any(Member::is_there) {
                 break;
             }
-            let until = self.due().into_iter().chain([deadline]).min();
+            // What was killed ends by itself, as soon as all that it has said is read.
+            let is_left = self.members.iter().any(Member::is_left);
+            let until = self.due().into_iter().chain(is_left.then_some(deadline)).min();
             let why = match wake.wait(self.descriptors(), until)? {
                 Woken::Signal => "was killed: a signal asked for the end at once".to_owned(),
                 Woken::Deadline if deadline <= Instant::now() => format!(
@@ -270,7 +272,7 @@ impl Fleet {
                 ),
                 _ => continue,
             };
-            for member in self.members.iter_mut().filter(|member| member.is_there()) {
+            for member in self.members.iter_mut().filter(|member| member.is_left()) {
                 let (name, pid) = (&member.plan.name, member.process.id());
                 note(&mut unusual, format!("process `{name}` (pid {pid}) {why}"));
                 member.process.kill();
@@ -362,6 +364,11 @@ impl Member {
     /// Whether its process has not exited as far as is known.
     fn is_there(&self) -> bool {
         !matches!(self.stage, Stage::Exited(_) | Stage::Waiting(..))
+    }
+
+    /// Whether it has neither exited nor been killed.
+    fn is_left(&self) -> bool {
+        self.is_there() && self.stage != Stage::Killed
     }
 
     /// Whether the process was started again and its nodes have not begun.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crossdock_comm::{
     Doorbell, DoorbellControl, DoorbellOptions, Participant, Qos, Subscriber, SubscriberOptions,
 };
-use crossdock_graph::{LogLevel, NodePlan, Plan};
+use crossdock_graph::{LogLevel, NodePlan, Plan, logger_name};
 use crossdock_msg::Message;
 use crossdock_msg::types::rcl_interfaces::Log;
 use crossdock_record::TopicToRecord;
@@ -51,8 +51,7 @@ pub(crate) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)])
 
 /// Whether a node or its logger, which has dots for slashes as in ROS 2, is called `name`.
 fn is_named(node: &NodePlan, name: &str) -> bool {
-    let plain = |name: &str| name.trim_start_matches('/').replace('/', ".");
-    plain(&node.name) == plain(name)
+    logger_name(&node.name) == logger_name(name)
 }
 
 /// The logs as a topic of a recording of all topics. Not of a replay: lines have the computer's
@@ -73,8 +72,8 @@ pub(super) struct LogPrinter {
 struct Printing {
     lines: Subscriber<Log>,
     doorbell: Doorbell,
-    /// The run's nodes: others log to the same topic.
-    nodes: BTreeSet<String>,
+    /// The loggers of the run's nodes: others log to the same topic.
+    loggers: BTreeSet<String>,
     stop: Arc<AtomicBool>,
     lost: u64,
 }
@@ -83,13 +82,14 @@ impl LogPrinter {
     /// Starts the thread, which sleeps while nobody logs.
     pub(super) fn start(participant: &Participant, plan: &Plan) -> Result<Self> {
         let executors = plan.all_processes().flat_map(|process| &process.executors);
-        let nodes = executors.flat_map(|it| &it.nodes).map(|node| node.name.clone()).collect();
+        let nodes = executors.flat_map(|it| &it.nodes);
+        let loggers = nodes.map(|node| logger_name(&node.name)).collect();
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
         let (participant, of_thread) = (participant.clone(), Arc::clone(&stop));
         let thread = std::thread::Builder::new()
             .name("crossdock-log".to_owned())
-            .spawn(move || match Printing::open(&participant, nodes, of_thread) {
+            .spawn(move || match Printing::open(&participant, loggers, of_thread) {
                 Ok(mut printing) => {
                     // Who starts the thread waits for this.
                     let _ = ready.send(Ok(printing.doorbell.control()));
@@ -126,7 +126,7 @@ impl Drop for LogPrinter {
 impl Printing {
     fn open(
         participant: &Participant,
-        nodes: BTreeSet<String>,
+        loggers: BTreeSet<String>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self> {
         let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
@@ -137,7 +137,7 @@ impl Printing {
             doorbell: Some(&doorbell),
             group: None,
         })?;
-        Ok(Self { lines, doorbell, nodes, stop, lost: 0 })
+        Ok(Self { lines, doorbell, loggers, stop, lost: 0 })
     }
 
     fn print_all(&mut self) {
@@ -161,7 +161,7 @@ impl Printing {
         match self.lines.take() {
             Ok(None) => return false,
             Ok(Some(sample)) => {
-                let text = text(&sample.message(), &self.nodes);
+                let text = text(&sample.message(), &self.loggers);
                 if let Some(text) = text {
                     say!("{text}");
                 }
@@ -182,12 +182,12 @@ impl Printing {
     }
 }
 
-/// A line in the form of ROS 2, `[INFO] [seconds] [node]: text`; `None`: of a node of another run.
-fn text(line: &<Log as Message>::View<'_>, nodes: &BTreeSet<String>) -> Option<String> {
+/// A line in the form of ROS 2, `[INFO] [seconds] [logger]: text`; `None`: of another run.
+fn text(line: &<Log as Message>::View<'_>, loggers: &BTreeSet<String>) -> Option<String> {
     let name = line.name().ok()?.string_lossy();
     let stamp = line.stamp();
     let text = line.msg().ok()?.string_lossy();
-    nodes.contains(&name).then(|| {
+    loggers.contains(&name).then(|| {
         let level = LogLevel::of_number(line.level()).name();
         let (sec, nanosec) = (stamp.sec(), stamp.nanosec());
         format!("[{level}] [{sec}.{nanosec:09}] [{}]: {}", clean(&name), clean(&text))

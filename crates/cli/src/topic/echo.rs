@@ -207,7 +207,11 @@ fn as_subscriber(wishes: &Wishes<'_>, qos: Qos, watch: &WatchArguments) -> Resul
     let taken = Taken::with_qos(wishes.topic, "echo", qos, watch)?;
     let topic = wishes.topic.to_owned();
     taken.on_conflict(move |conflict| {
-        say!("note: a publisher of {} does not fit: {conflict}", clean(&topic));
+        let topic = clean(&topic);
+        say!(
+            "note: a publisher of {topic} does not fit: {conflict}; `crossdock topic info -v {topic}` \
+             shows what it offers"
+        );
     })?;
     show_all(wishes, &taken)
 }

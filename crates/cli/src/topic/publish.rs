@@ -166,14 +166,18 @@ impl<'a> Publishing<'a> {
         match event {
             PortEvent::IncompatibleQos => {
                 if let Some(conflict) = self.publisher.events().take_incompatible_qos().last {
-                    say!("note: a subscriber of {topic} does not fit: {conflict}");
+                    say!(
+                        "note: a subscriber of {topic} does not fit: {conflict}; `crossdock topic \
+                         info -v {topic}` shows what it requests"
+                    );
                 }
             }
             PortEvent::IncompatibleType => {
                 let count = self.publisher.events().take_incompatible_type().change;
+                let ports = if count == 1 { "1 port".to_owned() } else { format!("{count} ports") };
                 say!(
-                    "note: {count} ports of {topic} have another type or definition; \
-                     `crossdock topic info {topic}` shows them"
+                    "note: another type or definition: {ports} of {topic}; `crossdock topic info -v \
+                     {topic}` shows them"
                 );
             }
             _ => {}

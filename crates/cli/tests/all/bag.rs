@@ -149,6 +149,25 @@ fn bags_are_converted_merged_split_and_reindexed() {
     let both = messages(&place.path("both"));
     assert_eq!((both.len(), both[0] == both[1]), (60, true));
     drop(again);
+    // A topic that has another type in the second bag cannot be merged: that is a failure.
+    let options = WriterOptions::new(Compression::Lz4);
+    let mut writer = BagWriter::create(place.path("other.mcap"), options).expect("a bag");
+    let schema = crossdock_msg::Schema::shipped("std_msgs/msg/Bool").expect("shipped");
+    let topic = TopicDescription {
+        name: "/a".to_owned(),
+        type_name: schema.type_name().to_owned(),
+        definition: schema.definition().to_owned(),
+        type_hash: schema.type_hash().to_string(),
+        qos: Vec::new(),
+    };
+    let topic = writer.add_topic(topic).expect("a topic");
+    writer.write(topic, 1, 1, &[IoSlice::new(&[0, 1, 0, 0, 1])]).expect("room");
+    writer.finish().expect("a bag");
+    let merged = ["bag", "convert", "-i", "drive.mcap", "-i", "other.mcap", "-o", "merged"];
+    let output = place.crossdock(&merged);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && said.contains("without those of 1 topic"), "{said}");
+    assert_eq!(messages(&place.path("merged")), whole);
     let error = place.refused(&["bag", "convert", "drive.mcap", "-o", "x.mcap", "-b", "1000"]);
     assert!(error.contains("without .mcap"), "{error}");
     // The words of `ros2 bag` for compression and storage.
@@ -198,40 +217,65 @@ fn sqlite_bags_become_mcap_bags_with_every_message_stamp_and_quality_of_service(
 }
 
 #[test]
-fn definitions_that_a_bag_lacks_come_from_the_environment_or_named_folders() {
+fn definitions_of_standard_packages_that_a_bag_lacks_are_known() {
     let Some(data) = crossdock_test_support::data() else { return };
     let place = Place::new("undefined");
     let bag = data.join("bags/ros2_native/convert_a_db3");
     let bag = bag.to_str().expect("text");
-    let error = place.refused(&["bag", "play", bag, "--topics", "/b_basictypes"]);
-    assert!(error.contains("--interfaces") && error.contains("BasicTypes"), "{error}");
-    let interfaces = data.join("interfaces");
-    let named = ["--interfaces", interfaces.to_str().expect("text")];
-    let with = |line: &[&str]| place.said(&[line, &named].concat());
-    let checked = with(&["bag", "check", bag]);
+    let checked = place.said(&["bag", "check", bag]);
     assert!(checked.ends_with("everything can be read\n"), "{checked}");
-    assert_eq!(with(&["bag", "play", bag, "--rate", "100"]), "150 messages of 2 topics\n");
-    // A copy has them, and needs no folder.
-    with(&["bag", "convert", bag, "-o", "whole"]);
-    with(&["bag", "cut", bag, "--duration", "1", "-o", "part"]);
+    assert_eq!(place.said(&["bag", "play", bag, "--rate", "100"]), "150 messages of 2 topics\n");
+    // A copy has them.
+    place.said(&["bag", "convert", bag, "-o", "whole"]);
+    place.said(&["bag", "cut", bag, "--duration", "1", "-o", "part"]);
     for copy in ["whole", "part"] {
-        let checked = place.said(&["bag", "check", copy]);
-        assert!(checked.ends_with("everything can be read\n"), "{checked}");
+        let reader = BagReader::open(place.path(copy)).expect("a bag");
+        let mut topics = reader.topics().iter();
+        assert!(topics.all(|topic| topic.definition.is_some()), "{copy}");
     }
     // One that cannot be made into a type gives way to one that can.
     let talker = data.join("bags/ros2_native/talker_db3");
-    let talker = talker.to_str().expect("text");
-    let broken = place.refused(&["bag", "check", talker]);
-    assert!(broken.contains("/parameter_events cannot be used"), "{broken}");
-    let mended = place.refused(&[&["bag", "check", talker], &named[..]].concat());
+    let mended = place.refused(&["bag", "check", talker.to_str().expect("text")]);
     assert!(mended.contains("note: topic /parameter_events"), "{mended}");
     assert!(mended.contains("takes its place"), "{mended}");
+}
+
+#[test]
+fn definitions_that_a_bag_lacks_come_from_the_current_folder_or_named_ones() {
+    let place = Place::new("undefined-own");
+    let options = WriterOptions::new(Compression::None);
+    let mut writer = BagWriter::create(place.path("thing.mcap"), options).expect("a bag");
+    let topic = TopicDescription {
+        name: "/thing".to_owned(),
+        type_name: "own_msgs/msg/Thing".to_owned(),
+        definition: "Part part\n".to_owned(),
+        type_hash: String::new(),
+        qos: Vec::new(),
+    };
+    let topic = writer.add_topic(topic).expect("a topic");
+    let message = [0, 1, 0, 0, 5, 0, 0, 0];
+    writer.write(topic, 1, 1, &[IoSlice::new(&message)]).expect("room");
+    writer.finish().expect("a bag");
+    let error = place.refused(&["bag", "check", "thing.mcap"]);
+    assert!(error.contains("own_msgs/msg/Part"), "{error}");
+    let folder = place.path("elsewhere/own_msgs/msg");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("Thing.msg"), "Part part\n").expect("a file");
+    std::fs::write(folder.join("Part.msg"), "int32 x\n").expect("a file");
+    let named = ["--interfaces", "elsewhere"];
+    let with = |line: &[&str]| place.said(&[line, &named].concat());
+    let checked = with(&["bag", "check", "thing.mcap"]);
+    assert!(checked.ends_with("everything can be read\n"), "{checked}");
+    assert_eq!(with(&["bag", "play", "thing.mcap"]), "1 message of 1 topic\n");
+    // A copy has them, and needs no folder.
+    with(&["bag", "convert", "thing.mcap", "-o", "whole"]);
+    let checked = place.said(&["bag", "check", "whole"]);
+    assert!(checked.ends_with("everything can be read\n"), "{checked}");
     // As a workspace has them below the current folder.
-    std::os::unix::fs::symlink(&interfaces, place.path("src")).expect("a link");
-    let mut command = place.command(&["bag", "check", bag]);
-    let output = command.current_dir(place.path("")).output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let nothing = place.refused(&["bag", "check", bag, "--interfaces", "whole"]);
+    std::os::unix::fs::symlink(place.path("elsewhere"), place.path("src")).expect("a link");
+    let checked = place.said(&["bag", "check", "thing.mcap"]);
+    assert!(checked.ends_with("everything can be read\n"), "{checked}");
+    let nothing = place.refused(&["bag", "check", "thing.mcap", "--interfaces", "whole"]);
     assert!(nothing.contains("holds no interface file"), "{nothing}");
 }
 
@@ -401,6 +445,23 @@ fn several_bags_are_played_as_one_with_the_words_of_ros_2() {
 }
 
 #[test]
+fn errors_speak_of_what_is_wrong() {
+    let place = Place::new("errors");
+    place.bag("drive.mcap", 4);
+    // A wrong value has nothing to do with options of ROS 2 that are not taken.
+    let error = place.refused(&["bag", "play", "drive.mcap", "--rate", "0"]);
+    assert!(error.contains("a number above 0") && !error.contains("--storage"), "{error}");
+    let error = place.refused(&["bag", "play", "drive.mcap", "--storage-config-file", "x"]);
+    assert!(error.contains("--storage-config-file is not taken"), "{error}");
+    // A file is there, but not the folder into which it is to be decompressed.
+    place.said(&["bag", "convert", "drive.mcap", "--compression-mode", "file", "-o", "packed"]);
+    let mut command = place.command(&["bag", "info", "packed"]);
+    let output = command.env("TMPDIR", place.path("none")).output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("another folder by TMPDIR") && !error.contains("missing"), "{error}");
+}
+
+#[test]
 fn a_bag_of_more_topics_than_descriptors_is_played() {
     let place = Place::new("many-topics");
     let options = WriterOptions::new(Compression::None);
@@ -493,7 +554,7 @@ fn a_recorder_pauses_and_splits_its_bag_as_its_services_are_called() {
     // Each message is written already.
     assert_eq!(recorder("snapshot", "Snapshot")["success"], false);
     let said = interrupt(program);
-    assert!(said.contains("6 messages of 1 topics, 0 lost"), "{said}");
+    assert!(said.contains("6 messages of 1 topic, 0 lost"), "{said}");
     assert_eq!(recorded(&place.path("out/out_0.mcap")), [5, 6, 7, 8]);
     assert_eq!(recorded(&place.path("out/out_1.mcap")), [9, 10]);
 }
@@ -537,7 +598,7 @@ fn a_recorder_says_whose_messages_have_another_type() {
     wait_for(program.child(), "std_msgs/msg/String");
     say(&publisher, 2..4);
     let said = interrupt(program);
-    assert!(said.contains("4 messages of 1 topics"), "{said}");
+    assert!(said.contains("4 messages of 1 topic"), "{said}");
 }
 
 #[test]

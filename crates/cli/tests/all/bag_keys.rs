@@ -160,7 +160,7 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
     let output = playing.end();
     assert!(output.status.success());
     let said = String::from_utf8(output.stdout).expect("text");
-    assert!(said.ends_with(" messages of 1 topics\n"), "{said}");
+    assert!(said.ends_with(" messages of 1 topic\n"), "{said}");
     assert!(terminal.is_as_found(), "the terminal is as it was");
 }
 
@@ -196,7 +196,7 @@ fn the_space_bar_pauses_a_recording_on_a_terminal() {
     let output = recording.end();
     assert!(output.status.success());
     let said = String::from_utf8(output.stdout).expect("text");
-    assert_eq!(said, "5 messages of 1 topics, 0 lost\n");
+    assert_eq!(said, "5 messages of 1 topic, 0 lost\n");
     assert_eq!(recorded(&place.path("out")), [0, 1, 2, 5, 6]);
     assert!(terminal.is_as_found(), "the terminal is as it was");
 }

@@ -112,6 +112,8 @@ fn types_of_a_sourced_environment_and_of_the_current_folder_are_found() {
     place.file("src/ignored/COLCON_IGNORE", "");
     place.file("src/ignored/left_out/msg/No.msg", "int32 x\n");
     place.file("interfaces/e_msgs/srv/Do.srv", "a_msgs/Thing thing\n---\n");
+    place.file("src/f_msgs/msg/UsesBroken.msg", "b_msgs/Broken broken\n");
+    std::fs::write(place.0.join("src/f_msgs/msg/Latin.msg"), b"# \xe9\nint32 x\n").unwrap();
     let prefixes = format!("{0}/over:{0}/under", place.0.display());
     let printed = |arguments: &[&str]| {
         let (printed, errors, code) = place.run(arguments, &prefixes);
@@ -122,7 +124,15 @@ fn types_of_a_sourced_environment_and_of_the_current_folder_are_found() {
         assert!(listed.lines().any(|line| line == name), "{name}: {listed}");
     }
     assert!(!listed.contains("left_out") && !listed.contains("Gone"), "{listed}");
-    assert_eq!(printed(&["interface", "list", "-a"]).0, "named_msgs/action/Go\n");
+    let (actions, _) = printed(&["interface", "list", "-a"]);
+    assert!(actions.contains("named_msgs/action/Go\n"), "{actions}");
+    assert!(actions.lines().all(|line| line.contains("/action/")), "{actions}");
+    // Of a standard package, without its files.
+    let (transforms, _) = printed(&["interface", "show", "tf2_msgs/msg/TFMessage"]);
+    assert!(
+        transforms.starts_with("geometry_msgs/TransformStamped[] transforms\n"),
+        "{transforms}"
+    );
     assert_eq!(printed(&["interface", "package", "e_msgs"]).0, "e_msgs/srv/Do\n");
     assert!(printed(&["interface", "packages", "-s"]).0.contains("e_msgs\n"));
     let (shown, _) = printed(&["interface", "show", "e_msgs/srv/Do"]);
@@ -137,6 +147,11 @@ fn types_of_a_sourced_environment_and_of_the_current_folder_are_found() {
     let (broken, code) = printed(&["interface", "show", "b_msgs/msg/Broken"]);
     assert!(broken.contains("is broken") && broken.contains("Broken.msg:1:"), "{broken}");
     assert_eq!(code, Some(1));
+    let (user, code) = printed(&["interface", "show", "f_msgs/msg/UsesBroken"]);
+    assert!(user.contains("is broken") && user.contains("Broken.msg:1:"), "{user}");
+    assert_eq!(code, Some(1));
+    let (latin, _) = printed(&["interface", "show", "f_msgs/msg/Latin"]);
+    assert!(latin.contains("UTF-8: save it in this encoding"), "{latin}");
     let (named, code) = printed(&["interface", "list", "--interfaces", "under/share/b_msgs"]);
     assert!(named.contains("Broken.msg:1:") && code == Some(1), "{named}");
 }

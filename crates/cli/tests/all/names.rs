@@ -69,6 +69,19 @@ fn an_included_graph_runs_twice_and_every_table_shows_whole_names() {
 }
 
 #[test]
+fn lines_of_nodes_in_namespaces_are_shown_under_the_names_of_their_loggers() {
+    let place = Place::new("clerks", "");
+    let graph = "nodes:\n  clerk: { package: probe, type: clerk }\n  \
+                 front/clerk: { package: probe, type: clerk }\n";
+    let ended = Running::start(place.run(graph, &["--duration", "1"])).end();
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    for logger in ["clerk", "front.clerk"] {
+        let line = format!("] [{logger}]: a line");
+        assert!(ended.errors.contains(&line), "{line} is not in:\n{}", ended.errors);
+    }
+}
+
+#[test]
 fn the_check_says_what_a_command_line_makes_of_a_graph_and_where_a_file_is_wrong() {
     let place = Place::new("names", "");
     place.written("pair.yaml", PAIR);

@@ -184,6 +184,8 @@ fn a_process_that_reports_without_end_fills_no_memory_and_leaves_ctrl_c_heard() 
     assert_eq!(summary["end"], "interrupted");
     let notes = summary["notes"].as_array().expect("notes");
     assert!(notes.len() < 600, "{} notes", notes.len());
+    let killed = |note: &&Value| note.as_str().is_some_and(|note| note.contains("was killed"));
+    assert!(notes.iter().filter(killed).count() <= 1, "{}", ended.notes());
     assert!(ended.notes().contains("more notes are left out"));
     assert!(size(&place.file("told")) < 4 << 20, "{} bytes", size(&place.file("told")));
 }

@@ -11,6 +11,17 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
+/// Runs what belongs to a user: a callback, or its end. False: that panicked, and the hook for
+/// panics has reported it.
+pub(crate) fn contained(run: impl FnOnce()) -> bool {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(run)) else { return true };
+    // What it panicked with is the user's as well, and may panic in its turn.
+    if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(next);
+    }
+    false
+}
+
 /// What has a callback to run.
 pub(crate) trait Calls: Send + Sync {
     /// Runs what is due. On the thread of callbacks.
@@ -49,12 +60,12 @@ impl DueCalls {
             };
             drop(queue);
             if let Some(due) = due.upgrade() {
-                // Callers catch panics of callbacks; this is for their own end (a callback that
-                // panics when it is dropped).
-                let _ = catch_unwind(AssertUnwindSafe(|| {
+                // Callers contain their callbacks. This is for their end: they may go here, with
+                // callbacks of other kinds.
+                contained(|| {
                     due.call();
                     drop(due);
-                }));
+                });
             }
         }
     }

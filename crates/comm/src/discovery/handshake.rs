@@ -429,9 +429,17 @@ fn send_definition(state: &mut ParticipantState, token: u64, port: u64) {
     let bytes = definition.as_bytes();
     let total = bytes.len() as u32;
     let mut offset = 0u32;
-    for piece in bytes.chunks(PIECE_BYTES_MAX) {
-        peer.link.send(&Frame::Definition { port, offset, total, piece: piece.to_vec() }, &[]);
-        offset += piece.len() as u32;
+    // A message without fields has an empty definition: that is one empty piece, because the peer
+    // waits for an answer.
+    loop {
+        let rest = &bytes[offset as usize..];
+        let piece = rest[..rest.len().min(PIECE_BYTES_MAX)].to_vec();
+        let end = offset + piece.len() as u32;
+        peer.link.send(&Frame::Definition { port, offset, total, piece }, &[]);
+        offset = end;
+        if offset == total {
+            return;
+        }
     }
 }
 

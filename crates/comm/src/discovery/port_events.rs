@@ -6,10 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::discovery::callbacks::{Callbacks, Calls};
+use crate::discovery::callbacks::{Callbacks, Calls, contained};
 use crate::wire::mismatch::Clash;
 use crate::wire::qos::QosConflict;
 
@@ -427,16 +426,17 @@ impl Calls for PortStatus {
             let setting = state.settings[place];
             state.running = true;
             drop(state);
-            // The hook for panics has reported it; the callback is not called again.
-            let is_whole = catch_unwind(AssertUnwindSafe(|| callback(kind))).is_ok();
+            // One that panics is not called again.
+            let is_whole = contained(|| callback(kind));
             let mut state = self.lock();
             state.running = false;
             if is_whole && !state.closed && state.settings[place] == setting {
                 state.callbacks[place] = Some(callback);
             } else {
-                // What it owns is dropped outside the lock.
+                // What it owns is dropped outside the lock. It must not keep the other kinds from
+                // being told.
                 drop(state);
-                drop(callback);
+                contained(|| drop(callback));
             }
         }
     }

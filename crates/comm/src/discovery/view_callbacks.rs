@@ -1,10 +1,9 @@
 //! The callbacks of views of the graph, which the thread of callbacks runs.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::discovery::callbacks::{Callbacks, Calls};
+use crate::discovery::callbacks::{Callbacks, Calls, contained};
 
 pub(crate) type Callback = Box<dyn FnMut() + Send>;
 
@@ -122,8 +121,8 @@ impl Calls for ViewCallback {
         if let Some(participant) = self.participant.upgrade() {
             participant.arm();
         }
-        // The hook for panics has reported it; the callback is not called again.
-        let is_whole = catch_unwind(AssertUnwindSafe(&mut callback)).is_ok();
+        // One that panics is not called again.
+        let is_whole = contained(&mut callback);
         let mut state = self.lock();
         state.running = false;
         if is_whole && !state.closed && state.settings == setting {

@@ -4,6 +4,31 @@ use crate::port::publisher_core::PublisherCore;
 use crate::port::subscriber_core::SubscriberCore;
 use crate::wire::status_records::counter;
 
+/// Why a port of a bridge to a network could not carry a message on: the port counts it for all who
+/// look at the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Uncarried {
+    /// The network took it too slowly, or not at all.
+    Network,
+    /// It is no message of its type.
+    Malformed,
+    /// It is larger than a message of the topic may be.
+    Oversize,
+    /// There is no memory for it.
+    NoRoom,
+}
+
+impl Uncarried {
+    pub(crate) fn counter(self) -> usize {
+        match self {
+            Uncarried::Network => counter::LOST_NETWORK,
+            Uncarried::Malformed => counter::LOST_CORRUPT,
+            Uncarried::Oversize => counter::LOST_OVERSIZE,
+            Uncarried::NoRoom => counter::LOST_NO_ROOM,
+        }
+    }
+}
+
 /// What happened at a publisher so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublisherCounters {

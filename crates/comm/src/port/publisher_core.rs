@@ -27,6 +27,7 @@ use crate::discovery::watches::{OwnPulse, Pulse};
 use crate::discovery::{slab_exchange, subscribing_side};
 use crate::error::{LoanError, PortError};
 use crate::port::connection::{Connection, GroupPublisher, LinkCount};
+use crate::port::counters::Uncarried;
 use crate::port::group::{GroupContext, LinkedSubscriber, LinkingPublisher, NO_STAMP, PortGroup};
 use crate::port::message_type::MessageType;
 use crate::port::registration::{self, NewPort};
@@ -479,6 +480,11 @@ impl PublisherCore {
     /// How far messages that were published early are finished.
     pub(crate) fn timeline(&self) -> Timeline {
         self.timeline.clone()
+    }
+
+    /// Counts messages that a bridge could not carry in.
+    pub(crate) fn count_uncarried(&self, cause: Uncarried, count: u64) {
+        self.entity.add(cause.counter(), count);
     }
 
     /// Counts a message that was not published, because there was no memory for it.

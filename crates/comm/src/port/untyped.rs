@@ -12,7 +12,7 @@ use crate::discovery::participant::Participant;
 use crate::discovery::port_events::PortEvents;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
 use crate::port::connection::Connection;
-use crate::port::counters::{PublisherCounters, SubscriberCounters};
+use crate::port::counters::{PublisherCounters, SubscriberCounters, Uncarried};
 use crate::port::doorbell::Doorbell;
 use crate::port::erased::{PublisherHandle, SubscriberHandle};
 use crate::port::group::{self, NO_STAMP};
@@ -257,6 +257,12 @@ impl<O: Owner> AnyPublisher<O> {
         Ok(AnyLoan { raw, core: &self.core })
     }
 
+    /// Counts messages that a bridge should have published with it and could not. No lock, no
+    /// allocation.
+    pub fn count_uncarried(&self, cause: Uncarried, count: u64) {
+        self.core.count_uncarried(cause, count);
+    }
+
     /// Decodes a CDR message into a loan and publishes it. Counts as one copy.
     ///
     /// Blocks as [`crate::Loan::publish`]; does not allocate.
@@ -486,6 +492,12 @@ impl<O: Owner> AnySubscriber<O> {
     /// Messages lost so far, whatever the cause.
     pub fn lost(&self) -> u64 {
         self.core.lost()
+    }
+
+    /// Counts messages that it has taken, or should have taken, and that a bridge could not carry
+    /// on. No lock, no allocation.
+    pub fn count_uncarried(&self, cause: Uncarried, count: u64) {
+        self.core.count_uncarried(cause, count);
     }
 
     /// What happened so far.

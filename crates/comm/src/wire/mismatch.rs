@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::wire::names::service_of;
 use crate::wire::port_info::{Maker, PortInfo};
 use crate::wire::qos::{Qos, QosConflict};
 
@@ -35,19 +36,35 @@ impl fmt::Display for Side {
     }
 }
 
-/// Why a publisher and a subscriber of one topic cannot be connected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("topic `{topic}`: {subscriber} cannot take from {publisher}: {reason}")]
+/// Why a publisher and a subscriber of one topic, or a client and a server of one service, cannot
+/// be connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The topic.
+    /// The topic; of a service, the topic of its requests.
     pub topic: String,
-    /// The publishing side.
+    /// The publishing side, or the client.
     pub publisher: Side,
-    /// The subscribing side.
+    /// The subscribing side, or the server.
     pub subscriber: Side,
     /// What does not fit, and what to change.
     pub reason: String,
 }
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { topic, publisher, subscriber, reason } = self;
+        match service_of(topic) {
+            Some(service) => {
+                write!(f, "service `{service}`: {subscriber} cannot serve {publisher}: {reason}")
+            }
+            None => {
+                write!(f, "topic `{topic}`: {subscriber} cannot take from {publisher}: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Mismatch {}
 
 /// In what two ports differ that keeps them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +106,7 @@ pub(crate) fn conflict(publisher: &PortInfo, subscriber: &PortInfo) -> Option<St
 fn types_differ(publisher: &PortInfo, subscriber: &PortInfo) -> Option<String> {
     if !subscriber.type_name.is_empty() {
         if publisher.type_name != subscriber.type_name {
-            return Some(format!(
-                "it publishes type `{}`, the subscriber expects `{}`; rename one of the topics",
-                publisher.type_name, subscriber.type_name
-            ));
+            return Some(names_differ(publisher, subscriber));
         }
         if publisher.type_hash != subscriber.type_hash {
             return Some(format!(
@@ -112,6 +126,17 @@ fn types_differ(publisher: &PortInfo, subscriber: &PortInfo) -> Option<String> {
         }
     }
     None
+}
+
+fn names_differ(publisher: &PortInfo, subscriber: &PortInfo) -> String {
+    let (theirs, ours) = (publisher.type_name.as_str(), subscriber.type_name.as_str());
+    if service_of(&publisher.topic).is_none() {
+        return format!(
+            "it publishes type `{theirs}`, the subscriber expects `{ours}`; rename one of the topics"
+        );
+    }
+    let [theirs, ours] = [theirs, ours].map(|name| name.strip_suffix("_Request").unwrap_or(name));
+    format!("it calls type `{theirs}`, the server has type `{ours}`; rename one of the services")
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -18,8 +18,13 @@ pub(crate) const INNER_PREFIXES: [&str; 2] = ["rq", "rr"];
 
 /// Whether a topic carries the requests of a service.
 pub fn carries_requests(topic: &str) -> bool {
+    service_of(topic).is_some()
+}
+
+/// The service whose requests a topic carries.
+pub(crate) fn service_of(topic: &str) -> Option<&str> {
     let [requests, _] = INNER_PREFIXES;
-    topic.strip_prefix(requests).is_some_and(|rest| rest.starts_with('/'))
+    topic.strip_prefix(requests).filter(|service| service.starts_with('/'))
 }
 
 /// The whole name of a node, as ports and observers have it: `/front/blur`, and plain `blur` in the

@@ -109,7 +109,8 @@ pub mod counter {
     pub const LOST_TIMEOUT: usize = 5;
     /// Publisher: published while nobody was connected.
     pub const LOST_UNMATCHED: usize = 6;
-    /// Subscriber: refused because the publisher's descriptor or payload is damaged.
+    /// Refused because the publisher's descriptor or payload is damaged, or what a bridge has
+    /// carried in is no message of the type.
     pub const LOST_CORRUPT: usize = 7;
     /// Subscriber: passed over by `latest` or `skip`, or because nobody waits for this subscriber
     /// and more than `depth` messages were there.
@@ -127,6 +128,12 @@ pub mod counter {
     /// Subscriber: lost because a message was older than its publisher's lifespan when it was
     /// looked for.
     pub const LOST_EXPIRED: usize = 16;
+    /// Port of a bridge to a network: the network took it too slowly, or not at all.
+    pub const LOST_NETWORK: usize = 17;
+    /// Publisher of a bridge: larger than a message of the topic may be.
+    pub const LOST_OVERSIZE: usize = 18;
+    /// Publisher of a bridge: there was no memory for it.
+    pub const LOST_NO_ROOM: usize = 19;
     /// Bytes of the payloads that were copied to a device or from it. Part of `COPIES` are these
     /// copies.
     pub const COPIED_BYTES: usize = 14;

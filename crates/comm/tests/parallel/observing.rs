@@ -12,6 +12,7 @@ use crossdock_comm::{
     Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, Stamps, SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::types::std_msgs;
 use crossdock_msg::{Extra, Message};
 
 fn options(place: &Place) -> ObserverOptions {
@@ -96,6 +97,25 @@ fn an_observer_costs_nothing_after_it_has_attached() {
     child.kill();
     assert_eq!(observer.snapshot().unwrap().processes.len(), 0);
     assert_eq!(place.files(), 0, "the observer removed the stale file");
+}
+
+#[test]
+fn an_observer_learns_a_type_without_fields() {
+    let place = Place::new("no-fields-seen");
+    let participant = place.open("button");
+    let options = PublisherOptions {
+        node: "button",
+        topic: "/event",
+        qos: Qos::best_effort(4),
+        max_bytes: None,
+        group: None,
+    };
+    let _output = participant.publisher::<std_msgs::Empty>(options).unwrap();
+    let mut observer = Observer::open(self::options(&place)).unwrap();
+    let seen = observer.snapshot().unwrap();
+    let process = &seen.processes[0];
+    let schema = observer.schema(process.name, &process.publishers[0]).unwrap();
+    assert_eq!(schema.type_name(), "std_msgs/msg/Empty");
 }
 
 #[test]

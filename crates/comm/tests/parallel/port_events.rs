@@ -209,6 +209,48 @@ fn a_callback_that_panics_is_not_called_again_and_stops_nothing() {
     wait_for(&calls, PortEvent::Matched);
 }
 
+/// What a callback owns, and what it panics with: it panics once more when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "what a callback owns panics when it goes");
+    }
+}
+
+#[test]
+fn a_callback_that_panics_again_when_it_is_dropped_keeps_no_other_from_being_called() {
+    let place = Place::new("bomb");
+    let (talker, listener) = (place.open("talker"), place.open("listener"));
+    let (first, output) =
+        (publisher(&talker, "/first", reliable(1)), publisher(&talker, "/image", reliable(1)));
+    let (began, begins) = channel();
+    let (go, goes) = channel::<()>();
+    let hold_up = move |_| {
+        began.send(()).unwrap_or_default();
+        goes.recv().unwrap_or_default();
+    };
+    first.events().set_callback(PortEvent::Matched, hold_up).unwrap();
+    let bomb = Bomb;
+    let explode = move |_| {
+        let _owned = &bomb;
+        std::panic::panic_any(Bomb)
+    };
+    let (sender, calls) = channel();
+    output.events().set_callback(PortEvent::Matched, explode).unwrap();
+    output.events().set_callback(PortEvent::IncompatibleQos, tell(&sender)).unwrap();
+    let _first = subscriber(&listener, "/first", reliable(1));
+    begins.recv_timeout(LIMIT).unwrap();
+    // Meanwhile both kinds are due: one turn of the thread tells them, one after the other.
+    let _fits = subscriber(&listener, "/image", reliable(1));
+    let _never_fits = subscriber(&listener, "/image", reliable(1).transient_local());
+    let kinds = [PortEvent::Matched, PortEvent::IncompatibleQos];
+    let is_due = || kinds.iter().all(|kind| output.events().has_news(*kind));
+    assert!(talker.wait_until(LIMIT, is_due));
+    go.send(()).unwrap();
+    wait_for(&calls, PortEvent::IncompatibleQos);
+}
+
 #[test]
 fn a_port_and_its_participant_may_go_while_its_callback_runs() {
     let place = Place::new("dropping");

@@ -236,6 +236,33 @@ fn an_untyped_subscriber_learns_the_type_from_another_process() {
 }
 
 #[test]
+fn a_type_without_fields_is_learned_from_another_process() {
+    let place = Place::new("no-fields");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let options = SubscriberOptions {
+        node: "recorder",
+        topic: "/event",
+        qos: reliable(4),
+        doorbell: None,
+        group: None,
+    };
+    let input = here.any_subscriber(options).unwrap();
+    let options = PublisherOptions {
+        node: "button",
+        topic: "/event",
+        qos: reliable(4),
+        max_bytes: None,
+        group: None,
+    };
+    let output = there.publisher::<std_msgs::Empty>(options).unwrap();
+    assert!(here.wait_until(LIMIT, || input.matched() == 1));
+    output.loan(Extra::none()).unwrap().publish().map_err(|refused| refused.reason).unwrap();
+    let sample = input.take().unwrap().unwrap();
+    assert_eq!(sample.schema().type_name(), "std_msgs/msg/Empty");
+    sample.schema().validate(sample.block()).unwrap();
+}
+
+#[test]
 fn memory_that_grows_reaches_another_process_before_the_first_message_in_it() {
     let test =
         "processes::memory_that_grows_reaches_another_process_before_the_first_message_in_it";

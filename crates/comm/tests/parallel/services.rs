@@ -708,10 +708,13 @@ fn a_client_of_another_type_is_refused_by_name_of_both_sides() {
         text = request(&client, 1, 1).call(NEVER).unwrap_err().to_string();
         text.contains("AddTwoInts")
     });
-    for part in ["AddTwoInts_Request", "SetBool_Request", "process `one`", "process `two`", SERVICE]
-    {
+    let service = format!("service `{SERVICE}`");
+    let types = ["srv/AddTwoInts`", "srv/SetBool`", "rename one of the services"];
+    for part in ["process `one`", "process `two`", &service].into_iter().chain(types) {
         assert!(text.contains(part), "{part} is not in: {text}");
     }
+    // Users know of no topic behind it.
+    assert!(!text.contains("topic"), "{text}");
 }
 
 #[test]

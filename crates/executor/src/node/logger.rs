@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crossdock_comm::{Participant, PortError, Publisher, PublisherOptions, Qos};
-use crossdock_graph::LogLevel;
+use crossdock_graph::{LogLevel, logger_name};
 use crossdock_msg::Extra;
 use crossdock_msg::types::rcl_interfaces::Log as LogMessage;
 
@@ -114,8 +114,7 @@ impl Logger {
             group: None,
         })?;
         let lost = Cell::new(0);
-        // As in ROS 2, the loggers of namespaces are named with dots.
-        let name = node.trim_start_matches('/').replace('/', ".");
+        let name = logger_name(node);
         let logger = Self { state: Rc::new(LoggerState { publisher, name, lost }) };
         logger.set_level(level);
         Ok(logger)

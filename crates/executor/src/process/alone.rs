@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossdock_graph::{
     Graph, LogLevel, Mapping, NodeTypeDescription, PackageDescriptions, ParameterArgument, Plan,
-    ProcessPlan, RosArguments, RosParameters, RunOptions, Violation, check,
+    ProcessPlan, RosArguments, RosParameters, RunOptions, Violation, check, logger_name,
 };
 use rustix::process::Signal;
 
@@ -214,11 +214,10 @@ fn domain_id() -> Result<u32, PackageError> {
 
 /// The level of the node's log: the last one that is for it.
 fn level(node: &str, levels: &[(Option<String>, LogLevel)]) -> Result<LogLevel, PackageError> {
-    let plain = |name: &str| name.trim_start_matches('/').replace('/', ".");
     let mut level = LogLevel::default();
     for (named, wanted) in levels {
         match named {
-            Some(named) if plain(named) != plain(node) => {
+            Some(named) if logger_name(named) != logger_name(node) => {
                 let named = shown(named);
                 say(&format!("warning: --log-level {named}:=...: the node is `{node}`"));
             }

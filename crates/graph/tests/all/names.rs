@@ -354,6 +354,8 @@ fn rules_that_change_nothing_are_reported_with_a_proposal() {
     for (rule, told) in [
         ("imaeg:=a", "nobody has a topic or service `imaeg`; did you mean `image`?"),
         ("/lights/imge:=a", "did you mean `/lights/image`?"),
+        ("blur:=a", "nobody has a topic or service `blur`; did you mean `/blurred/blur`?"),
+        ("blur:blur:=a", "node `blur` has no topic or service `blur`; remove the rule"),
         ("blurr:image:=a", "no node is called `blurr`; did you mean `blur`?"),
         (
             "rosservice://image:=a",
@@ -412,6 +414,7 @@ fn ros_parameters_count_in_the_order_of_the_command_line() {
     let (graph, _) = graph.with_ros_parameters(&[wrong], &descriptions());
     let mapping = Mapping::one_chain_per_package(&graph);
     let violations = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap_err();
-    let told = "parameter `use_sim_time` must be of type bool, not integer; write true or false";
-    assert!(violations.iter().any(|it| it.to_string().contains(told)), "{violations:#?}");
+    let told = "-p use_sim_time:=3: node `/front/compensation`: parameter `use_sim_time` must be of type \
+                bool, not integer; write true or false";
+    assert!(violations.iter().any(|it| it.to_string() == told), "{violations:#?}");
 }

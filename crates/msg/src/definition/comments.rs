@@ -1,8 +1,9 @@
 //! Comments of a `.msg` text as documentation of the message, its fields and its constants.
 //!
-//! The first block of comments speaks of the whole message. A block right before a field or
-//! constant and a comment behind it speak of the field or constant; indented lines that follow go
-//! on with the comment behind it. A blank line ends a block.
+//! The first block of comments speaks of the whole message. The blocks before a field or constant
+//! and a comment behind it speak of the field or constant; indented lines that follow go on with
+//! the comment behind it. A blank line ends a block. Blocks behind the last member speak of the
+//! whole message.
 
 use super::MessageDefinition;
 
@@ -31,7 +32,7 @@ impl Comments {
         let Some(comment) = comment_of(text) else {
             self.open = None;
             match self.headed {
-                true => self.pending.clear(),
+                true => self.end_block(),
                 false => self.head(definition),
             }
             return;
@@ -53,16 +54,22 @@ impl Comments {
         definition: &mut MessageDefinition,
     ) {
         self.head(definition);
+        // A block that comes now speaks of the member behind it.
+        self.headed = true;
         let behind = comment_of(rest);
         self.open = behind.map(|_| member);
-        let pending = std::mem::take(&mut self.pending);
+        let pending = self.blocks(behind.is_some());
         let documentation = documentation(definition, member);
         pending.iter().map(String::as_str).chain(behind).for_each(|it| push(documentation, it));
     }
 
     /// The end of the text.
     pub(super) fn end(mut self, definition: &mut MessageDefinition) {
-        self.head(definition);
+        let blocks = self.blocks(false);
+        let is_first = blocks.is_empty() || definition.documentation.is_empty();
+        let between = (!is_first).then_some("");
+        let lines = between.into_iter().chain(blocks.iter().map(String::as_str));
+        lines.for_each(|line| push(&mut definition.documentation, line));
     }
 
     /// Gives the first block to the message.
@@ -73,6 +80,22 @@ impl Comments {
         self.headed = true;
         let pending = std::mem::take(&mut self.pending);
         pending.iter().for_each(|line| push(&mut definition.documentation, line));
+    }
+
+    /// An empty line between the block that has ended and the next one.
+    fn end_block(&mut self) {
+        if self.pending.last().is_some_and(|line| !line.is_empty()) {
+            self.pending.push(String::new());
+        }
+    }
+
+    /// Takes the blocks, with the empty line behind the last one only if `goes_on`.
+    fn blocks(&mut self, goes_on: bool) -> Vec<String> {
+        let mut blocks = std::mem::take(&mut self.pending);
+        if !goes_on && blocks.last().is_some_and(String::is_empty) {
+            blocks.pop();
+        }
+        blocks
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::c_names::{field_name, number};
 use super::model::{Package, Subject};
-use super::text::Text;
+use super::text::{Text, comment_lines};
 use super::{GENERATED, GeneratedFile};
 use crate::definition::{Constant, Primitive, Shape, Value};
 use crate::layout::{ElementLayout, FieldLayout};
@@ -300,7 +300,7 @@ fn bound_of(field: &FieldLayout) -> String {
 }
 
 fn comment(out: &mut Text, text: &str) {
-    for line in text.lines() {
+    for line in comment_lines(text) {
         out.line(format!(" * {}", line.replace("*/", "* /").replace("/*", "/ *")).trim_end());
     }
 }

@@ -1,6 +1,6 @@
 //! Text of one message type: marker, view, builder.
 
-use super::text::Text;
+use super::text::{Text, comment_lines};
 use super::{GenerateError, Generator, codec, name};
 use crate::cdr::Plan;
 use crate::definition::{Constant, Element, Field, Primitive, Shape, TypeName, Value, type_text};
@@ -547,7 +547,7 @@ fn documentation(out: &mut Text, text: &str) {
     }
     out.line("///");
     out.line("/// ```text");
-    for line in text.lines() {
+    for line in comment_lines(text) {
         out.line(format!("/// {}", line.replace("```", "~~~")).trim_end());
     }
     out.line("/// ```");

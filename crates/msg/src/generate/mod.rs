@@ -188,7 +188,8 @@ impl Default for Generator {
 }
 
 impl Generator {
-    /// A generator that knows the shipped types and has nothing to generate yet.
+    /// A generator that knows the shipped types and the standard packages, and has nothing to
+    /// generate yet.
     pub fn new() -> Self {
         let mut library = Library::new();
         for (type_name, text) in crate::types::ALL {
@@ -204,6 +205,7 @@ impl Generator {
             let service = name.map(|name| parse_service(&name, shipped.type_name, &whole));
             service.and_then(Result::ok).into_iter().for_each(|it| library.add_service(it));
         }
+        crate::standard::add(&mut library);
         Self {
             library,
             packages: BTreeMap::new(),

@@ -2,7 +2,7 @@
 //! arrays over the block's memory, without a copy.
 
 use super::model::{Package, Subject};
-use super::text::Text;
+use super::text::{Text, comment_lines};
 use super::{GENERATED, GeneratedFile};
 use crate::definition::{Constant, Primitive, Shape, Value};
 use crate::layout::{ElementLayout, FieldLayout};
@@ -215,7 +215,7 @@ fn documentation(out: &mut Text, what: &str, text: &str) {
     }
     out.line(format!("\"\"\"{what}."));
     out.line("");
-    for line in text.lines() {
+    for line in comment_lines(text) {
         out.line(line.replace('\\', "\\\\").replace("\"\"\"", "'''"));
     }
     out.line("\"\"\"");

@@ -2,7 +2,7 @@
 //! bytes of the flat layout, byte 0 in the lowest bits.
 
 use super::model::{Package, Subject};
-use super::text::Text;
+use super::text::{Text, comment_lines};
 use super::{GENERATED, GeneratedFile};
 use crate::definition::{Constant, Element, Primitive, Shape, Value};
 use crate::layout::{ElementLayout, FieldLayout};
@@ -343,5 +343,5 @@ fn constant_text(short: &str, constant: &Constant) -> Option<String> {
 }
 
 fn comment(out: &mut Text, text: &str) {
-    text.lines().for_each(|line| out.line(format!("// {line}").trim_end()));
+    comment_lines(text).for_each(|line| out.line(format!("// {line}").trim_end()));
 }

@@ -1,5 +1,17 @@
 //! Indented lines of generated text.
 
+/// The lines of a comment, without what compilers refuse there: control characters, and characters
+/// that turn the direction of the text around.
+pub(super) fn comment_lines(text: &str) -> impl Iterator<Item = String> {
+    let turns = |it: char| matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = move |it: char| match it {
+        '\t' => it,
+        _ if it.is_control() || turns(it) => '\u{fffd}',
+        _ => it,
+    };
+    text.lines().map(move |line| line.trim_end().chars().map(shown).collect())
+}
+
 /// Text under construction.
 #[derive(Default)]
 pub(super) struct Text {

@@ -3,6 +3,10 @@
 use crate::common;
 use common::{bytes_of_hex, files, library, type_name};
 use crossdock_msg::definition::{merged_text, message_text, parse_message};
+use crossdock_msg::find;
+use crossdock_msg::generate::Generator;
+use crossdock_msg::resolve::Library;
+use crossdock_msg::rihs::type_hash;
 use crossdock_msg::{Block, FlatBuffer, JsonOptions, Schema, TypeHash};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -48,6 +52,34 @@ fn every_type_of_the_corpus_hashes_alike_from_files_and_from_its_merged_text() {
         count += 1;
     }
     assert!(count > 200, "{count}");
+}
+
+/// Packages that only tests of generators and of papers have, and a folder whose package is
+/// `test_msgs`.
+const NOT_STANDARD: [&str; 4] =
+    ["rosidl_generator_tests", "rosidl_parser", "reference_interfaces", "test_interface_files"];
+
+#[test]
+fn every_standard_type_of_the_corpus_is_known_without_its_files() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let mut corpus = Library::new();
+    for file in find::below(&data.join("interfaces")).unwrap() {
+        find::add(&mut corpus, &file).unwrap();
+    }
+    let known = Generator::new().into_library();
+    let messages = corpus.iter().map(|it| &it.type_name);
+    let services = corpus.services().map(|it| &it.type_name);
+    let actions = corpus.actions().map(|it| &it.type_name);
+    let mut compared = 0;
+    for name in messages.chain(services).chain(actions) {
+        if NOT_STANDARD.contains(&name.package()) || name.namespace() == "idl" {
+            continue;
+        }
+        let hash = |library: &Library| library.resolve(name).map(|it| type_hash(&it));
+        assert_eq!(hash(&known).unwrap(), hash(&corpus).unwrap(), "{name}");
+        compared += 1;
+    }
+    assert!(compared > 250, "{compared}");
 }
 
 #[test]

@@ -13,6 +13,21 @@ fn parse(text: &str) -> Result<MessageDefinition, DefinitionError> {
 }
 
 #[test]
+fn every_comment_is_documentation_of_something() {
+    let text = "# Of the message.\n\n# A part:\n# its words\n\n# of a\nint32 a # behind\n\
+        # alone\n\n\nint32 B=1\n# of c\n\nint32 c\n\n# at the end\n\n";
+    let definition = parse(text).unwrap();
+    assert_eq!(definition.documentation, "Of the message.\n\nat the end");
+    assert_eq!(definition.fields[0].documentation, "A part:\nits words\n\nof a\nbehind");
+    assert_eq!(definition.constants[0].documentation, "alone");
+    assert_eq!(definition.fields[1].documentation, "of c");
+    // A block behind the first field speaks of the next one, not of the message.
+    let definition = parse("int32 a\n# of b\nint32 b").unwrap();
+    assert_eq!(definition.documentation, "");
+    assert_eq!(definition.fields[1].documentation, "of b");
+}
+
+#[test]
 fn the_whole_syntax_is_read() {
     let text = "\u{feff}# comment\n\
         string<=5[<=3]  names [\"a\", 'b#']   # comment\n\

@@ -51,6 +51,25 @@ fn what_is_generated_is_what_the_golden_files_say() {
     }
 }
 
+#[test]
+fn comments_bring_no_characters_that_compilers_refuse() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("comments");
+    let package = folder.join("odd_msgs/msg");
+    std::fs::create_dir_all(&package).unwrap();
+    let text = "# Of \u{202e}all\u{202c}.\n\nint32 x # \u{7}bell\rreturn \u{2067}\n";
+    std::fs::write(package.join("Odd.msg"), text).unwrap();
+    let mut generator = Generator::new();
+    generator.add_folder(&folder).unwrap();
+    let languages = LANGUAGES.iter().map(|(_, language)| *language);
+    for language in languages.chain([Language::Rust]) {
+        let files = generator.files(language).unwrap();
+        let text: String = files.into_iter().map(|file| file.text).collect();
+        assert!(text.contains("\u{fffd}all\u{fffd}."), "{language:?}");
+        let refused = ['\u{202e}', '\u{202c}', '\u{2067}', '\u{7}', '\r'];
+        assert!(!text.contains(refused), "{language:?}");
+    }
+}
+
 /// A message with something in every field, and one with nothing.
 fn values() -> [Value; 2] {
     let large: Vec<f64> = (0..36).map(|index| f64::from(index) / 7.0).collect();

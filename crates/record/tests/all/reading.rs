@@ -343,13 +343,26 @@ fn a_file_that_metadata_names_several_times_is_read_once() {
     let scratch = Scratch::new("named-twice");
     let folder = split_bag(&scratch);
     // The second and third name lead to the same file as the first.
-    let names = "[bag_0.mcap, ../bag_0.mcap, bag_0.mcap, bag_1.mcap]";
+    let names = "[bag_0.mcap, ../bag_0.mcap, bag_0.mcap, bag_1.mcap, bag_10.mcap]";
     fs::write(folder.join("metadata.yaml"), metadata_naming(names)).unwrap();
     let reader = BagReader::open(&folder).unwrap();
-    assert_eq!((contents(&reader).messages.len(), reader.message_count()), (20, 20));
+    assert_eq!((contents(&reader).messages.len(), reader.message_count()), (30, 30));
     let remarks = reader.remarks();
     assert_eq!(remarks.len(), 1, "{remarks:?}");
     assert!(remarks[0].contains("bag_0.mcap is named more than once"), "{remarks:?}");
+}
+
+#[test]
+fn files_of_the_folder_that_metadata_does_not_name_are_told() {
+    let scratch = Scratch::new("not-named");
+    let folder = split_bag(&scratch);
+    fs::write(folder.join("metadata.yaml"), metadata_naming("[bag_0.mcap]")).unwrap();
+    let reader = BagReader::open(&folder).unwrap();
+    let remarks = reader.remarks();
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    let (file, step) =
+        ("bag_1.mcap and 1 more of the folder are not read", "`crossdock bag reindex`");
+    assert!(remarks[0].contains(file) && remarks[0].contains(step), "{remarks:?}");
 }
 
 #[test]

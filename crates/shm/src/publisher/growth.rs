@@ -54,8 +54,12 @@ impl Core {
     /// A message is larger than all before it. If nobody has promised sizes, memory follows.
     #[cold]
     pub(super) fn note_largest(&self, state: &mut State, bytes: u64) {
+        // What is larger will be refused: it says nothing of the messages that follow.
+        if bytes > ADDRESS_BYTES_MAX {
+            return;
+        }
         state.largest = bytes;
-        if self.config.sizing == Sizing::Contract || bytes > ADDRESS_BYTES_MAX {
+        if self.config.sizing == Sizing::Contract {
             return;
         }
         let needed = bytes.next_multiple_of(PAGE_BYTES as u64).saturating_mul(self.chunks());

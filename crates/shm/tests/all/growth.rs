@@ -155,6 +155,21 @@ fn many_large_messages_fit_without_a_promise() {
 }
 
 #[test]
+fn a_message_that_can_never_fit_is_refused_and_large_ones_behind_it_are_not() {
+    let contract = unpromised();
+    let publisher = RingPublisher::create("huge", contract.clone()).unwrap();
+    for bytes in [usize::MAX, 100 << 30] {
+        let refused = publisher.loan(bytes).unwrap_err();
+        assert!(matches!(*refused, LoanError::TooLarge { .. }), "{refused}");
+    }
+    let bytes = 4 * contract.memory_limit_bytes as usize;
+    for _ in 0..=contract.depth {
+        let loan = publisher.loan(bytes).unwrap();
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+    }
+}
+
+#[test]
 fn a_publisher_that_gives_back_what_is_held_makes_it_zeros_and_nothing_worse() {
     let publisher = RingPublisher::create("liar", unpromised()).unwrap();
     let control = publisher.control();

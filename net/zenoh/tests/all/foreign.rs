@@ -32,9 +32,21 @@ impl Foreign {
         topic: &str,
         qos: &str,
     ) -> (LivelinessToken, Gid) {
-        let zid = self.session.zid();
+        self.declare(id, kind, &format!("/{topic}"), CHATTER, qos)
+    }
+
+    /// The same of a topic or service of any type, which is given with its hash.
+    pub(crate) fn declare(
+        &self,
+        id: u32,
+        kind: &str,
+        name: &str,
+        type_and_hash: &str,
+        qos: &str,
+    ) -> (LivelinessToken, Gid) {
+        let (zid, name) = (self.session.zid(), name.replace('/', "%"));
         let node = format!("@ros2_lv/0/{zid}/0");
-        let text = format!("{node}/{id}/{kind}/%/%/foreigner/%{topic}/{CHATTER}/{qos}");
+        let text = format!("{node}/{id}/{kind}/%/%/foreigner/{name}/{type_and_hash}/{qos}");
         let token = self.session.liveliness().declare_token(text.clone()).wait().unwrap();
         (token, gid_of(&text))
     }

@@ -2,11 +2,15 @@
 //! binaries are those that `make net-test` builds, or those in the folder that `CROSSDOCK_BINARIES`
 //! names.
 
-use crate::graphs::{free_place, until};
+use crate::foreign::Foreign;
+use crate::graphs::{LIMIT, free_place, until};
+use crate::services::{foreign_server, sum_cdr};
 use crossdock_suite::Running;
 use crossdock_test_support::workspace;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use zenoh::Wait as _;
 
 /// A computer: a scratch folder with a rendezvous of its own.
 struct Computer(PathBuf);
@@ -58,7 +62,7 @@ fn a_drive_is_seen_and_heard_on_another_computer() {
     let graph = "apps/autorace/course.graph.yaml";
     let run = Running::spawn(vehicle.crossdock(&["run", graph, "--mapping", mapping]));
     let router = ["net", "--router", "--listen", &place];
-    let _router = Running::spawn(vehicle.crossdock(&router));
+    let (router, mut said) = Running::with_errors(vehicle.crossdock(&router));
     let interfaces = "apps/autorace/interfaces";
     let client = ["net", "--connect", &place, "--interfaces", interfaces];
     let _client = Running::spawn(desk.crossdock(&client));
@@ -74,6 +78,45 @@ fn a_drive_is_seen_and_heard_on_another_computer() {
     until("they are gone when the drive is over", || {
         !desk.output(&["node", "list"]).contains("planner")
     });
+    router.interrupt();
+    let mut closing = String::new();
+    said.read_to_string(&mut closing).unwrap();
+    assert!(closing.contains("\nto the network: "), "{closing}");
+    assert!(!closing.contains("\nto the network: 0 messages"), "{closing}");
+    assert!(closing.contains("\nlost: "), "{closing}");
+}
+
+#[test]
+fn a_far_service_is_called_from_the_command_line_and_its_death_is_said() {
+    let (desk, place) = (Computer::new("caller"), free_place());
+    let _router = Running::spawn(desk.crossdock(&["net", "--router", "--listen", &place]));
+    let address = place.trim_start_matches("tcp/").to_owned();
+    until("the router listens", || std::net::TcpStream::connect(&address).is_ok());
+    let foreign = Foreign::join(&place);
+    let (server, _, queries) = foreign_server(&foreign);
+    let far = std::thread::spawn(move || {
+        let query = queries.recv_timeout(LIMIT).unwrap();
+        let said = query.attachment().unwrap().clone();
+        let reply = query.reply(query.key_expr().clone(), sum_cdr(3)).attachment(said);
+        reply.wait().unwrap();
+        drop(query);
+        // The next one is never answered.
+        let kept = queries.recv_timeout(LIMIT).unwrap();
+        drop(server);
+        foreign.session.close().wait().unwrap();
+        drop(kept);
+    });
+    until("it is listed", || {
+        let services = desk.output(&["service", "list", "-t"]);
+        services.contains("/add_two_ints [example_interfaces/srv/AddTwoInts]")
+    });
+    let call = ["service", "call", "/add_two_ints", "example_interfaces/srv/AddTwoInts"];
+    let call = [&call[..], &["{a: 1, b: 2}"]].concat();
+    assert!(desk.output(&call).contains("\"sum\": 3"));
+    let failed = desk.crossdock(&call).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert!(!failed.status.success() && said.contains("went away before it answered"), "{said}");
+    far.join().unwrap();
 }
 
 #[test]

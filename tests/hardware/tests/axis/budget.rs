@@ -39,6 +39,7 @@ fn other_shapes() -> Vec<Design> {
 }
 
 #[test]
+#[ignore = "long: synthesis of every module"]
 fn no_module_takes_more_area_than_its_budget() {
     // A reset synchroniser has no logic between its registers: its rate says nothing.
     for design in modules().into_iter().chain([Design::module("reset_sync")]) {

@@ -13,7 +13,7 @@ fn simulated(width: u64) -> Simulation {
 
 #[test]
 fn every_word_of_header_and_payload_is_proved_to_be_in_its_place() {
-    for width in [64, 128, 256] {
+    for width in [64, 128] {
         must(Proof::inductive(framer(width), 2).check());
     }
 }
@@ -21,7 +21,9 @@ fn every_word_of_header_and_payload_is_proved_to_be_in_its_place() {
 #[test]
 #[ignore = "long: the widest beats"]
 fn every_word_is_proved_to_be_in_its_place_in_the_widest_beats() {
-    must(Proof::inductive(framer(512), 2).check());
+    for width in [256, 512] {
+        must(Proof::inductive(framer(width), 2).check());
+    }
 }
 
 #[test]

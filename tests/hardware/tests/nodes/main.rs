@@ -93,6 +93,7 @@ fn what_is_replayed_is_proved_to_leave_as_it_came() {
 }
 
 #[test]
+#[ignore = "long: synthesis of every kernel"]
 fn nothing_that_kernels_are_made_of_takes_more_area_than_its_budget() {
     let levels = Design::new("pixel_levels", &LEVELS);
     for design in [Design::module("replay"), levels] {

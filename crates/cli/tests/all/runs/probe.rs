@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use crossdock_comm::{
     Access, GraphSnapshot, Observer, ObserverOptions, Publisher, Rendezvous, Subscriber,
 };
-use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
+use crossdock_executor::{
+    Context, Logger, Node, NodeDescription, NodeError, NodeType, Package, Setup, log_info,
+};
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use rustix::process::{Pid, Signal, kill_process};
@@ -173,8 +175,31 @@ impl Node for Teller {
     }
 }
 
+/// Logs a line at each tick.
+struct Clerk(Logger);
+
+impl NodeType for Clerk {
+    const NAME: &'static str = "clerk";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("tick", Duration::from_millis(50))
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self(setup.logger()?))
+    }
+}
+
+impl Node for Clerk {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        log_info!(self.0, "a line");
+        Ok(())
+    }
+}
+
 pub fn package() -> Package {
-    Package::new("probe").node::<Source>().node::<Relay>().node::<Join>().node::<Teller>()
+    let package = Package::new("probe").node::<Source>().node::<Relay>().node::<Join>();
+    package.node::<Teller>().node::<Clerk>()
 }
 
 /// What the program of a test does when it is launched as a package: ends the process, so that the

@@ -3,6 +3,7 @@
 use super::SubscriberCore;
 use crate::discovery::quotas;
 use crate::port::connection::Connection;
+use crate::port::counters::Uncarried;
 use crate::wire::qos::BackPressure;
 use crate::wire::status_records::counter;
 
@@ -46,6 +47,11 @@ impl SubscriberCore {
             // Nobody waited for it, and it did not ask in time.
             self.pass_over(losses.lapped + losses.keep_last);
         }
+    }
+
+    /// Counts messages that a bridge could not carry out.
+    pub(crate) fn count_uncarried(&self, cause: Uncarried, count: u64) {
+        self.entity.add(cause.counter(), count);
     }
 
     #[cold]
