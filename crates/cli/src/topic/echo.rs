@@ -12,7 +12,7 @@ use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
-use crossdock_comm::{Echo, EchoError, ObserveError, Observer, Qos};
+use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, Qos};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at rings on which nothing was new: short for a person, long for a processor.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Between two looks for the first publisher.
+const WAIT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Looks without news until the processes are looked for again: about a second.
 const LOOKS_PER_REFRESH: u32 = 200;
@@ -117,8 +120,15 @@ impl<'a> Wishes<'a> {
 pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
     let (wishes, watch) = (&Wishes::of(arguments), &arguments.watch);
     let mut observer = open(watch)?;
-    let snapshot = look(&mut observer)?;
-    must_exist(&snapshot, wishes.topic, watch.domain_id)?;
+    let mut snapshot = look(&mut observer)?;
+    if arguments.message_type.is_none() {
+        must_exist(&snapshot, wishes.topic, watch.domain_id)?;
+    } else if publishers(&snapshot, wishes.topic).next().is_none() {
+        match first_publisher(wishes, &mut observer)? {
+            Some(with_publisher) => snapshot = with_publisher,
+            None => return Ok(()),
+        }
+    }
     if let Some(expected) = &arguments.message_type {
         let ports = publishers(&snapshot, wishes.topic).map(|(_, port)| &port.type_name);
         if let Some(other) = ports.into_iter().find(|found| !found.is_empty() && *found != expected)
@@ -144,6 +154,22 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Waits until somebody publishes the topic: who names its type, as for ROS 2, need not start after
+/// the publisher. `None`: nobody has in the time that the user gave.
+fn first_publisher(wishes: &Wishes<'_>, observer: &mut Observer) -> Result<Option<GraphSnapshot>> {
+    let topic = wishes.topic;
+    say!("note: nobody publishes {} yet; Ctrl-C ends the wait for a publisher", clean(topic));
+    let mut told = BTreeSet::new();
+    while !wishes.is_done(0) {
+        std::thread::sleep(WAIT_INTERVAL);
+        let snapshot = look_again(observer, &mut told)?;
+        if publishers(&snapshot, topic).next().is_some() {
+            return Ok(Some(snapshot));
+        }
+    }
+    Ok(None)
 }
 
 fn attach(observer: &mut Observer, topic: &str) -> Result<Vec<Echo>, ObserveError> {

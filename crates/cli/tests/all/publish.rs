@@ -185,6 +185,23 @@ fn what_cannot_be_published_is_refused_before_anything_is() {
 }
 
 #[test]
+fn echo_of_a_type_waits_for_the_first_publisher() {
+    let place = Place::new("echo-early");
+    let words = ["topic", "echo", TOPIC, "std_msgs/msg/String"];
+    assert_eq!(place.said(&[&words[..], &["--timeout", "0.05"]].concat()), "");
+    let mut early = spawn(&place, &[&words[..], &["--once", "--csv"]].concat());
+    let errors = early.child().stderr.take().expect("a pipe");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(errors));
+    let line = lines.next().expect("a note").expect("text");
+    assert!(line.contains("nobody publishes /note yet"), "{line}");
+    let _publishing = spawn(&place, &["topic", "pub", TOPIC, "std_msgs/msg/String", "{data: hi}"]);
+    let mut heard = early.child().stdout.take().expect("a pipe");
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut heard, &mut said).expect("text");
+    assert_eq!(said, "hi\n");
+}
+
+#[test]
 fn echo_shows_what_a_subscriber_of_the_wished_quality_gets() {
     let place = Place::new("echo-qos");
     let participant = place.participant("speaker");
