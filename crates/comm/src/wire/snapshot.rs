@@ -28,7 +28,7 @@ pub struct PortSnapshot {
     pub type_hash: [u8; 32],
     /// What it offers or requests.
     pub qos: Qos,
-    /// What names it across processes, as [`crate::Publisher::gid`] and its like say.
+    /// What names it across processes, as [`crate::AnyPublisher::gid`] and its like say.
     pub gid: [u8; 16],
     /// Who has made it.
     pub maker: Maker,

@@ -1,8 +1,8 @@
 //! The functions that C calls, and nothing else does anything with what C passes.
 //!
-//! Each of them runs under [`answer`]: a panic becomes an error, an error becomes a text in
+//! Each of them runs under `answer`: a panic becomes an error, an error becomes a text in
 //! rcutils' error state and a number. Arguments are checked for null, and handles for the
-//! implementation that made them, before they are used ([`handles`]). Texts of errors are those of
+//! implementation that made them, before they are used (`handles`). Texts of errors are those of
 //! the crate's error types.
 
 mod client;

@@ -95,7 +95,7 @@ impl StatusView {
     }
 
     /// A number that changes whenever a record of a kind changes that its process tells of, see
-    /// [`StatusTable::tell_changes`]. One load.
+    /// [`StatusTable::tell_changes`](super::StatusTable::tell_changes). One load.
     pub fn told(&self) -> u64 {
         self.words.at(header::TOLD).load(Ordering::Acquire)
     }
