@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Topic of the simulated time, which the player publishes.
-const CLOCK_TOPIC: &str = "/clock";
+pub(crate) const CLOCK_TOPIC: &str = "/clock";
 
 /// What the command prints as JSON.
 #[derive(Serialize)]

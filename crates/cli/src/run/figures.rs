@@ -4,6 +4,8 @@ use super::fabrics::Counts;
 use super::left::{LastWords, Left, made_ns};
 use super::process_figures::ProcessFigures;
 use super::{calls, counts, devices};
+use crate::output::counted;
+use crate::replay::CLOCK_TOPIC;
 use crate::summary::{
     ChainRow, DeviceRow, FabricRow, GatewayRow, NodeRow, Percentiles, ServiceRow, TopicRow,
 };
@@ -15,7 +17,7 @@ use crossdock_comm::{
 };
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
-use crossdock_graph::{Plan, TopicPlan};
+use crossdock_graph::{Plan, Time, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
 use crossdock_sight::{Losses, lost_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,6 +153,7 @@ impl Figures {
         let simulated_s = simulated_s(plan, &status_tables);
         let mut notes = self.unreachable.clone();
         notes.extend(nodes.iter().filter_map(lockstep_note));
+        notes.extend(clock_note(plan, &status_tables));
         notes.extend(exits.iter().map(|(process, how)| {
             match status_tables.iter().any(|seen| seen.process == *process) {
                 true => format!(
@@ -405,6 +408,29 @@ fn fabric_rows(status_tables: &[ProcessSnapshot]) -> Vec<FabricRow> {
         }
     };
     hosted(status_tables, kind::FABRIC).map(row).collect()
+}
+
+/// Says if time stood still for nodes, because it comes from a topic that nobody published.
+fn clock_note(plan: &Plan, status_tables: &[ProcessSnapshot]) -> Option<String> {
+    let by_wall = plan.all_processes().filter(|process| process.time == Time::Wall);
+    let mut nodes = by_wall
+        .flat_map(|process| &process.executors)
+        .flat_map(|executor| &executor.nodes)
+        .filter(|node| node.use_sim_time);
+    let first = &nodes.next()?.name;
+    let more = match nodes.count() as u64 {
+        0 => String::new(),
+        more => format!(" and {}", counted(more, "other", "others")),
+    };
+    let mut clocks = status_tables.iter().flat_map(|table| &table.subscribers);
+    if clocks.any(|port| port.topic == CLOCK_TOPIC && port.counters[counter::MESSAGES] > 0) {
+        return None;
+    }
+    Some(format!(
+        "nobody published {CLOCK_TOPIC}, so time stood still for node `{first}`{more}; play a \
+         recording beside the run with `crossdock bag play BAG --clock`, or set `use_sim_time: \
+         false`"
+    ))
 }
 
 /// The simulated time that nodes in lock step have made; `None` when no node makes time.

@@ -82,6 +82,16 @@ fn lines_of_nodes_in_namespaces_are_shown_under_the_names_of_their_loggers() {
 }
 
 #[test]
+fn a_run_says_that_time_stood_still_if_nobody_published_the_clock() {
+    let place = Place::new("no-clock", "");
+    let graph = "nodes:\n  source: { package: probe, type: source, outputs: { out: /a } }\n";
+    let words = ["--duration", "0.2", "--json", "--ros-args", "-p", "use_sim_time:=true"];
+    let summary = Running::start(place.run(graph, &words)).end().summary();
+    let notes = summary["notes"].to_string();
+    assert!(notes.contains("time stood still for node `source`; play"), "{notes}");
+}
+
+#[test]
 fn the_check_says_what_a_command_line_makes_of_a_graph_and_where_a_file_is_wrong() {
     let place = Place::new("names", "");
     place.written("pair.yaml", PAIR);
