@@ -2,11 +2,11 @@
 //! environment, those around the current folder, and those of the folders that the user names.
 
 use crate::output::{clean, near_name};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use crossdock_msg::definition::TypeName;
 use crossdock_msg::find::{self, FindError, InterfaceFile};
 use crossdock_msg::generate::Generator;
-use crossdock_msg::resolve::Library;
+use crossdock_msg::resolve::{Library, Resolved};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +90,11 @@ impl Definitions {
     /// What is known.
     pub(crate) fn library(&self) -> &Library {
         &self.library
+    }
+
+    /// A type with all types that it uses. Fails with [`Definitions::why`].
+    pub(crate) fn resolve(&self, name: &TypeName) -> Result<Resolved> {
+        self.library.resolve(name).map_err(|error| anyhow!(self.why(&error)))
     }
 
     /// All types that people name, in their order: of a service or an action one.

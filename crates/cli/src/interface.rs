@@ -5,7 +5,7 @@ use crate::arguments::{DefinitionArguments, InterfaceCommand, KindArguments};
 use crate::definitions::{Definitions, definitions};
 use crate::output::{self, clean};
 use crate::yaml;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use crossdock_msg::definition::{
     Element, Field, MessageDefinition, Shape, TypeName, Value, constant_text, field_text,
 };
@@ -153,7 +153,7 @@ fn show(definitions: &Definitions, text: &str, comments: Comments) -> Result<Str
     let mut shown = String::new();
     for (index, part) in parts.into_iter().enumerate() {
         // Says which used type is missing, before anything is shown.
-        library.resolve(&part.type_name).map_err(|error| anyhow!(definitions.why(&error)))?;
+        definitions.resolve(&part.type_name)?;
         if index > 0 {
             shown.push_str("---\n");
         }
@@ -207,8 +207,7 @@ fn prototype(definitions: &Definitions, text: &str) -> Result<String> {
         Found::Message(message) => message,
         Found::Parts(_, parts) => parts[0],
     };
-    let resolved = definitions.library().resolve(&message.type_name);
-    resolved.map_err(|error| anyhow!(definitions.why(&error)))?;
+    definitions.resolve(&message.type_name)?;
     let value = default_message(definitions.library(), message);
     Ok(yaml::text(&value))
 }
@@ -269,7 +268,7 @@ fn hashes(definitions: &Definitions, text: &str) -> Result<String> {
     };
     let mut shown = String::new();
     for name in names {
-        let resolved = library.resolve(&name).map_err(|error| anyhow!(definitions.why(&error)))?;
+        let resolved = definitions.resolve(&name)?;
         let _ = writeln!(shown, "{}  {}", type_hash(&resolved), clean(&name.to_string()));
     }
     Ok(shown)

@@ -93,8 +93,8 @@ fn copy(
     let mut writer = BagWriter::create(path, writer_options(&output.form, path)?)?;
     let topics = reader.topics().iter().map(|topic| add(&mut writer, topic, filter));
     let topics = topics.collect::<Result<Vec<_>>>()?;
-    let is_left_out = |topic: &&BagTopic| filter.chooses(&topic.name) && !topic.is_delivered();
-    let left_out = reader.topics().iter().filter(is_left_out).count();
+    let chosen = reader.topics().iter().filter(|topic| filter.chooses(&topic.name)).count();
+    let left_out = (chosen - topics.iter().flatten().count()) as u64;
     let (total, part) = (reader.message_count(), Part::of(reader, start_ns, end_ns));
     let (mut messages, mut bar) = (reader.messages_from(start_ns), Bar::begin());
     let mut damaged = false;
@@ -123,7 +123,7 @@ fn copy(
     if part.is_some() && saved.messages == 0 {
         warn_of_nothing((reader.start_ns(), reader.end_ns()));
     }
-    let without = match left_out as u64 {
+    let without = match left_out {
         0 => String::new(),
         topics => format!(", without those of {}", counted(topics, "topic", "topics")),
     };

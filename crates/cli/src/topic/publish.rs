@@ -3,7 +3,7 @@
 use crate::arguments::PublishArguments;
 use crate::definitions::definitions;
 use crate::output;
-use crate::output::{clean, say};
+use crate::output::{clean, counted, say};
 use crate::{files, values};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::{AnyPublisher, Participant, ParticipantOptions, PortEvent, PublisherOptions};
@@ -174,7 +174,7 @@ impl<'a> Publishing<'a> {
             }
             PortEvent::IncompatibleType => {
                 let count = self.publisher.events().take_incompatible_type().change;
-                let ports = if count == 1 { "1 port".to_owned() } else { format!("{count} ports") };
+                let ports = counted(count, "port", "ports");
                 say!(
                     "note: another type or definition: {ports} of {topic}; `crossdock topic info -v \
                      {topic}` shows them"
