@@ -3,6 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Messages of ROS 2 from definitions and CDR, as others have written it; pinned, with what it
+/// needs.
+pub const ROSBAGS: &[&str] = &[
+    "rosbags==0.11.9",
+    "numpy==2.4.6",
+    "lz4==4.4.5",
+    "ruamel.yaml==0.19.1",
+    "backports.zstd==1.8.0",
+    "apsw==3.54.1.0",
+    "typing_extensions==4.16.0",
+];
+
 /// The interpreter of an environment in this folder that has these packages, pinned, with what they
 /// need; it is made if it is not there. Make it once per process.
 ///

@@ -1,24 +1,13 @@
 //! A private Python environment with what others have written for Foxglove's protocol, ROS's
 //! encoding, and browsers.
 
+use crossdock_test_support::{ROSBAGS, python};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// Pinned, with what they need: WebSockets, and messages of ROS 2 from definitions and CDR,
-/// and a browser.
-const PACKAGES: &[&str] = &[
-    "websockets==17.4",
-    "rosbags==0.11.9",
-    "numpy==2.4.6",
-    "lz4==4.4.5",
-    "ruamel.yaml==0.19.1",
-    "backports.zstd==1.8.0",
-    "apsw==3.54.1.0",
-    "typing_extensions==4.16.0",
-    "playwright==1.65.2",
-    "greenlet==3.5.6",
-];
+/// Pinned, with what they need: WebSockets, and a browser.
+const PACKAGES: &[&str] = &["websockets==17.4", "playwright==1.65.2", "greenlet==3.5.6"];
 
 /// Runs a script of this folder and reads the JSON that it prints. `None`: there is no environment,
 /// and the test is skipped by name.
@@ -41,7 +30,7 @@ pub(crate) fn command(script: &str, arguments: &[&str]) -> Option<Command> {
 fn environment() -> Option<PathBuf> {
     static MADE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
-    let made = MADE.get_or_init(|| crossdock_test_support::python(&folder, PACKAGES));
+    let made = MADE.get_or_init(|| python(&folder, &[ROSBAGS, PACKAGES].concat()));
     if let Err(why) = made {
         crossdock_test_support::skip(why);
     }

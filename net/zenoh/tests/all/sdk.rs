@@ -4,6 +4,7 @@
 use crate::graphs::{LIMIT, Place, free_place, heard, listener, reliable, say, talker, until};
 use crate::services::{Adder, Manner, add, caller_of};
 use crossdock_suite::Running;
+use crossdock_test_support::{ROSBAGS, python};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -16,19 +17,12 @@ const PACKAGES: &[&str] = &[
     "gitdb==4.0.12",
     "smmap==5.0.3",
     "tqdm==4.70.1",
-    "rosbags==0.11.9",
-    "numpy==2.4.6",
-    "lz4==4.4.5",
-    "ruamel.yaml==0.19.1",
-    "backports.zstd==1.8.0",
-    "apsw==3.54.1.0",
-    "typing_extensions==4.16.0",
 ];
 
 #[test]
 fn a_peer_that_others_have_written_is_heard_told_called_and_calls() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sdk");
-    let python = match crossdock_test_support::python(&folder, PACKAGES) {
+    let python = match python(&folder, &[ROSBAGS, PACKAGES].concat()) {
         Ok(python) => python,
         Err(why) => return crossdock_test_support::skip(&why),
     };

@@ -4,7 +4,8 @@ use crate::foreign::{Foreign, attachment};
 use crate::graphs::{LIMIT, Place, free_place, until};
 use crate::link::Link;
 use crossdock_comm::{
-    CallError, Client, ClientOptions, GraphView, Participant, PortKind, Server, ServerOptions,
+    CallError, CallId, Client, ClientOptions, GraphView, Participant, PortKind, Server,
+    ServerOptions,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
@@ -113,6 +114,19 @@ pub(crate) fn add(
     request.call(timeout).map(|response| response.message().sum())
 }
 
+/// Waits for the end of a call, and checks that the client hears that its server has gone.
+fn ended_as_its_server_went(client: &Client<AddTwoInts>) -> CallId {
+    let mut outcome = None;
+    until("the call has ended", || {
+        outcome = client.take().unwrap();
+        outcome.is_some()
+    });
+    let outcome = outcome.unwrap();
+    let error = outcome.result.unwrap_err();
+    assert!(matches!(error, CallError::ServerGone { .. }), "{error}");
+    outcome.call
+}
+
 fn sees(view: &GraphView, kind: PortKind, node: &str) -> bool {
     let graph = view.snapshot();
     graph.ports(kind).any(|(_, port)| port.node == node && port.topic == SERVICE)
@@ -188,15 +202,7 @@ fn a_call_without_an_answer_ends_as_on_shared_memory() {
     let call = request.send(LIMIT).map_err(|refused| refused.reason).unwrap();
     until("it has come", || adder.taken() == 2);
     drop(adder);
-    let mut outcome = None;
-    until("the call has ended", || {
-        outcome = client.take().unwrap();
-        outcome.is_some()
-    });
-    let outcome = outcome.unwrap();
-    assert_eq!(outcome.call, call);
-    let error = outcome.result.unwrap_err();
-    assert!(matches!(error, CallError::ServerGone { .. }), "{error}");
+    assert_eq!(ended_as_its_server_went(&client), call);
     all_end(&[&nets[0], &nets[1]]);
 }
 
@@ -268,13 +274,7 @@ fn a_foreign_server_is_asked_once_and_its_first_answer_counts() {
     request.send(LIMIT).map_err(|refused| refused.reason).unwrap();
     let _asked = queries.recv_timeout(LIMIT).unwrap();
     foreign.session.close().wait().unwrap();
-    let mut outcome = None;
-    until("the call has ended", || {
-        outcome = client.take().unwrap();
-        outcome.is_some()
-    });
-    let error = outcome.unwrap().result.unwrap_err();
-    assert!(matches!(error, CallError::ServerGone { .. }), "{error}");
+    ended_as_its_server_went(&client);
     all_end(&[&net]);
 }
 
@@ -301,13 +301,7 @@ fn a_far_peer_that_is_killed_ends_its_calls_and_leaves_nothing() {
     request.send(LIMIT).map_err(|refused| refused.reason).unwrap();
     let asked = queries.recv_timeout(LIMIT).unwrap();
     link.cut();
-    let mut outcome = None;
-    until("the call has ended", || {
-        outcome = client.take().unwrap();
-        outcome.is_some()
-    });
-    let error = outcome.unwrap().result.unwrap_err();
-    assert!(matches!(error, CallError::ServerGone { .. }), "{error}");
+    ended_as_its_server_went(&client);
     all_end(&[&net]);
     drop((asked, server, client));
 
