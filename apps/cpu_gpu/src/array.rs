@@ -3,7 +3,7 @@
 //! An element is 32 bits: an `i32` or an `f32`, as the benchmark says.
 
 use crossdock_comm::{Part, ReadClaim, WriteClaim};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Elements of a part of the array that may be read, by their place in the part.
 pub trait Cells {
@@ -17,8 +17,8 @@ pub trait Cells {
     fn bits(&self, at: u64) -> u32;
 }
 
-/// Elements of a part that one thread changes, while others use other parts.
-pub trait CellsToWrite: Cells {
+/// Elements of a part that threads may change, each thread others, while nodes use other parts.
+pub trait CellsToWrite: Cells + Sync {
     /// Writes one.
     ///
     /// # Panics
@@ -55,7 +55,7 @@ impl CellsToWrite for WriteClaim<u32> {
 /// A part of an array in memory of this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Within<'a> {
-    words: &'a [Cell<u32>],
+    words: &'a [AtomicU32],
     part: Part,
 }
 
@@ -64,12 +64,12 @@ impl<'a> Within<'a> {
     ///
     /// # Panics
     /// When it is not in there.
-    pub fn new(words: &'a [Cell<u32>], part: Part) -> Self {
+    pub fn new(words: &'a [AtomicU32], part: Part) -> Self {
         assert!(part.end() <= words.len() as u64, "{part} of {} elements", words.len());
         Self { words, part }
     }
 
-    fn cell(&self, at: u64) -> &Cell<u32> {
+    fn cell(&self, at: u64) -> &AtomicU32 {
         assert!(at < self.part.count(), "element {at} of {}", self.part);
         &self.words[(self.part.first() + at * self.part.step()) as usize]
     }
@@ -81,19 +81,14 @@ impl Cells for Within<'_> {
     }
 
     fn bits(&self, at: u64) -> u32 {
-        self.cell(at).get()
+        self.cell(at).load(Ordering::Relaxed)
     }
 }
 
 impl CellsToWrite for Within<'_> {
     fn set_bits(&self, at: u64, bits: u32) {
-        self.cell(at).set(bits);
+        self.cell(at).store(bits, Ordering::Relaxed);
     }
-}
-
-/// The elements of an array as cells, for parts of it.
-pub fn cells(words: &mut [u32]) -> &[Cell<u32>] {
-    Cell::from_mut(words).as_slice_of_cells()
 }
 
 /// Where the sequence of numbers begins.

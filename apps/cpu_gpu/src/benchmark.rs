@@ -13,7 +13,9 @@
 //!   floating point: one read beside its own element, one write.
 
 use crate::array::{Cells, CellsToWrite};
+use crate::gpu::Crew;
 use std::fmt;
+use std::ops::Range;
 
 /// How often the processor changes each of its elements in the cache benchmark.
 const CACHE_ROUNDS: u32 = 1000;
@@ -92,11 +94,18 @@ impl Benchmark {
         })
     }
 
-    /// The processor's work on its part. Does not allocate.
-    pub fn on_processor(self, part: &impl CellsToWrite) {
+    /// The processor's work on its part, which the threads of a crew share. Does not allocate.
+    pub fn on_processor(self, part: &impl CellsToWrite, crew: &Crew) {
+        crew.work(&|share, shares| {
+            let until = |share: u32| part.count() * u64::from(share) / u64::from(shares);
+            self.on_elements(part, until(share)..until(share + 1));
+        });
+    }
+
+    fn on_elements(self, part: &impl CellsToWrite, elements: Range<u64>) {
         match self {
             Self::Cache => {
-                for at in 0..part.count() {
+                for at in elements {
                     let mut value = part.bits(at) as i32;
                     for _ in 0..CACHE_ROUNDS {
                         // To memory and back each time: that is what the work is on.
@@ -106,7 +115,7 @@ impl Benchmark {
                 }
             }
             Self::Concurrent => {
-                for at in 0..part.count() {
+                for at in elements {
                     let mut value = f32::from_bits(part.bits(at));
                     for _ in 0..CONCURRENT_ROUNDS {
                         value = root(f64::from(value)) as f32;
@@ -187,14 +196,15 @@ impl fmt::Display for Model {
 mod tests {
     use super::*;
 
-    use crate::array::{Within, cells};
+    use crate::array::Within;
+    use crate::gpu::cells;
     use crate::swap::{Share, Swap};
 
     const ELEMENTS: u32 = 16;
 
     fn on_processor(benchmark: Benchmark, array: &mut [u32], number: u32) {
         let Share { writes, .. } = Swap { number, elements: ELEMENTS }.of_processor((0, 1));
-        benchmark.on_processor(&Within::new(cells(array), writes));
+        benchmark.on_processor(&Within::new(cells(array), writes), &Crew::new(3));
     }
 
     fn as_device(benchmark: Benchmark, array: &mut [u32], number: u32, share: (u32, u32)) {

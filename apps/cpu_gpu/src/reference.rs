@@ -1,7 +1,8 @@
 //! What an array must hold after a run: computed by one thread, one swap after the other.
 
-use crate::array::{Within, cells};
+use crate::array::Within;
 use crate::benchmark::Benchmark;
+use crate::gpu::{Crew, cells};
 use crate::swap::{Share, Swap};
 
 /// How far a device's 32-bit floating point may be off, relative to the reference.
@@ -26,7 +27,7 @@ pub struct Mismatch {
 /// swap. Allocates; takes as long as one thread needs.
 #[must_use]
 pub fn computed(benchmark: Benchmark, elements: u32, times: u32) -> Vec<u32> {
-    let mut array = benchmark.first(elements);
+    let (mut array, alone) = (benchmark.first(elements), Crew::alone());
     for number in 0..benchmark.swaps() {
         let swap = Swap { number, elements };
         let Share { writes, reads } = swap.of_device(benchmark, (0, 1));
@@ -34,7 +35,7 @@ pub fn computed(benchmark: Benchmark, elements: u32, times: u32) -> Vec<u32> {
         let array = cells(&mut array);
         for _ in 0..times {
             benchmark.as_device(&Within::new(array, writes), &Within::new(array, reads));
-            benchmark.on_processor(&Within::new(array, of_processor));
+            benchmark.on_processor(&Within::new(array, of_processor), &alone);
         }
     }
     array

@@ -2,6 +2,7 @@
 
 use crossdock_device::{Device, DeviceError, FencePoint};
 use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// At most: enough that the device never waits for the host, few enough that messages do not pile
@@ -17,18 +18,59 @@ pub(crate) enum Room {
     Late,
 }
 
-/// Their ends, oldest first.
+/// Their ends, oldest first, and what they keep.
+///
+/// A device that tells an end itself does so before the driver's thread has dropped what the piece
+/// kept: a node that went by ends alone would hold more samples than there are pieces.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     ends: VecDeque<FencePoint>,
+    kept: Arc<Kept>,
     /// The oldest did not come in time: nobody waits for it again.
     is_overdue: bool,
+}
+
+/// How many pieces still keep something.
+#[derive(Debug, Default)]
+struct Kept {
+    pieces: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Kept {
+    fn pieces(&self) -> MutexGuard<'_, usize> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until fewer than [`MAX`] do, at most so long; false: they do not.
+    fn wait(&self, limit: Duration) -> bool {
+        let wait = self.fewer.wait_timeout_while(self.pieces(), limit, |pieces| *pieces >= MAX);
+        let (pieces, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        *pieces < MAX
+    }
+}
+
+/// Goes with what a piece keeps, and is dropped after it, on any thread.
+#[derive(Debug)]
+pub(crate) struct Keeping(Arc<Kept>);
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        *self.0.pieces() -= 1;
+        self.0.fewer.notify_one();
+    }
 }
 
 impl UnderWay {
     /// One more.
     pub(crate) fn add(&mut self, end: FencePoint) {
         self.ends.push_back(end);
+    }
+
+    /// A piece keeps something: it is under way until this is dropped.
+    pub(crate) fn keeping(&self) -> Keeping {
+        *self.kept.pieces() += 1;
+        Keeping(Arc::clone(&self.kept))
     }
 
     /// Waits for room, at most so long, and not again for a piece that was late once.
@@ -50,6 +92,9 @@ impl UnderWay {
             }
             self.is_overdue = false;
             self.ends.pop_front();
+        }
+        if !self.kept.wait(limit) {
+            return Ok(Room::Late);
         }
         Ok(Room::Free)
     }
@@ -80,6 +125,16 @@ mod tests {
         assert_eq!(under_way.room(&device, long), Ok(Room::Late));
         timeline.advance(2);
         assert_eq!(under_way.room(&device, long), Ok(Room::Free));
+        // Ends that are told leave no room as long as what the pieces kept is there.
+        timeline.advance(4);
+        let mut keeping: Vec<_> = (0..4).map(|_| under_way.keeping()).collect();
+        assert_eq!(under_way.room(&device, Duration::ZERO), Ok(Room::Late));
+        std::thread::scope(|scope| {
+            let last = keeping.pop();
+            scope.spawn(move || drop(last));
+            assert_eq!(under_way.room(&device, long), Ok(Room::Free));
+        });
+        under_way.add(point(5));
         timeline.poison();
         let failed = under_way.room(&device, long).expect_err("poison");
         assert!(matches!(failed, DeviceError::Poisoned { .. }), "{failed}");

@@ -79,7 +79,8 @@ impl<'q> Work<'q> {
             };
             // First: a subscriber of the message may let its device wait for the point at once, and
             // a device is to wait only for what another one has been given.
-            self.queue.stream.signal_keeping(&point, (kept, claims))?;
+            let keeping = self.queue.under_way.keeping();
+            self.queue.stream.signal_keeping(&point, (kept, claims, keeping))?;
             published(loan.publish_early().map(|_| ()))?;
             self.queue.under_way.add(point);
             Ok(())

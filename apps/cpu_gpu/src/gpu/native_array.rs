@@ -5,7 +5,7 @@
 //! device as another process would, and parts of a swap are disjoint: see the module.
 
 use super::crew::Crew;
-use crate::array::{Cells, CellsToWrite};
+use crate::array::{Cells, CellsToWrite, Within};
 use crate::benchmark::{Benchmark, Model};
 use crate::gpu::{LaunchError, SwapOnDevice};
 use crate::native::Form;
@@ -14,8 +14,7 @@ use crossdock_comm::Part;
 use crossdock_device::timeline::Poisoned;
 use crossdock_device::{Access, Device, DeviceError, FencePoint, Memory, Stream, Timeline};
 use crossdock_shm::{CreateMemoryError, Region, Scratch};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// Bytes of an element.
@@ -69,11 +68,8 @@ pub enum NativeError {
 /// See the head of this file. `Send`; one thread at a time uses it.
 #[derive(Debug)]
 pub struct NativeArray {
-    // Dropped first: its threads use the array in their turns.
-    /// Does the processor's part; `None`: this thread does.
-    crew: Option<Crew>,
-    /// Number of the swap that the crew is at.
-    number: Arc<AtomicU32>,
+    /// Does the processor's part.
+    crew: Crew,
     benchmark: Benchmark,
     form: Form,
     elements: u32,
@@ -127,50 +123,18 @@ impl HostMemory {
         unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) }
     }
 
+    /// All elements, for the processor's threads.
+    fn cells(&self) -> &[AtomicU32] {
+        // SAFETY: (3) of the module. Aligned to 16 bytes or a page, may be written, and alive as long
+        // as the array, which borrows this.
+        unsafe {
+            std::slice::from_raw_parts(self.address as *const AtomicU32, self.bytes / ELEMENT_BYTES)
+        }
+    }
+
     fn start(&self, offset: u64, bytes: u64) -> *mut u8 {
         assert!(offset + bytes <= self.bytes as u64, "bytes of the array");
         (self.address + offset as usize) as *mut u8
-    }
-}
-
-/// A part of the array, for the processor.
-struct Elements<'a> {
-    host: &'a HostMemory,
-    part: Part,
-}
-
-impl<'a> Elements<'a> {
-    fn new(host: &'a HostMemory, part: Part) -> Self {
-        let elements = (host.bytes / ELEMENT_BYTES) as u64;
-        assert!(part.end() <= elements, "{part} of {elements} elements");
-        Self { host, part }
-    }
-
-    fn element(&self, at: u64) -> &AtomicU32 {
-        assert!(at < self.part.count(), "element {at} of {}", self.part);
-        let index = (self.part.first() + at * self.part.step()) as usize;
-        let address = (self.host.address + index * ELEMENT_BYTES) as *mut u32;
-        // SAFETY: inside (`new` has looked), aligned to 16 bytes or a page, may be written, and
-        // lives as long as the array: this borrows it, or belongs to a thread of its crew, which
-        // works only while the array waits for it and ends first. This process uses it through
-        // atomics only.
-        unsafe { AtomicU32::from_ptr(address) }
-    }
-}
-
-impl Cells for Elements<'_> {
-    fn count(&self) -> u64 {
-        self.part.count()
-    }
-
-    fn bits(&self, at: u64) -> u32 {
-        self.element(at).load(Ordering::Relaxed)
-    }
-}
-
-impl CellsToWrite for Elements<'_> {
-    fn set_bits(&self, at: u64, bits: u32) {
-        self.element(at).store(bits, Ordering::Relaxed);
     }
 }
 
@@ -230,10 +194,11 @@ impl NativeArray {
                 (host, Reach::InPlace(memory), capabilities.managed_concurrent)
             }
         };
-        let number = Arc::new(AtomicU32::new(0));
         let mut made = Self {
-            crew: (form == Form::Best).then(|| crew(benchmark, elements, host, &number)),
-            number,
+            crew: match form {
+                Form::Best => Crew::new(0),
+                Form::Paper => Crew::alone(),
+            },
             benchmark,
             form,
             elements,
@@ -280,8 +245,8 @@ impl NativeArray {
         (0..).zip(words).for_each(|(at, bits)| elements.set_bits(at, *bits));
     }
 
-    fn all(&self) -> Elements<'_> {
-        Elements::new(&self.host, Part::range(0, u64::from(self.elements)))
+    fn all(&self) -> Within<'_> {
+        Within::new(self.host.cells(), Part::range(0, u64::from(self.elements)))
     }
 
     /// The device's work on a share alone. Blocks until it is done.
@@ -397,18 +362,8 @@ impl NativeArray {
 
     /// The processor's part of a swap. Blocks until all of it is done.
     fn on_processor(&self, swap: Swap) {
-        let share = |share, shares| {
-            let part = swap.of_processor((share, shares)).writes;
-            self.benchmark.on_processor(&Elements::new(&self.host, part));
-        };
-        match &self.crew {
-            None => share(0, 1),
-            Some(crew) => {
-                // The crew's turn, which begins after this, orders it.
-                self.number.store(swap.number, Ordering::Relaxed);
-                crew.work(share);
-            }
-        }
+        let part = Within::new(self.host.cells(), swap.of_processor((0, 1)).writes);
+        self.benchmark.on_processor(&part, &self.crew);
     }
 
     fn signal(&mut self) -> Result<(), NativeError> {
@@ -427,19 +382,6 @@ impl NativeArray {
             false => Err(NativeError::Hung { device: device() }),
         }
     }
-}
-
-/// Threads that do the processor's part of the swap of this number together, on the array at
-/// `host`.
-fn crew(benchmark: Benchmark, elements: u32, host: HostMemory, number: &Arc<AtomicU32>) -> Crew {
-    Crew::new(|| {
-        let number = Arc::clone(number);
-        Box::new(move |share, shares| {
-            let swap = Swap { number: number.load(Ordering::Relaxed), elements };
-            let part = swap.of_processor((share, shares)).writes;
-            benchmark.on_processor(&Elements::new(&host, part));
-        })
-    })
 }
 
 /// Offset and length of what covers a part, bytes.

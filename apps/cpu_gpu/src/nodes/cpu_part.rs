@@ -1,13 +1,14 @@
 //! The processor's worker.
 
 use super::answers::{Answers, Reply};
-use super::settings::{Answer, Settings, Task, count};
-use crate::array::{Within, cells};
+use super::settings::{Answer, Settings, Task, count, crew, declare_threads};
+use crate::array::Within;
+use crate::gpu::{Crew, cells};
 use crate::messages::cpu_gpu_interfaces::TurnView;
 use crossdock_comm::Buffers;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
-/// Does the processor's work on its part of the array, each turn. With an array that travels it
+/// Does the processor's work on its part of the array, each turn, with its threads. With an array that travels it
 /// works on a copy of its own, which it keeps; else on the shared buffer, without allocation.
 #[derive(Debug)]
 pub struct CpuPart {
@@ -20,6 +21,7 @@ pub struct CpuPart {
 struct Work {
     settings: Settings,
     worker: u32,
+    crew: Crew,
     buffers: Buffers,
     /// The array, where it travels.
     own: Vec<u32>,
@@ -29,15 +31,16 @@ impl NodeType for CpuPart {
     const NAME: &'static str = "cpu_part";
 
     fn description() -> NodeDescription {
-        Answers::declare(NodeDescription::new().doc("Does a processor's part of each turn."))
+        let interface = NodeDescription::new().doc("Does a processor's part of each turn.");
+        declare_threads(Answers::declare(interface))
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let settings = Settings::read(setup)?;
-        let worker = count(setup, "worker")?;
+        let (worker, crew) = (count(setup, "worker")?, crew(setup)?);
         let buffers = setup.buffers();
         let answers = Answers::open(setup)?;
-        Ok(Self { answers, work: Work { settings, worker, buffers, own: Vec::new() } })
+        Ok(Self { answers, work: Work { settings, worker, crew, buffers, own: Vec::new() } })
     }
 }
 
@@ -59,12 +62,12 @@ impl Work {
             self.own.clear();
             self.own.extend_from_slice(array);
             let part = Within::new(cells(&mut self.own), task.token.writes);
-            benchmark.on_processor(&part);
+            benchmark.on_processor(&part, &self.crew);
             answer.copied_bytes = 2 * self.settings.bytes();
             answer.host_instances = 1;
         } else {
             let buffer = self.buffers.open::<u32>(&task.token)?;
-            benchmark.on_processor(&buffer.write(task.token.writes)?);
+            benchmark.on_processor(&buffer.write(task.token.writes)?, &self.crew);
         }
         Ok(Some(Reply::Now(answer, &self.own)))
     }

@@ -2,8 +2,9 @@
 
 use super::answers::{Answers, Reply};
 use super::settings::{Answer, Settings, Task, Transport, count};
-use crate::array::{Within, cells};
+use crate::array::Within;
 use crate::benchmark::Model;
+use crate::gpu::cells;
 use crate::gpu::{NativeArray, SharedArray};
 use crate::messages::cpu_gpu_interfaces::TurnView;
 use crate::native::Form;

@@ -1,10 +1,11 @@
 //! The scheduler: hands out turns, waits for all parts, measures runs.
 
 use super::native_runs::{declare_native, natives};
-use super::settings::{Answer, Settings, count, count_copied};
+use super::settings::{Answer, Settings, count, count_copied, crew, declare_threads};
 use super::store::Store;
 use super::team::{Awaited, Division, Team, Turn, WORKERS_MAX};
 use crate::energy::Meter;
+use crate::gpu::Crew;
 use crate::messages::cpu_gpu_interfaces::Turn as TurnMessage;
 use crate::messages::cpu_gpu_interfaces::srv::Work;
 use crate::messages::cpu_gpu_interfaces::{Done, DoneView, Run, TurnBuilder};
@@ -30,6 +31,8 @@ const LOOK_PERIOD: Duration = Duration::from_millis(200);
 pub struct Scheduler {
     settings: Settings,
     team: Team,
+    /// Does the processor's part, if no worker does.
+    crew: Crew,
     meter: Meter,
     ports: Ports,
     store: Store,
@@ -98,7 +101,7 @@ impl NodeType for Scheduler {
         let done = |interface: NodeDescription, worker| {
             interface.subscriber::<Done>(&done_port(worker)).optional()
         };
-        declare_native((0..WORKERS_MAX).fold(interface, done))
+        declare_threads(declare_native((0..WORKERS_MAX).fold(interface, done)))
             .timer("look", LOOK_PERIOD)
             .parameter("transport", "shared", "shared: the array stays; serialised: it travels")
             .parameter("processors", 0, "workers on processors; 0: the scheduler does their part")
@@ -110,6 +113,7 @@ impl NodeType for Scheduler {
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let settings = Settings::read(setup)?;
         let team = team(setup)?;
+        let crew = if team.processors == 0 { crew(setup)? } else { Crew::alone() };
         let ports = Ports::open(setup, team)?;
         let store = Store::of(setup, settings, (ports.turn.as_ref(), ports.work.as_ref()))?;
         let (benchmark, elements) = (settings.benchmark, settings.elements());
@@ -117,6 +121,7 @@ impl NodeType for Scheduler {
         Ok(Self {
             settings,
             team,
+            crew,
             meter: Meter::open(),
             ports,
             store,
@@ -302,7 +307,7 @@ impl Scheduler {
         let State::Running(running) = &mut self.state else { return Ok(()) };
         let share = self.team.own_share(swap(self.settings, running.turn));
         if let Some(share) = share.filter(|_| running.awaited.own_done()) {
-            self.store.on_processor(self.settings, share)?;
+            self.store.on_processor(self.settings, share, &self.crew)?;
         }
         Ok(())
     }

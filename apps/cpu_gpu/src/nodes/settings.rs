@@ -2,9 +2,13 @@
 
 use super::team::Turn;
 use crate::benchmark::Benchmark;
+use crate::gpu::Crew;
 use crate::messages::cpu_gpu_interfaces::{DoneBuilder, DoneView, TurnView};
 use crossdock_comm::Token;
 use crossdock_executor::{NodeDescription, NodeError, Setup};
+
+/// Threads of one node at most.
+const THREADS_MAX: u32 = 1024;
 
 /// Which benchmark, on how many elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +157,22 @@ pub(super) fn count(setup: &Setup<'_>, name: &str) -> Result<u32, NodeError> {
     let value: i64 = setup.parameter(name)?;
     u32::try_from(value)
         .map_err(|_| NodeError::new(format!("{name} is {value}, but must be 0 or more")))
+}
+
+/// Threads of a node that does a processor's part.
+pub(super) fn declare_threads(interface: NodeDescription) -> NodeDescription {
+    let doc = "threads that do the processor's part; 0: as many as there are cores, up to 8";
+    interface.parameter("threads", 0, doc)
+}
+
+/// The threads that [`declare_threads`] is about. Starts them.
+pub(super) fn crew(setup: &Setup<'_>) -> Result<Crew, NodeError> {
+    match count(setup, "threads")? {
+        threads @ 0..=THREADS_MAX => Ok(Crew::new(threads)),
+        threads => {
+            Err(NodeError::new(format!("threads is {threads}, but must be {THREADS_MAX} at most")))
+        }
+    }
 }
 
 /// Counts what a node has copied itself of an array that travels, where it did.

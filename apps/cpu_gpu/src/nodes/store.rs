@@ -2,7 +2,8 @@
 //! all workers share.
 
 use super::settings::{Settings, Transport};
-use crate::array::{Within, cells};
+use crate::array::Within;
+use crate::gpu::{Crew, cells};
 use crate::messages::cpu_gpu_interfaces::srv::Work;
 use crate::messages::cpu_gpu_interfaces::{Turn, TurnBuilder};
 use crate::swap::Share;
@@ -76,13 +77,14 @@ impl Store {
         &mut self,
         settings: Settings,
         share: Share,
+        crew: &Crew,
     ) -> Result<(), NodeError> {
         match self {
             Self::Own(own) => {
-                settings.benchmark.on_processor(&Within::new(cells(own), share.writes));
+                settings.benchmark.on_processor(&Within::new(cells(own), share.writes), crew);
             }
             Self::Shared(buffer) => {
-                settings.benchmark.on_processor(&buffer.write(share.writes)?);
+                settings.benchmark.on_processor(&buffer.write(share.writes)?, crew);
             }
         }
         Ok(())

@@ -126,10 +126,10 @@ fn words(lab: &mut Lab<'_>) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Turns that stand behind a closed wait at most. Each is some commands, and drivers block who puts
-/// more of them than their queues hold (about 1000): that thread is the one that would open the
-/// wait.
-const IN_FLIGHT_MAX: u64 = 64;
+/// Turns that stand behind a closed wait at most. Each is four commands on CUDA, and its driver
+/// blocks who puts more than 112 of them there (an H200, driver 580.159): that thread is the one that
+/// would open the wait.
+const IN_FLIGHT_MAX: u64 = 16;
 
 /// First and last number of turns that are put at once.
 fn batches(turns: u64) -> impl Iterator<Item = (u64, u64)> {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn turns_are_put_in_batches_that_no_queue_is_too_short_for() {
         assert_eq!(batches(3).collect::<Vec<_>>(), [(1, 3)]);
-        assert_eq!(batches(130).collect::<Vec<_>>(), [(1, 64), (65, 128), (129, 130)]);
+        assert_eq!(batches(34).collect::<Vec<_>>(), [(1, 16), (17, 32), (33, 34)]);
         assert_eq!(batches(1000).map(|(first, last)| last - first + 1).sum::<u64>(), 1000);
         assert!(batches(1000).all(|(first, last)| last - first < IN_FLIGHT_MAX));
     }

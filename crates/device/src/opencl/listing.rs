@@ -7,8 +7,9 @@ use crate::capability::{Backend, DeviceInfo, Kind};
 use crate::driver::Claims;
 use crate::error::DeviceError;
 use cl3::device as cl;
-use cl3::error_codes::ClError;
+use cl3::error_codes::{CL_DEVICE_NOT_FOUND, ClError};
 use cl3::info_type::InfoType;
+use cl3::platform::{CL_PLATFORM_NAME, get_platform_info as platform_info};
 use cl3::types::{cl_device_id, cl_device_info};
 use std::collections::BTreeSet;
 use std::ptr;
@@ -23,29 +24,48 @@ struct Found {
     info: DeviceInfo,
 }
 
-/// All of this machine, in the order of their numbers; empty if there is no OpenCL. The first
-/// call loads the library and its drivers, which may take tens of milliseconds; others wait for it,
-/// because drivers (PoCL 3.1) are not safe to be asked while they start.
-fn found() -> &'static [Found] {
-    static FOUND: OnceLock<Vec<Found>> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let numbered = ids().into_iter().enumerate();
-        numbered.map(|(number, id)| Found { id: id as usize, info: describe(number, id) }).collect()
+/// All of this machine, in the order of their numbers; none if there is no OpenCL.
+struct All {
+    devices: Vec<Found>,
+    /// Drivers that did not say which devices they have, and why.
+    silent: Vec<String>,
+}
+
+/// The first call loads the library and its drivers, which may take tens of milliseconds; others
+/// wait for it, because drivers (PoCL 3.1) are not safe to be asked while they start.
+fn all() -> &'static All {
+    static ALL: OnceLock<All> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut silent = Vec::new();
+        let numbered = ids(&mut silent).into_iter().enumerate();
+        let devices = numbered
+            .map(|(number, id)| Found { id: id as usize, info: describe(number, id) })
+            .collect();
+        All { devices, silent }
     })
 }
 
 /// Those that there are.
 pub(crate) fn list() -> Vec<DeviceInfo> {
-    found().iter().map(|found| found.info.clone()).collect()
+    all().devices.iter().map(|found| found.info.clone()).collect()
 }
 
-fn ids() -> Vec<cl_device_id> {
+fn ids(silent: &mut Vec<String>) -> Vec<cl_device_id> {
     // Without a library, or without a driver, there are none: that is no fault.
     let platforms = cl3::platform::get_platform_ids().unwrap_or_default();
-    let devices = platforms
-        .into_iter()
-        .map(|platform| cl::get_device_ids(platform, cl::CL_DEVICE_TYPE_ALL).unwrap_or_default());
-    devices.flatten().collect()
+    let mut devices = Vec::new();
+    for platform in platforms {
+        match cl::get_device_ids(platform, cl::CL_DEVICE_TYPE_ALL) {
+            Ok(more) => devices.extend(more),
+            Err(CL_DEVICE_NOT_FOUND) => {}
+            Err(code) => {
+                let name = platform_info(platform, CL_PLATFORM_NAME);
+                let name = name.map_or_else(|_| String::new(), |name| cleaned(&String::from(name)));
+                silent.push(format!("`{name}` tells none: {} ({code})", ClError(code)));
+            }
+        }
+    }
+    devices
 }
 
 fn describe(number: usize, id: cl_device_id) -> DeviceInfo {
@@ -90,13 +110,17 @@ fn number_of(value: Option<InfoType>) -> u64 {
 
 /// The device of that number, under the name that it was asked for by, with a context of its own.
 pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
-    let all = found();
-    let Some(found) = all.get(number) else {
-        let found = match all.len() {
-            0 => "no OpenCL driver: for processors install pocl-opencl-icd".to_owned(),
+    let All { devices, silent } = all();
+    let Some(found) = devices.get(number) else {
+        let mut found = match devices.len() {
+            0 if silent.is_empty() => {
+                "no OpenCL driver: for processors install pocl-opencl-icd".to_owned()
+            }
+            0 => "none".to_owned(),
             1 => "opencl:0".to_owned(),
             count => format!("opencl:0 to opencl:{}", count - 1),
         };
+        silent.iter().for_each(|driver| found += &format!("; driver {driver}"));
         return Err(DeviceError::Unknown { wanted: format!("opencl:{number}"), found });
     };
     let id = found.id as cl_device_id;

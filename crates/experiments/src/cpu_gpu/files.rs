@@ -3,6 +3,7 @@
 use super::case::{Architecture, Case, Transport};
 use crate::options::CpuGpuOptions;
 use std::fmt::Write as _;
+use std::num::NonZero;
 
 /// The graph file.
 pub(super) fn graph(architecture: Architecture) -> &'static str {
@@ -87,6 +88,13 @@ pub(super) fn parameters(case: &Case, options: &CpuGpuOptions) -> String {
             // Of an array that is shared, the mapping says it.
             node if node.starts_with("gpu_") && shared_by(case).is_none() => {
                 format!("model: {model}, transport: {transport}")
+            }
+            // Together as many threads as the native form and one worker alone have.
+            node if node.starts_with("cpu_")
+                && *architecture == (Architecture::Five { replicated: false }) =>
+            {
+                let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+                format!("threads: {}", (cores.min(8) / 2).max(1))
             }
             _ => String::new(),
         };

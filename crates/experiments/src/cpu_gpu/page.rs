@@ -28,9 +28,8 @@ pub(super) fn page(
          moves {}.\n\n\
          Overhead: of the mean time against the lower mean of the native forms, which is named (asynchronous, \
          with registered memory, or as in the paper), with the interval of 95 % of resampled pairs; beside it, what \
-         that is per swap. The processor's part is one thread per node of the processor and in the native form of the \
-         paper, and min(8, cores) threads in the asynchronous one. If it takes longer than the device's part, it hides \
-         what that costs. Nodes `5, replicated` do all work twice, as the paper's; \
+         that is per swap. The processor's part is min(8, cores) threads of the nodes and in the asynchronous native form, and one \
+         thread in that of the paper. If it takes longer than the device's part, it hides what that costs. Nodes `5, replicated` do all work twice, as the paper's; \
          `5, split` share it, and the paper has no such row. Paper: overheads as printed, TX2 / Xavier ({}); another \
          device is not the paper's.",
         yes(capabilities.host_memory),

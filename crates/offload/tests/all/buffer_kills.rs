@@ -6,6 +6,7 @@
 //! repeats a run's decisions (the moments are the machine's).
 
 use crate::killed::{self, Running, participant};
+use crate::pixels::tested;
 use crossdock_comm::{
     Buffers, Part, Participant, Publisher, PublisherOptions, Qos, SharedBuffer, Subscriber,
     SubscriberOptions, Token,
@@ -261,7 +262,7 @@ fn resources(running: &[Running]) -> Vec<(usize, usize)> {
 #[test]
 fn workers_that_die_leave_the_array_and_its_instance_to_the_others() {
     let test = "buffer_kills::workers_that_die_leave_the_array_and_its_instance_to_the_others";
-    let device = "opencl:0";
+    let device = tested();
     if let Some((name, place)) = killed::role() {
         return worker(&name, &place, device);
     }

@@ -2,6 +2,7 @@
 //! time, on a device or on the processor, and a third reads what both have written. Needs an OpenCL
 //! driver (PoCL).
 
+use crate::pixels::tested;
 use crate::running;
 use crossdock_comm::{Buffers, Part, SharedBuffer, Token};
 use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory};
@@ -277,7 +278,7 @@ fn halves_of_a_buffer_are_written_side_by_side_in_place_or_in_copies() {
         return skip("no OpenCL driver");
     }
     // Its context stays from run to run.
-    let _open = Device::open("opencl:0").expect("it was listed");
+    let _open = Device::open(tested()).expect("it was listed");
     let executors: [&[&str]; 3] = [
         &["dealer, even, odd, reader"],
         &["dealer", "even, odd", "reader"],
@@ -298,18 +299,18 @@ fn halves_of_a_buffer_are_written_side_by_side_in_place_or_in_copies() {
         let run = |device: &str, model: &str, nodes: &str| run_of(package, device, model, nodes);
         for nodes in ["even", "even, odd"] {
             for model in ["zero_copy", "managed"] {
-                for said in run("opencl:0", model, nodes).values() {
+                for said in run(tested(), model, nodes).values() {
                     assert_eq!(*said, [0, 0, TURNS, 0], "copied, counted, in place, mirrors");
                 }
                 assert_eq!(INSTANCES.load(Ordering::Relaxed), 0, "it is used in place");
             }
             // Nobody makes memory that the driver moves: it is copied as ever.
-            for said in run_of(without_uploaders, "opencl:0", "managed", nodes).values() {
+            for said in run_of(without_uploaders, tested(), "managed", nodes).values() {
                 let copied = TURNS * 4 * (SLICE + 2 * SLICE / 2);
                 assert_eq!(said[..3], [copied, copied, 0], "copied, counted, in place");
             }
             // A bus makes no difference to who shares what: once is enough.
-            let devices = ["opencl:0", "shadow:opencl:0", "discrete:opencl:0"];
+            let devices = [tested(), "shadow:opencl:0", "discrete:opencl:0"];
             for device in &devices[..if nodes == "even" { 3 } else { 2 }] {
                 let mut mirrors = 0;
                 for (name, said) in run(device, "copy", nodes) {

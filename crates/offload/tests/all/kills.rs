@@ -6,7 +6,7 @@
 //! repeats a run's decisions (the moments are the machine's).
 
 use crate::killed::{self, Running, participant, place};
-use crate::pixels::{BYTES, PATIENCE, is_device_there, package_with, wrong};
+use crate::pixels::{BYTES, PATIENCE, is_device_there, package_with, tested, wrong};
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
     Access, Observer, ObserverOptions, Participant, PortSnapshot, Qos, Rendezvous, Subscriber,
@@ -71,7 +71,7 @@ fn process(name: &str, place: &Path, kind: &str) {
 /// What stays on the device is tried where nothing but acquire and release shares memory of the
 /// host.
 fn device(model: &str) -> &'static str {
-    if model == "device" { "shadow:opencl:0" } else { "opencl:0" }
+    if model == "device" { "shadow:opencl:0" } else { tested() }
 }
 
 /// Uploaders of the device as long as it does not hang.

@@ -1,7 +1,9 @@
 //! Nodes on a device, in each way that messages can get there, in one executor and in several: what
 //! they compute is right, and what is copied is what has to be. Needs an OpenCL driver (PoCL).
 
-use crate::pixels::{BYTES, MESSAGES, SAID, is_device_there, package, package_with, turn};
+use crate::pixels::{
+    BYTES, MESSAGES, SAID, is_device_there, is_on_a_bus, package, package_with, tested, turn,
+};
 use crate::running;
 use crossdock_comm::Uploader;
 use crossdock_device::Device;
@@ -46,7 +48,7 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
     }
     let _turn = turn();
     // Its context stays from run to run.
-    let _open = Device::open("opencl:0").expect("it was listed");
+    let _open = Device::open(tested()).expect("it was listed");
     let (n, bytes) = (u64::from(MESSAGES), u64::from(MESSAGES) * BYTES as u64);
     for (number, executors) in [CHAIN, THREADS, EACH].into_iter().enumerate() {
         let apart = number == 2;
@@ -69,20 +71,20 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
             }
             assert_eq!(found[0], counts[0], "{device} {model} {executors:?}");
         };
-        expect("opencl:0", "zero_copy", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
-        expect("opencl:0", "auto", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
-        expect("opencl:0", "managed", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
+        let in_place = [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]];
+        // Nobody reads /d on the host, and /b stays on the device whatever queue its nodes have.
+        let stays = [[n, bytes, 0, 0], [0, 0, n, 0], [0, 0, 0, 0]];
+        expect(tested(), "zero_copy", in_place);
+        expect(tested(), "auto", if is_on_a_bus() { stays } else { in_place });
+        expect(tested(), "managed", in_place);
         // /b is down already where its publisher has the same queue; `other` shares what `two`
         // copied.
         let down_b = if apart { [n, bytes] } else { [0, 0] };
-        for device in ["opencl:0", "shadow:opencl:0", "discrete:opencl:0"] {
+        for device in [tested(), "shadow:opencl:0", "discrete:opencl:0"] {
             let b = [down_b[0], down_b[1], n, 0];
-            // Nobody reads /d on the host, and /b stays on the device whatever queue its nodes
-            // have.
-            let stays = [[n, bytes, 0, 0], [0, 0, n, 0], [0, 0, 0, 0]];
             if device == "discrete:opencl:0" {
                 // It could use the host's memory across its bus, and does where it is told to.
-                expect(device, "zero_copy", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
+                expect(device, "zero_copy", in_place);
                 expect(device, "auto", stays);
                 continue;
             }
@@ -108,10 +110,13 @@ fn what_cannot_lie_in_memory_that_the_driver_moves_is_copied_and_counted_or_refu
         return;
     }
     let _turn = turn();
-    let _open = Device::open("opencl:0").expect("it was listed");
+    let _open = Device::open(tested()).expect("it was listed");
     let (n, bytes) = (u64::from(MESSAGES), u64::from(MESSAGES) * BYTES as u64);
-    let devices = "devices: { gpu: { device: \"opencl:0\", nodes: [one, two, other], topics: \
-                   { /a: managed, /b: managed, /c: managed, /d: managed } } }\n";
+    let device = tested();
+    let devices = &format!(
+        "devices: {{ gpu: {{ device: \"{device}\", nodes: [one, two, other], topics: \
+         {{ /a: managed, /b: managed, /c: managed, /d: managed }} }} }}\n"
+    );
     let without = || package_with(&Without);
     assert_eq!(running::run(("without", GRAPH), THREADS, devices, without), Ok(()));
     // Down and up, as with `copy`; /b is down already.
@@ -124,7 +129,7 @@ fn what_cannot_lie_in_memory_that_the_driver_moves_is_copied_and_counted_or_refu
         running::run(("refused", &graph), THREADS, devices, without).expect_err("no copies");
     assert_eq!(error.node, "camera");
     assert!(
-        error.error.contains("opencl:0 moves") && error.error.contains("forbids copies"),
+        error.error.contains(&format!("{device} moves")) && error.error.contains("forbids copies"),
         "{error}"
     );
 }
@@ -135,11 +140,12 @@ fn a_trace_has_each_kernel_after_the_execution_that_launched_it_has_begun() {
         return;
     }
     let _turn = turn();
-    let _open = Device::open("opencl:0").expect("it was listed");
+    let _open = Device::open(tested()).expect("it was listed");
     init("pixels");
     let [switch, record] = descriptors().expect("memory");
     let mut view = TraceView::open("pixels", switch, record).expect("a trace");
-    let devices = "devices: { gpu: { device: \"opencl:0\", nodes: [one, two, other] } }\n";
+    let devices =
+        &format!("devices: {{ gpu: {{ device: \"{}\", nodes: [one, two, other] }} }}\n", tested());
     let mut traced = |events| {
         view.trace(events);
         view.skip();
@@ -165,7 +171,7 @@ fn a_trace_has_each_kernel_after_the_execution_that_launched_it_has_begun() {
     // One queue: kernels run in the order in which nodes do.
     for (kernel, execution) in kernels.iter().zip(executions) {
         let slack_ns = 2 * kernel.uncertainty_ns;
-        assert_eq!((kernel.device.as_str(), kernel.pid), ("opencl:0", std::process::id()));
+        assert_eq!((kernel.device.as_str(), kernel.pid), (tested(), std::process::id()));
         assert!(execution.start_ns <= kernel.begin_ns + slack_ns, "{kernel:?}, {execution:?}");
         assert!(last_ns <= kernel.begin_ns + slack_ns, "{kernel:?} before {last_ns}");
         assert!(kernel.begin_ns <= kernel.end_ns && kernel.end_ns <= ended_ns + slack_ns);

@@ -1,6 +1,7 @@
 //! The end of a device's work is promised before the message is known, so that another stream can
 //! be told to wait for it at once. Needs an OpenCL driver (PoCL).
 
+use crate::pixels::tested;
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,
     SubscriberOptions,
@@ -20,7 +21,7 @@ fn whoever_takes_an_early_message_finds_its_work_in_a_stream() {
     if devices().is_empty() {
         return skip("no OpenCL driver");
     }
-    let device = Device::open("opencl:0").expect("it was listed");
+    let device = Device::open(tested()).expect("it was listed");
     let folder = std::env::temp_dir().join(format!("xd-order-{}", std::process::id()));
     std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder).expect("a folder");
     let mut options = ParticipantOptions::new(0, "order");

@@ -2,7 +2,7 @@
 //! all pixels, on a device or on the processor.
 
 use crossdock_comm::TakeError;
-use crossdock_device::{Argument, Grid, Kernel, KernelSource, Memory};
+use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory};
 use crossdock_executor::{
     Context, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Sample, Setup,
     Subscriber, Uploaders,
@@ -12,7 +12,7 @@ use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_offload::{DeviceInput, DeviceOutput, OffloadError, Queue};
 use crossdock_test_support::skip;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Messages of a run.
@@ -297,6 +297,21 @@ pub(crate) fn package_with(uploaders: &'static dyn Uploaders) -> Package {
 pub(crate) fn wrong(data: &[u8], number: u32, more: u32) -> Option<usize> {
     let expected = |i: usize| (number + more).wrapping_add(i as u32) as u8;
     data.iter().enumerate().position(|(i, pixel)| *pixel != expected(i))
+}
+
+/// The device under test: CROSSDOCK_TEST_DEVICE, such as `cuda:0`. If unset, PoCL's, which every
+/// computer can have.
+pub(crate) fn tested() -> &'static str {
+    static NAME: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("CROSSDOCK_TEST_DEVICE").unwrap_or_else(|_| "opencl:0".to_owned())
+    });
+    &NAME
+}
+
+/// Whether `auto` copies to the device under test, as it has memory of its own behind a bus.
+pub(crate) fn is_on_a_bus() -> bool {
+    let device = Device::open(tested()).expect("it was listed");
+    !device.capabilities().expect("they were tried").integrated
 }
 
 /// Whether there is a device; if not, that is a skip.
