@@ -250,8 +250,11 @@ fn assert_kept(running: &[Running], before: &[(usize, usize)]) {
         let now = (process.mapped(), process.open());
         let is_little = now.0 <= before.0 + 4 && now.1 <= before.1 + 4;
         assert!(is_little, "{before:?} memory objects and descriptors at first, {now:?} at last");
-        let instances = process.mapped_as("device-memory");
-        assert!((1..=2).contains(&instances), "{instances} instances at last");
+        // A GPU's own memory is nowhere in the host's.
+        if tested().starts_with("opencl") {
+            let instances = process.mapped_as("device-memory");
+            assert!((1..=2).contains(&instances), "{instances} instances at last");
+        }
     }
 }
 
