@@ -59,8 +59,8 @@ impl Crew {
     /// # Panics
     /// If a share has panicked, once all are over.
     pub fn work(&self, share: Work<'_>) {
-        // SAFETY: only the lifetime differs. The helpers use it until they have said that their share
-        // is over, and this function neither returns nor unwinds before all of them have.
+        // SAFETY: only the lifetime differs. The helpers use it until they have said that their
+        // share is over, and this function neither returns nor unwinds before all of them have.
         let lent: Work<'static> = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(share) };
         let mut is_done = true;
         for helper in &self.helpers {
@@ -68,7 +68,8 @@ impl Crew {
         }
         let own = catch_unwind(AssertUnwindSafe(|| share(0, self.threads())));
         for helper in &self.helpers {
-            // None of them is lost: they end with the crew. One that were, would do no share either.
+            // None of them is lost: they end with the crew. One that were, would do no share
+            // either.
             is_done &= helper.done.recv().unwrap_or(false);
         }
         own.unwrap_or_else(|panic| resume_unwind(panic));

@@ -125,8 +125,8 @@ impl HostMemory {
 
     /// All elements, for the processor's threads.
     fn cells(&self) -> &[AtomicU32] {
-        // SAFETY: (3) of the module. Aligned to 16 bytes or a page, may be written, and alive as long
-        // as the array, which borrows this.
+        // SAFETY: (3) of the module. Aligned to 16 bytes or a page, may be written, and alive as
+        // long as the array, which borrows this.
         unsafe {
             std::slice::from_raw_parts(self.address as *const AtomicU32, self.bytes / ELEMENT_BYTES)
         }

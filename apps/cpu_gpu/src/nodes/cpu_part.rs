@@ -8,8 +8,9 @@ use crate::messages::cpu_gpu_interfaces::TurnView;
 use crossdock_comm::Buffers;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
-/// Does the processor's work on its part of the array, each turn, with its threads. With an array that travels it
-/// works on a copy of its own, which it keeps; else on the shared buffer, without allocation.
+/// Does the processor's work on its part of the array, each turn, with its threads. With an array
+/// that travels it works on a copy of its own, which it keeps; else on the shared buffer, without
+/// allocation.
 #[derive(Debug)]
 pub struct CpuPart {
     answers: Answers,

@@ -127,8 +127,8 @@ fn words(lab: &mut Lab<'_>) -> Result<(), DeviceError> {
 }
 
 /// Turns that stand behind a closed wait at most. Each is four commands on CUDA, and its driver
-/// blocks who puts more than 112 of them there (an H200, driver 580.159): that thread is the one that
-/// would open the wait.
+/// blocks who puts more than 112 of them there (an H200, driver 580.159): that thread is the one
+/// that would open the wait.
 const IN_FLIGHT_MAX: u64 = 16;
 
 /// First and last number of turns that are put at once.
