@@ -22,8 +22,8 @@ ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp
 # without one. PoCL makes the processor a device of OpenCL.
 TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross g++ \
     babeltrace2 pocl-opencl-icd ocl-icd-libopencl1 $(ROSIDL_PACKAGES)
-# What the tests of net/ use beside: a browser.
-NET_PACKAGES := python3 python3-venv chromium
+# What the tests of net/ use beside: a browser, and a tool that makes certificates.
+NET_PACKAGES := python3 python3-venv chromium openssl
 AARCH64 := aarch64-unknown-linux-gnu
 LINTS := $(CARGO) clippy --all-targets --locked --target-dir target/lints
 LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked --test model --target-dir target/loom

@@ -38,6 +38,17 @@ pub enum SessionError {
         /// What zenoh says.
         reason: String,
     },
+    /// The file is right, and the network that it describes cannot be joined.
+    #[error(
+        "the network of {path} cannot be joined: {reason}; look at the places and the certificates \
+         in it"
+    )]
+    NotJoined {
+        /// The file.
+        path: String,
+        /// What zenoh says.
+        reason: String,
+    },
     /// A place to listen or to connect to is none.
     #[error(
         "`{endpoint}` is no place on a network: {reason}; write it like `tcp/192.168.0.7:7447`"
@@ -166,7 +177,7 @@ impl Joining {
                     SessionError::NoRouter { connect: or_here(connect).join(", "), reason }
                 }
                 Joining::File(path) => {
-                    SessionError::File { path: path.display().to_string(), reason }
+                    SessionError::NotJoined { path: path.display().to_string(), reason }
                 }
             }
         })

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod certificates;
 mod foreign;
 mod graphs;
 mod hostile;
