@@ -1,12 +1,13 @@
 //! What a slow network loses is counted, and seen by all who look at the graph.
 
-use crate::foreign::{CHATTER, Foreign};
-use crate::graphs::{Place, cdr, free_place, reliable, say, talker, until};
+use crate::foreign::{CHATTER, Foreign, attachment};
+use crate::graphs::{Place, cdr, free_place, heard, listener, reliable, say, talker, until};
 use crate::link::Link;
 use crossdock_comm::PortKind;
 use crossdock_sight::lost_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use zenoh::Wait as _;
 
 #[test]
@@ -65,4 +66,67 @@ fn what_a_slow_network_does_not_take_is_counted_by_cause_and_seen_at_the_topic()
     });
     assert!(view.snapshot().ports(PortKind::Publisher).all(|(_, it)| lost_of(it).network == 0));
     assert!(counters.sentences()[1].contains("the network was slow"));
+}
+
+#[test]
+fn what_has_waited_longer_for_the_network_than_its_lifespan_is_counted() {
+    const LIFESPAN: Duration = Duration::from_millis(500);
+    let (graph, place) = (Place::new("old"), free_place());
+    let net = graph.router(&place);
+    let here = graph.open("here");
+    let talks = talker(&here, "/chatter", reliable(1000).lifespan(LIFESPAN));
+    let link = Link::to(&place);
+    let foreign = Foreign::join(&link.place);
+    let _token = foreign.endpoint(1, "MS", "chatter", "::,5:,:,:,,");
+    let key = format!("0/chatter/{CHATTER}");
+    let _subscriber = foreign.session.declare_subscriber(key).callback(drop).wait().unwrap();
+    let text = "x".repeat(200);
+    until("it is subscribed to", || {
+        say(&talks, &text);
+        std::thread::sleep(Duration::from_millis(1));
+        net.counters().put > 0
+    });
+    let gone = || net.counters().put + net.counters().overtaken;
+    let (mut before, mut all_gone) = (0, 0);
+    until("all that was published has gone", || {
+        all_gone = gone();
+        std::mem::replace(&mut before, all_gone) == all_gone
+    });
+    let published = talks.counters().messages;
+    let waiting = || talks.counters().messages - published - (gone() - all_gone);
+    link.hold(true);
+    until("the network takes no more", || {
+        (0..1000).for_each(|_| say(&talks, &text));
+        std::thread::sleep(Duration::from_millis(10));
+        waiting() > 100
+    });
+    std::thread::sleep(2 * LIFESPAN);
+    link.hold(false);
+    until("what has waited is too old", || net.counters().expired >= 100);
+}
+
+#[test]
+fn what_a_reliable_subscriber_does_not_take_in_time_is_counted() {
+    let (graph, place) = (Place::new("late"), free_place());
+    let net = graph.router(&place);
+    let here = graph.open("here");
+    let takes_nothing = listener(&here, "/chatter", reliable(1).keep_all());
+    let foreign = Foreign::join(&place);
+    let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::2,1000:,:,:,,");
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    // Some more than it keeps.
+    const COUNT: i64 = 1030;
+    for number in 1..=COUNT {
+        let put = publisher.put(cdr(&number.to_string())).attachment(attachment(number, gid));
+        put.wait().unwrap();
+    }
+    let mut counters = net.counters();
+    until("each message was taken or lost", || {
+        counters = net.counters();
+        counters.taken + counters.blocked == COUNT as u64
+    });
+    assert!(counters.blocked > 0, "{counters:?}");
+    assert_eq!(heard(&takes_nothing).len() as u64, counters.taken);
 }
