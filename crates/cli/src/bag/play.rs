@@ -17,6 +17,7 @@ use crossdock_record::{
     RequestsToPlay, TopicToPlay, port_qos,
 };
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -132,7 +133,27 @@ fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPl
     if topics.is_empty() {
         bail!("no topic of the bag is played; `crossdock bag info` shows which it has");
     }
+    one_type_each(reader, &topics)?;
     Ok(topics)
+}
+
+/// Refuses topics of two types that would be published under one new name.
+fn one_type_each(reader: &BagReader, topics: &[TopicToPlay]) -> Result<()> {
+    let mut known: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
+    for topic in topics.iter().filter(|it| it.requests.is_none()) {
+        let name = topic.renamed.as_ref().unwrap_or(&topic.name);
+        let Some(found) = reader.topics().iter().find(|it| it.name == topic.name) else { continue };
+        let (other, other_type) = *known.entry(name).or_insert((&topic.name, &found.type_name));
+        if other != topic.name && other_type != found.type_name {
+            bail!(
+                "`{other}` ({other_type}) and `{}` ({}) would both be published as `{name}`; give \
+                 one of them another name by --remap, or leave it out by --exclude-topics",
+                topic.name,
+                found.type_name
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The service to which the requests of a topic's events are sent, if they are. Those of an

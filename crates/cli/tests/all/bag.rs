@@ -40,6 +40,23 @@ impl Place {
         writer.finish().expect("a bag");
         path
     }
+
+    /// A bag with one `std_msgs/msg/Bool` on `topic`.
+    fn bag_of_flag(&self, name: &str, topic: &str) {
+        let options = WriterOptions::new(Compression::Lz4);
+        let mut writer = BagWriter::create(self.path(name), options).expect("a bag");
+        let schema = crossdock_msg::Schema::shipped("std_msgs/msg/Bool").expect("shipped");
+        let topic = TopicDescription {
+            name: topic.to_owned(),
+            type_name: schema.type_name().to_owned(),
+            definition: schema.definition().to_owned(),
+            type_hash: schema.type_hash().to_string(),
+            qos: Vec::new(),
+        };
+        let topic = writer.add_topic(topic).expect("a topic");
+        writer.write(topic, 1, 1, &[IoSlice::new(&[0, 1, 0, 0, 1])]).expect("room");
+        writer.finish().expect("a bag");
+    }
 }
 
 /// Topic, time and payload of each message.
@@ -150,19 +167,7 @@ fn bags_are_converted_merged_split_and_reindexed() {
     assert_eq!((both.len(), both[0] == both[1]), (60, true));
     drop(again);
     // A topic that has another type in the second bag cannot be merged: that is a failure.
-    let options = WriterOptions::new(Compression::Lz4);
-    let mut writer = BagWriter::create(place.path("other.mcap"), options).expect("a bag");
-    let schema = crossdock_msg::Schema::shipped("std_msgs/msg/Bool").expect("shipped");
-    let topic = TopicDescription {
-        name: "/a".to_owned(),
-        type_name: schema.type_name().to_owned(),
-        definition: schema.definition().to_owned(),
-        type_hash: schema.type_hash().to_string(),
-        qos: Vec::new(),
-    };
-    let topic = writer.add_topic(topic).expect("a topic");
-    writer.write(topic, 1, 1, &[IoSlice::new(&[0, 1, 0, 0, 1])]).expect("room");
-    writer.finish().expect("a bag");
+    place.bag_of_flag("other.mcap", "/a");
     let merged = ["bag", "convert", "-i", "drive.mcap", "-i", "other.mcap", "-o", "merged"];
     let output = place.crossdock(&merged);
     let said = String::from_utf8_lossy(&output.stdout);
@@ -643,6 +648,11 @@ fn commands_that_cannot_begin_say_what_to_do() {
     assert!(error.contains("bag info"), "{error}");
     let error = place.refused(&["bag", "play", "drive.mcap", "--remap", "a"]);
     assert!(error.contains("/old:=/new"), "{error}");
+    place.bag_of_flag("flag.mcap", "/flag");
+    let both = ["bag", "play", "-i", "drive.mcap", "-i", "flag.mcap", "--remap"];
+    let error = place.refused(&[&both[..], &["/flag:=/a"]].concat());
+    let named = "`/a` (std_msgs/msg/String) and `/flag` (std_msgs/msg/Bool) would both be";
+    assert!(error.contains(named) && error.contains("--exclude-topics"), "{error}");
     std::fs::write(place.path("qos.yaml"), "/a: {reliability: maybe}").expect("a file");
     let error =
         place.refused(&["bag", "play", "drive.mcap", "--qos-profile-overrides-path", "qos.yaml"]);
