@@ -22,6 +22,7 @@ use crate::bench::arguments::BenchCommand;
 use crate::trace::arguments::TraceCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use crossdock_device::Architecture;
+use crossdock_graph::limits::DOMAIN_ID_MAX;
 use crossdock_graph::{ImportJoin, LogLevel};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -571,8 +572,8 @@ fn log_level(text: &str) -> Result<(Option<String>, LogLevel), String> {
 pub(crate) fn domain_id(text: &str) -> Result<u32, String> {
     match text {
         "" => Ok(0),
-        text => text.parse().map_err(|_| {
-            let range = format!("from 0 to {}", u32::MAX);
+        text => text.parse().ok().filter(|id| *id <= DOMAIN_ID_MAX).ok_or_else(|| {
+            let range = format!("from 0 to {DOMAIN_ID_MAX}");
             format!("it must be a whole number {range}, here or in the variable ROS_DOMAIN_ID")
         }),
     }

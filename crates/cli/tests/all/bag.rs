@@ -648,6 +648,8 @@ fn commands_that_cannot_begin_say_what_to_do() {
     assert!(error.contains("bag info"), "{error}");
     let error = place.refused(&["bag", "play", "drive.mcap", "--remap", "a"]);
     assert!(error.contains("/old:=/new"), "{error}");
+    let error = place.refused(&["bag", "play", "drive.mcap", "--domain-id", "233"]);
+    assert!(error.contains("from 0 to 232") && error.contains("ROS_DOMAIN_ID"), "{error}");
     place.bag_of_flag("flag.mcap", "/flag");
     let both = ["bag", "play", "-i", "drive.mcap", "-i", "flag.mcap", "--remap"];
     let error = place.refused(&[&both[..], &["/flag:=/a"]].concat());
