@@ -49,6 +49,54 @@ fn a_wait_ends_by_a_guard_condition_a_message_or_its_time() {
 }
 
 #[test]
+fn waits_without_time_see_what_was_published_before() {
+    let Some(mut ros) = Ros::new(own_domain(), "looks") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let topics = ["/busy", "/looks"];
+    let publishers = topics.map(|topic| ros.publisher(topic, support, &DEFAULT));
+    let subscriptions = topics.map(|to| ros.subscription(to, support, &DEFAULT, &options()));
+    let [busy, looks] = subscriptions;
+    let (guard, set, other_set) = (ros.guard(), ros.wait_set(), ros.wait_set());
+    let on = On { subscriptions: vec![busy, looks], ..On::default() };
+    let mut message: Plain = [0.5; 43];
+    let mut sees_and_takes = || {
+        for _ in 0..3 {
+            assert!(!ros.wait(set, &on, NO_TIME)[1]);
+            ros.publish(publishers[1], message.as_ptr().cast());
+            assert!(ros.wait(set, &on, NO_TIME)[1]);
+            assert!(ros.take(looks, message.as_mut_ptr().cast()));
+        }
+    };
+    sees_and_takes();
+    // While another subscription always has something.
+    ros.publish(publishers[0], [0.0; 43].as_ptr().cast::<f64>().cast());
+    assert_eq!(ros.wait(set, &on, super::PATIENCE), [true, false]);
+    sees_and_takes();
+    // While another thread sleeps.
+    let (shared, ends) = (Shared(&ros), (Pointer(guard), Pointer(other_set)));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (Shared(ros), (Pointer(guard), Pointer(set))) = (shared, ends);
+            ros.wait_for(set, &On { guards: vec![guard], ..On::default() });
+        });
+        sees_and_takes();
+        // SAFETY: as the API asks.
+        unsafe { (ros.api.rmw_trigger_guard_condition)(guard) };
+    });
+    // SAFETY: as the API asks.
+    unsafe {
+        assert_eq!((ros.api.rmw_destroy_guard_condition)(guard), RMW_RET_OK);
+        for set in [set, other_set] {
+            assert_eq!((ros.api.rmw_destroy_wait_set)(set), RMW_RET_OK);
+        }
+        for (subscription, publisher) in subscriptions.into_iter().zip(publishers) {
+            (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+            (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+        }
+    }
+}
+
+#[test]
 fn four_threads_wait_and_each_gets_its_own_messages() {
     const MESSAGES: usize = 200;
     let Some(mut ros) = Ros::new(own_domain(), "threads") else { return };
