@@ -321,6 +321,61 @@ fn callbacks_tell_of_every_message_request_response_and_match() {
     assert_eq!(messages.load(Ordering::SeqCst), 5);
 }
 
+#[test]
+fn callbacks_that_follow_each_other_tell_of_each_message_once() {
+    let Some(ros) = Ros::new(own_domain(), "followers") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    let (client, service) = (ros.client("/move"), ros.service("/move"));
+    ros.until(|| super::calls::is_available(&ros, client));
+    let message: Plain = [0.5; 43];
+    let totals: [[AtomicUsize; 2]; 3] = Default::default();
+    let counts = |at: usize| totals[at].each_ref().map(|total| total.load(Ordering::SeqCst));
+    let add_to = |at: Option<usize>| {
+        let call = at.map(|_| add as unsafe extern "C" fn(*const c_void, usize));
+        let [messages, requests] = [0, 1]
+            .map(|of| at.map_or(null(), |at| std::ptr::from_ref(&totals[at][of]).cast::<c_void>()));
+        // SAFETY: as the API asks. rclcpp sets each callback twice.
+        unsafe {
+            for _ in 0..2 {
+                let set = ros.api.rmw_subscription_set_on_new_message_callback;
+                assert_eq!(set(subscription, call, messages), RMW_RET_OK);
+                let set = ros.api.rmw_service_set_on_new_request_callback;
+                assert_eq!(set(service, call, requests), RMW_RET_OK);
+            }
+        }
+    };
+    // Nothing is taken.
+    let come = |count: usize| {
+        for _ in 0..count {
+            ros.publish(publisher, message.as_ptr().cast());
+            send(&ros, client, 1.0);
+        }
+    };
+    add_to(Some(0));
+    come(1);
+    ros.until(|| counts(0) == [1, 1]);
+    add_to(Some(1));
+    come(1);
+    ros.until(|| counts(1) == [1, 1]);
+    add_to(None);
+    come(3);
+    add_to(Some(2));
+    ros.until(|| counts(2) == [3, 3]);
+    come(2);
+    ros.until(|| counts(2) == [5, 5]);
+    add_to(None);
+    assert_eq!([0, 1, 2].map(counts), [[1, 1], [1, 1], [5, 5]]);
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_client)(ros.node, client);
+        (ros.api.rmw_destroy_service)(ros.node, service);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+}
+
 /// A callback that runs until it may go on.
 #[derive(Default)]
 struct Slow {
