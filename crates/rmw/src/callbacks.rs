@@ -220,8 +220,9 @@ impl Hub {
         self.waiting.remove(id);
     }
 
-    /// Has `callback` called for each new message of a port, for those that came while there was no
-    /// callback, and for `untold` that the one before was not told of ([`Hub::end_call`]).
+    /// Has `callback` called for each new message of a port; before this returns, for those that
+    /// came while there was no callback, and for `untold` that the one before was not told of
+    /// ([`Hub::end_call`]).
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -238,9 +239,12 @@ impl Hub {
         if let Some(topic) = news.port.topic() {
             self.near(topic).change(|all| all.push(Arc::clone(&news)));
         }
-        let id = self.add(Entity::News(news));
+        let id = self.add(Entity::News(Arc::clone(&news)));
         lock(&self.called).push(id);
         self.waiting.trigger(self.changed);
+        // At once, as in other implementations: whoever sets a callback has heard of what was there.
+        news.look();
+        news.call();
         Ok(id)
     }
 

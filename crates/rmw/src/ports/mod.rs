@@ -70,11 +70,11 @@ impl<P: Rings + 'static> Registered<P> {
         let untold = before.map_or(0, |before| hub.end_call(before));
         let mut called = lock(&self.called);
         called.untold += untold;
-        if let Some(callback) = callback {
-            called.callback =
-                Some(hub.call(Arc::<P>::clone(&self.port), callback, called.untold)?);
-            called.untold = 0;
-        }
+        let Some(callback) = callback else { return Ok(()) };
+        let untold = std::mem::take(&mut called.untold);
+        drop(called);
+        let id = hub.call(Arc::<P>::clone(&self.port), callback, untold)?;
+        lock(&self.called).callback = Some(id);
         Ok(())
     }
 }

@@ -362,7 +362,7 @@ fn callbacks_that_follow_each_other_tell_of_each_message_once() {
     add_to(None);
     come(3);
     add_to(Some(2));
-    ros.until(|| counts(2) == [3, 3]);
+    assert_eq!(counts(2), [3, 3], "told by the time that it is set");
     come(2);
     ros.until(|| counts(2) == [5, 5]);
     add_to(None);
