@@ -4,8 +4,8 @@ use super::calls::{answer, send, take_request, take_response};
 use super::{DEFAULT, NO_TIME, On, PLAIN, Plain, Ros, options, own_domain, zeroed};
 use rmw_crossdock::abi::current::EVENTS;
 use rmw_crossdock::abi::shared::{
-    CountStatus, Event, LivelinessChangedStatus, Publisher, QosIncompatibleStatus, QosProfile,
-    RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
+    CountStatus, Event, LivelinessChangedStatus, MatchedStatus, Publisher, QosIncompatibleStatus,
+    QosProfile, RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
 };
 use rmw_crossdock::introspection::Language;
 use std::ffi::c_void;
@@ -412,8 +412,28 @@ fn a_callback_for_an_event_has_run_when_a_wait_for_the_event_ends() {
     assert_eq!(ros.wait(set, &on, NO_TIME), [false], "its callback runs still");
     slow.may_go_on.store(true, Ordering::SeqCst);
     ros.wait_for(set, &on);
+    // The status is taken with the next event in it, whose callback runs still: a thread that waits
+    // for what the callback does is woken when it has run.
+    slow.may_go_on.store(false, Ordering::SeqCst);
+    slow.runs.store(false, Ordering::SeqCst);
+    let other = ros.subscription("/pose", support, &DEFAULT, &options());
+    ros.until(|| slow.runs.load(Ordering::SeqCst));
+    let take = |changes: usize| {
+        let (mut status, mut taken): (MatchedStatus, bool) = (zeroed(), false);
+        let place = std::ptr::from_mut(&mut status).cast();
+        // SAFETY: as the API asks.
+        assert_eq!(unsafe { (ros.api.rmw_take_event)(&event, place, &mut taken) }, RMW_RET_OK);
+        assert_eq!((status.total_count, status.total_count_change), (2, changes));
+    };
+    take(2);
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false]);
+    slow.may_go_on.store(true, Ordering::SeqCst);
+    ros.wait_for(set, &on);
+    take(0);
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false]);
     // SAFETY: as the API asks.
     unsafe {
+        (ros.api.rmw_destroy_subscription)(ros.node, other);
         (ros.api.rmw_destroy_subscription)(ros.node, subscription);
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
         (ros.api.rmw_destroy_wait_set)(set);
