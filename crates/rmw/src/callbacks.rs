@@ -242,7 +242,7 @@ impl Hub {
         let id = self.add(Entity::News(Arc::clone(&news)));
         lock(&self.called).push(id);
         self.waiting.trigger(self.changed);
-        // At once, as in other implementations: whoever sets a callback has heard of what was there.
+        // At once, as in other implementations: afterwards the caller has heard of what was there.
         news.look();
         news.call();
         Ok(id)

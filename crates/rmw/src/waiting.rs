@@ -8,7 +8,8 @@
 //!    condition variables of their own.
 //! 2. The leader marks what rang. Of every set that holds something marked, the thread is woken;
 //!    the leader needs no waking. A wait that finds no leader when it begins marks what has rung,
-//!    too: so one that does not sleep, because it only looks or always has something, misses nothing.
+//!    too: so one that does not sleep, because it only looks or always has something, misses
+//!    nothing.
 //! 3. A mark stays until a wait finds that the entity has nothing left. Only marked entities are
 //!    looked at, and only they are armed again ([`Bell::has_something`]): the work follows what
 //!    fired, not what exists.

@@ -193,9 +193,9 @@ impl SharedDoorbell {
         woken
     }
 
-    /// Calls `each` with the doorbell index of every port that rang since the last wait or drain, as
-    /// [`Doorbell::drain`] does. Nothing while another thread waits, which does so itself. Does not
-    /// block. `each` must not use this doorbell.
+    /// Calls `each` with the doorbell index of every port that rang since the last wait or drain,
+    /// as [`Doorbell::drain`] does. Nothing while another thread waits, which does so itself. Does
+    /// not block. `each` must not use this doorbell.
     pub fn drain(&self, each: impl FnMut(u16)) {
         if let Ok(bell) = self.bell.try_lock() {
             bell.drain(each);

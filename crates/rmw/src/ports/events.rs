@@ -90,8 +90,8 @@ struct Watch {
     entity: OnceLock<EntityId>,
     /// The callback has been told of what has happened since the status was taken.
     is_told: AtomicBool,
-    /// The status was taken before the callback was told of the last change: a thread that waits for
-    /// what the callback does is woken once more.
+    /// The status was taken before the callback was told of the last change: a thread that waits
+    /// for what the callback does is woken once more.
     is_late: AtomicBool,
     slot: Mutex<Option<Arc<Slot>>>,
 }
