@@ -4,6 +4,8 @@ fn main() {
     // Threads of the library run until the process ends, and handles point into it: it is never
     // unloaded.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // What links it records this name, not a path.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,librmw_crossdock.so");
     println!("cargo::rerun-if-changed=shim/shim.cpp");
     cc::Build::new()
         .cpp(true)

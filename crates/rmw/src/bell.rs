@@ -121,6 +121,13 @@ impl PortBell {
         }
     }
 
+    /// Adds the entities of a number of the doorbell.
+    fn add_entities_of(&self, index: u16, to: &mut Vec<EntityId>) {
+        if let Some(ids) = lock(&self.table).rings.get(usize::from(index)) {
+            to.extend_from_slice(ids);
+        }
+    }
+
     /// What a number stands for.
     pub(crate) fn entity(&self, id: EntityId) -> Option<Arc<Entity>> {
         lock(&self.table).entities.get(id.0 as usize)?.clone()
@@ -131,15 +138,11 @@ impl Bell for PortBell {
     fn sleep(&self, deadline: Option<Instant>, rang: &mut Vec<EntityId>) {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         // Everything that may ring has been armed: a look that finds nothing arms.
-        self.doorbell.wait(
-            left,
-            || false,
-            |index| {
-                if let Some(ids) = lock(&self.table).rings.get(usize::from(index)) {
-                    rang.extend_from_slice(ids);
-                }
-            },
-        );
+        self.doorbell.wait(left, || false, |index| self.add_entities_of(index, rang));
+    }
+
+    fn drain(&self, rang: &mut Vec<EntityId>) {
+        self.doorbell.drain(|index| self.add_entities_of(index, rang));
     }
 
     fn nudge(&self) {

@@ -2,8 +2,9 @@
 //! that have one, and calls.
 //!
 //! 1. The thread starts with the first callback and ends with the context.
-//! 2. A callback is called with the number of messages that have come since the last call. It runs
-//!    under no lock but its own, which only its removal waits for.
+//! 2. A callback is called with the number of messages that have come since the last call, of this
+//!    callback or of the one before it: each message is told once. It runs under no lock but its
+//!    own, which only its removal waits for.
 //! 3. After its removal a callback does not run any more, except if it removes itself.
 //! 4. A publisher of the same context calls the callbacks of its topic itself, on the thread that
 //!    publishes: between nodes of one process no thread is woken ([`Near`]). What a callback
@@ -40,9 +41,19 @@ impl Slot {
     }
 
     pub(crate) fn call(&self, count: usize) {
+        self.call_with(|| count);
+    }
+
+    /// Calls with what `count` says, unless the callback is over or it says 0. Whether it was
+    /// called. `count` runs under the lock that ends a callback: what it takes away is told.
+    fn call_with(&self, count: impl FnOnce() -> usize) -> bool {
         let mut callback = lock(&self.callback);
         if self.is_over.load(Ordering::Acquire) {
-            return;
+            return false;
+        }
+        let count = count();
+        if count == 0 {
+            return false;
         }
         *lock(&self.runs_on) = Some(std::thread::current().id());
         // One that panics is not called again; the hook for panics has reported it.
@@ -51,6 +62,7 @@ impl Slot {
         if !is_whole {
             self.is_over.store(true, Ordering::Release);
         }
+        true
     }
 
     /// Whether the caller is called by the callback.
@@ -80,43 +92,46 @@ impl News {
         &*self.port
     }
 
-    /// Arms the port and counts what has come; whether something has.
+    /// Arms the port and counts what has come; whether something is to be told.
     pub(crate) fn look(&self) -> bool {
         // Counting takes in publishers that have come; those are armed afterwards. What comes
         // between the two looks is counted by the second, or rings.
-        let is_first = !self.was_seen.swap(true, Ordering::Relaxed);
+        self.was_seen.store(true, Ordering::Relaxed);
         // A publisher that has not seen this yet has published what is counted here.
         fence(Ordering::SeqCst);
         let before = self.port.arrived();
-        let is_there = self.port.arm_others();
-        let mut arrived = before + self.port.arrived();
-        // What an earlier callback was told of is there still.
-        if is_first && is_there {
-            arrived = arrived.max(1);
-        }
-        self.count.fetch_add(arrived, Ordering::Relaxed);
-        arrived > 0
+        self.port.arm_others();
+        let arrived = before + self.port.arrived();
+        self.count.fetch_add(arrived, Ordering::Relaxed) + arrived > 0
+    }
+
+    /// What was counted and not told yet.
+    fn take_count(&self) -> usize {
+        usize::try_from(self.count.swap(0, Ordering::Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// Calls with what was counted, if anything was.
     fn call(&self) {
         // Again, if the callback has published.
-        loop {
-            let count = self.count.swap(0, Ordering::Relaxed);
-            if count == 0 {
-                return;
-            }
-            self.slot.call(usize::try_from(count).unwrap_or(usize::MAX));
-        }
+        while self.slot.call_with(|| self.take_count()) {}
     }
 
     /// Rule 4, behind the fence with which a message is published.
     fn tell(&self) {
-        if self.was_seen.load(Ordering::Relaxed) {
-            self.count.fetch_add(self.port.arrived(), Ordering::Relaxed);
-            if !self.slot.runs_here() {
-                self.call();
-            }
+        if !self.was_seen.load(Ordering::Relaxed) {
+            return;
+        }
+        let count_arrived = || self.count.fetch_add(self.port.arrived(), Ordering::Relaxed);
+        if self.slot.runs_here() {
+            count_arrived();
+            return;
+        }
+        let count_all = || {
+            count_arrived();
+            self.take_count()
+        };
+        if self.slot.call_with(count_all) {
+            self.call();
         }
     }
 }
@@ -205,7 +220,9 @@ impl Hub {
         self.waiting.remove(id);
     }
 
-    /// Has `callback` called for each new message of a port, and for those that are there.
+    /// Has `callback` called for each new message of a port; before this returns, for those that
+    /// came while there was no callback, and for `untold` that the one before was not told of
+    /// ([`Hub::end_call`]).
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -213,31 +230,36 @@ impl Hub {
         self: &Arc<Self>,
         port: Arc<dyn Rings>,
         callback: Callback,
+        untold: u64,
     ) -> Result<EntityId, Failure> {
         self.start()?;
         let (count, was_seen, slot) =
-            (AtomicU64::new(0), AtomicBool::new(false), Slot::new(callback));
+            (AtomicU64::new(untold), AtomicBool::new(false), Slot::new(callback));
         let news = Arc::new(News { port, count, was_seen, slot });
         if let Some(topic) = news.port.topic() {
             self.near(topic).change(|all| all.push(Arc::clone(&news)));
         }
-        let id = self.add(Entity::News(news));
+        let id = self.add(Entity::News(Arc::clone(&news)));
         lock(&self.called).push(id);
         self.waiting.trigger(self.changed);
+        // At once, as in other implementations: afterwards the caller has heard of what was there.
+        news.look();
+        news.call();
         Ok(id)
     }
 
-    /// Ends a callback: rule 3.
-    pub(crate) fn end_call(&self, id: EntityId) {
+    /// Ends a callback: rule 3. Says how many messages it was not told of.
+    pub(crate) fn end_call(&self, id: EntityId) -> u64 {
         lock(&self.called).retain(|other| *other != id);
         let entity = self.waiting.bell().entity(id);
+        // Afterwards no wait looks at it.
         self.remove(id);
-        if let Some(Entity::News(news)) = entity.as_deref() {
-            if let Some(topic) = news.port.topic() {
-                self.near(topic).change(|all| all.retain(|other| !Arc::ptr_eq(other, news)));
-            }
-            news.slot.end();
+        let Some(Entity::News(news)) = entity.as_deref() else { return 0 };
+        if let Some(topic) = news.port.topic() {
+            self.near(topic).change(|all| all.retain(|other| !Arc::ptr_eq(other, news)));
         }
+        news.slot.end();
+        news.count.swap(0, Ordering::Relaxed)
     }
 
     /// The callbacks of a topic. Forgets topics that have neither a publisher nor a callback.

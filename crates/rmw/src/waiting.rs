@@ -7,7 +7,9 @@
 //! 1. At most one thread leads: it alone sleeps on the bell, without the lock. The others sleep on
 //!    condition variables of their own.
 //! 2. The leader marks what rang. Of every set that holds something marked, the thread is woken;
-//!    the leader needs no waking.
+//!    the leader needs no waking. A wait that finds no leader when it begins marks what has rung,
+//!    too: so one that does not sleep, because it only looks or always has something, misses
+//!    nothing.
 //! 3. A mark stays until a wait finds that the entity has nothing left. Only marked entities are
 //!    looked at, and only they are armed again ([`Bell::has_something`]): the work follows what
 //!    fired, not what exists.
@@ -33,6 +35,10 @@ pub trait Bell {
     /// that rang since the last sleep to `rang`. Ringing and nudging before the sleep end it at
     /// once. May end early.
     fn sleep(&self, deadline: Option<Instant>, rang: &mut Vec<EntityId>);
+
+    /// Adds the entities that rang since the last sleep or drain. Never while a thread sleeps, and
+    /// under the lock; it must not block.
+    fn drain(&self, rang: &mut Vec<EntityId>);
 
     /// Ends the present or the next sleep.
     fn nudge(&self);
@@ -200,8 +206,8 @@ impl<B: Bell> Waiting<B> {
     }
 
     /// Waits until a member has something, or the time is over, and adds those that have to
-    /// `fired`, in the order of `members`. A deadline in the past only looks. Allocates if the set
-    /// changes.
+    /// `fired`, in the order of `members`. A deadline in the past only looks, and sees everything
+    /// that came before. Allocates if the set changes.
     ///
     /// # Errors
     ///
@@ -216,10 +222,20 @@ impl<B: Bell> Waiting<B> {
         let mut state = lock(&self.state);
         state.begin(id.0, members)?;
         let before = fired.len();
+        let is_over = || deadline.is_some_and(|deadline| deadline <= Instant::now());
+        match state.leader {
+            None => {
+                let mut rang = std::mem::take(&mut state.rang);
+                self.bell.drain(&mut rang);
+                self.mark_all(&mut state, rang);
+            }
+            // The leader may not have marked yet what rang.
+            Some(_) if is_over() => state.mark_ports(id.0),
+            Some(_) => {}
+        }
         loop {
             self.collect(&mut state, id.0, fired);
-            let is_over = deadline.is_some_and(|deadline| deadline <= Instant::now());
-            if fired.len() > before || is_over {
+            if fired.len() > before || is_over() {
                 break;
             }
             state = match state.leader {
@@ -274,13 +290,18 @@ impl<B: Bell> Waiting<B> {
         let mut state = lock(&self.state);
         state.leader = None;
         state.place(set, At::Awake);
+        self.mark_all(&mut state, rang);
+        state
+    }
+
+    /// Marks what rang, wakes the threads that sleep for it, and gives the list back.
+    fn mark_all(&self, state: &mut State, mut rang: Vec<EntityId>) {
         for id in rang.drain(..) {
             if state.mark(id) {
-                self.wake(&mut state, id);
+                self.wake(state, id);
             }
         }
         state.rang = rang;
-        state
     }
 
     /// Wakes the threads that sleep and whose sets hold the entity.
@@ -334,6 +355,20 @@ impl State {
             self.marked.push(id);
         }
         true
+    }
+
+    /// Has the next look of a set look at all of its ports.
+    fn mark_ports(&mut self, set: usize) {
+        let State { entities, sets, marked, .. } = self;
+        for id in sets[set].iter().flat_map(|set| &set.members) {
+            if let Some(Some(entity)) = entities.get_mut(id.0 as usize)
+                && entity.kind == Kind::Port
+                && !entity.is_marked
+            {
+                entity.is_marked = true;
+                marked.push(*id);
+            }
+        }
     }
 
     fn place(&mut self, set: usize, at: At) {
@@ -402,17 +437,30 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    /// Ports that never ring by themselves; counts how often each is looked at.
+    /// Ports that ring when they are told to; counts how often each is looked at.
     #[derive(Default)]
     struct Quiet {
         looks: [AtomicU32; 8],
         ready: [AtomicU32; 8],
+        rang: std::sync::Mutex<Vec<EntityId>>,
+    }
+
+    impl Quiet {
+        /// A message comes.
+        fn publish(&self, to: EntityId) {
+            self.ready[to.0 as usize].fetch_add(1, Ordering::Relaxed);
+            self.rang.lock().unwrap().push(to);
+        }
     }
 
     impl Bell for Quiet {
         fn sleep(&self, deadline: Option<Instant>, _: &mut Vec<EntityId>) {
             let left = deadline.expect("a deadline").saturating_duration_since(Instant::now());
             std::thread::sleep(left);
+        }
+
+        fn drain(&self, rang: &mut Vec<EntityId>) {
+            rang.append(&mut self.rang.lock().unwrap());
         }
 
         fn nudge(&self) {}
@@ -446,6 +494,21 @@ mod tests {
         assert_eq!(wait(&waiting, set, &ports), []);
         let looks = waiting.bell().looks.each_ref().map(|looks| looks.load(Ordering::Relaxed));
         assert_eq!(looks, [1, 1, 1, 1, 1, 4, 1, 1]);
+    }
+
+    #[test]
+    fn a_wait_that_never_sleeps_sees_every_port() {
+        let waiting = Waiting::new(Quiet::default());
+        let ports = [waiting.add(Kind::Port), waiting.add(Kind::Port)];
+        let (guard, set) = (waiting.add(Kind::Guard), waiting.add_set());
+        let members = [ports[0], ports[1], guard];
+        assert_eq!(wait(&waiting, set, &members), []);
+        waiting.bell().publish(ports[0]);
+        assert_eq!(wait(&waiting, set, &members), [ports[0]]);
+        // The first one always has something, and the guard condition is always triggered.
+        waiting.trigger(guard);
+        waiting.bell().publish(ports[1]);
+        assert_eq!(wait(&waiting, set, &members), members);
     }
 
     #[test]

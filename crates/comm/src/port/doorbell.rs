@@ -193,6 +193,15 @@ impl SharedDoorbell {
         woken
     }
 
+    /// Calls `each` with the doorbell index of every port that rang since the last wait or drain,
+    /// as [`Doorbell::drain`] does. Nothing while another thread waits, which does so itself. Does
+    /// not block. `each` must not use this doorbell.
+    pub fn drain(&self, each: impl FnMut(u16)) {
+        if let Ok(bell) = self.bell.try_lock() {
+            bell.drain(each);
+        }
+    }
+
     /// Gives back what it has of processes that have gone, unless a thread waits, which does so
     /// itself. For programs whose threads do not wait for long. Does not block.
     pub fn settle(&self) {

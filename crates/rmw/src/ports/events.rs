@@ -90,6 +90,9 @@ struct Watch {
     entity: OnceLock<EntityId>,
     /// The callback has been told of what has happened since the status was taken.
     is_told: AtomicBool,
+    /// The status was taken before the callback was told of the last change: a thread that waits
+    /// for what the callback does is woken once more.
+    is_late: AtomicBool,
     slot: Mutex<Option<Arc<Slot>>>,
 }
 
@@ -134,6 +137,7 @@ impl Happenings {
         let slot = lock(&watch.slot).clone();
         if let Some(slot) = slot {
             slot.call(1);
+            watch.is_late.store(!self.has_news(kind as usize), Ordering::Release);
         }
         watch.is_told.store(true, Ordering::Release);
         if let Some(entity) = watch.entity.get() {
@@ -145,8 +149,8 @@ impl Happenings {
     /// wait do.
     pub(crate) fn is_ready(&self, kind: usize) -> bool {
         let watch = &self.watches[kind];
-        self.has_news(kind)
-            && (watch.is_told.load(Ordering::Acquire) || lock(&watch.slot).is_none())
+        let is_told = || watch.is_told.load(Ordering::Acquire) || lock(&watch.slot).is_none();
+        watch.is_late.load(Ordering::Acquire) || (self.has_news(kind) && is_told())
     }
 
     /// Sets what is called for each event of a kind, at once if something has happened; or ends it.
@@ -172,7 +176,9 @@ impl Happenings {
     /// The status of a kind, and what has changed since it was taken.
     pub(crate) fn take(&self, kind: EventKind) -> Status {
         // What happens from here on is told again, or taken here.
-        self.watches[kind as usize].is_told.store(false, Ordering::Release);
+        let watch = &self.watches[kind as usize];
+        watch.is_told.store(false, Ordering::Release);
+        watch.is_late.store(false, Ordering::Release);
         match kind {
             EventKind::Matched => Status::Matched(self.events.take_matched()),
             EventKind::LivelinessChanged => Status::Liveliness(self.events.take_liveliness()),

@@ -40,7 +40,15 @@ pub(crate) struct Registered<P: Rings + 'static> {
     pub(crate) context: Arc<Context>,
     pub(crate) port: Arc<P>,
     pub(crate) entity: EntityId,
-    callback: Mutex<Option<EntityId>>,
+    called: Mutex<Called>,
+}
+
+/// The callback of a port.
+#[derive(Default)]
+struct Called {
+    callback: Option<EntityId>,
+    /// Messages that no callback was told of.
+    untold: u64,
 }
 
 impl<P: Rings + 'static> Registered<P> {
@@ -48,7 +56,7 @@ impl<P: Rings + 'static> Registered<P> {
         let port = Arc::new(port);
         context.idle.add(&port);
         let entity = context.hub.add(Entity::Port(Arc::<P>::clone(&port)));
-        Self { context: Arc::clone(context), port, entity, callback: Mutex::default() }
+        Self { context: Arc::clone(context), port, entity, called: Mutex::default() }
     }
 
     /// Sets what is called for each new message, or ends it.
@@ -57,14 +65,16 @@ impl<P: Rings + 'static> Registered<P> {
     /// The thread for callbacks cannot be started.
     pub(crate) fn set_callback(&self, callback: Option<Callback>) -> Result<(), Failure> {
         let hub = &self.context.hub;
-        let before = lock(&self.callback).take();
-        if let Some(before) = before {
-            hub.end_call(before);
-        }
-        if let Some(callback) = callback {
-            let id = hub.call(Arc::<P>::clone(&self.port), callback)?;
-            *lock(&self.callback) = Some(id);
-        }
+        let before = lock(&self.called).callback.take();
+        // Without the lock: a callback may change the callback of its port.
+        let untold = before.map_or(0, |before| hub.end_call(before));
+        let mut called = lock(&self.called);
+        called.untold += untold;
+        let Some(callback) = callback else { return Ok(()) };
+        let untold = std::mem::take(&mut called.untold);
+        drop(called);
+        let id = hub.call(Arc::<P>::clone(&self.port), callback, untold)?;
+        lock(&self.called).callback = Some(id);
         Ok(())
     }
 }

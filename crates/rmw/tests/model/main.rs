@@ -65,6 +65,12 @@ impl Bell for Ports {
         rang.append(&mut state.rang);
     }
 
+    fn drain(&self, rang: &mut Vec<EntityId>) {
+        let mut state = self.state.lock().unwrap();
+        assert_eq!(state.sleepers, 0, "nobody drains what a leader sleeps on");
+        rang.append(&mut state.rang);
+    }
+
     fn nudge(&self) {
         self.state.lock().unwrap().is_nudged = true;
         self.rung.notify_one();
@@ -150,6 +156,26 @@ fn a_trigger_is_not_lost_and_reported_once() {
         let (set, mut fired) = (waiting.add_set(), Vec::new());
         waiting.wait(set, &[guard], Some(Instant::now()), &mut fired).unwrap();
         assert_eq!(fired, []);
+    });
+}
+
+#[test]
+fn a_look_sees_what_came_before_whoever_leads() {
+    explore(PREEMPTIONS, || {
+        let waiting = Arc::new(Waiting::new(Ports::default()));
+        let ports = [waiting.add(Kind::Port), waiting.add(Kind::Port)];
+        let set = waiting.add_set();
+        let look = || {
+            let mut fired = Vec::new();
+            waiting.wait(set, &[ports[1]], Some(Instant::now()), &mut fired).unwrap();
+            fired
+        };
+        assert_eq!(look(), []);
+        let other = waiter(&waiting, ports[0], Kind::Port, 1);
+        waiting.bell().publish(ports[1]);
+        assert_eq!(look(), [ports[1]]);
+        waiting.bell().publish(ports[0]);
+        other.join().unwrap();
     });
 }
 

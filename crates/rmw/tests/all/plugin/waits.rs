@@ -4,8 +4,8 @@ use super::calls::{answer, send, take_request, take_response};
 use super::{DEFAULT, NO_TIME, On, PLAIN, Plain, Ros, options, own_domain, zeroed};
 use rmw_crossdock::abi::current::EVENTS;
 use rmw_crossdock::abi::shared::{
-    CountStatus, Event, LivelinessChangedStatus, Publisher, QosIncompatibleStatus, QosProfile,
-    RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
+    CountStatus, Event, LivelinessChangedStatus, MatchedStatus, Publisher, QosIncompatibleStatus,
+    QosProfile, RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
 };
 use rmw_crossdock::introspection::Language;
 use std::ffi::c_void;
@@ -45,6 +45,54 @@ fn a_wait_ends_by_a_guard_condition_a_message_or_its_time() {
         assert_eq!((ros.api.rmw_destroy_wait_set)(set), RMW_RET_OK);
         (ros.api.rmw_destroy_subscription)(ros.node, subscription);
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+}
+
+#[test]
+fn waits_without_time_see_what_was_published_before() {
+    let Some(mut ros) = Ros::new(own_domain(), "looks") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let topics = ["/busy", "/looks"];
+    let publishers = topics.map(|topic| ros.publisher(topic, support, &DEFAULT));
+    let subscriptions = topics.map(|to| ros.subscription(to, support, &DEFAULT, &options()));
+    let [busy, looks] = subscriptions;
+    let (guard, set, other_set) = (ros.guard(), ros.wait_set(), ros.wait_set());
+    let on = On { subscriptions: vec![busy, looks], ..On::default() };
+    let mut message: Plain = [0.5; 43];
+    let mut sees_and_takes = || {
+        for _ in 0..3 {
+            assert!(!ros.wait(set, &on, NO_TIME)[1]);
+            ros.publish(publishers[1], message.as_ptr().cast());
+            assert!(ros.wait(set, &on, NO_TIME)[1]);
+            assert!(ros.take(looks, message.as_mut_ptr().cast()));
+        }
+    };
+    sees_and_takes();
+    // While another subscription always has something.
+    ros.publish(publishers[0], [0.0; 43].as_ptr().cast::<f64>().cast());
+    assert_eq!(ros.wait(set, &on, super::PATIENCE), [true, false]);
+    sees_and_takes();
+    // While another thread sleeps.
+    let (shared, ends) = (Shared(&ros), (Pointer(guard), Pointer(other_set)));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (Shared(ros), (Pointer(guard), Pointer(set))) = (shared, ends);
+            ros.wait_for(set, &On { guards: vec![guard], ..On::default() });
+        });
+        sees_and_takes();
+        // SAFETY: as the API asks.
+        unsafe { (ros.api.rmw_trigger_guard_condition)(guard) };
+    });
+    // SAFETY: as the API asks.
+    unsafe {
+        assert_eq!((ros.api.rmw_destroy_guard_condition)(guard), RMW_RET_OK);
+        for set in [set, other_set] {
+            assert_eq!((ros.api.rmw_destroy_wait_set)(set), RMW_RET_OK);
+        }
+        for (subscription, publisher) in subscriptions.into_iter().zip(publishers) {
+            (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+            (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+        }
     }
 }
 
@@ -273,6 +321,61 @@ fn callbacks_tell_of_every_message_request_response_and_match() {
     assert_eq!(messages.load(Ordering::SeqCst), 5);
 }
 
+#[test]
+fn callbacks_that_follow_each_other_tell_of_each_message_once() {
+    let Some(ros) = Ros::new(own_domain(), "followers") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    let (client, service) = (ros.client("/move"), ros.service("/move"));
+    ros.until(|| super::calls::is_available(&ros, client));
+    let message: Plain = [0.5; 43];
+    let totals: [[AtomicUsize; 2]; 3] = Default::default();
+    let counts = |at: usize| totals[at].each_ref().map(|total| total.load(Ordering::SeqCst));
+    let add_to = |at: Option<usize>| {
+        let call = at.map(|_| add as unsafe extern "C" fn(*const c_void, usize));
+        let [messages, requests] = [0, 1]
+            .map(|of| at.map_or(null(), |at| std::ptr::from_ref(&totals[at][of]).cast::<c_void>()));
+        // SAFETY: as the API asks. rclcpp sets each callback twice.
+        unsafe {
+            for _ in 0..2 {
+                let set = ros.api.rmw_subscription_set_on_new_message_callback;
+                assert_eq!(set(subscription, call, messages), RMW_RET_OK);
+                let set = ros.api.rmw_service_set_on_new_request_callback;
+                assert_eq!(set(service, call, requests), RMW_RET_OK);
+            }
+        }
+    };
+    // Nothing is taken.
+    let come = |count: usize| {
+        for _ in 0..count {
+            ros.publish(publisher, message.as_ptr().cast());
+            send(&ros, client, 1.0);
+        }
+    };
+    add_to(Some(0));
+    come(1);
+    ros.until(|| counts(0) == [1, 1]);
+    add_to(Some(1));
+    come(1);
+    ros.until(|| counts(1) == [1, 1]);
+    add_to(None);
+    come(3);
+    add_to(Some(2));
+    assert_eq!(counts(2), [3, 3], "told by the time that it is set");
+    come(2);
+    ros.until(|| counts(2) == [5, 5]);
+    add_to(None);
+    assert_eq!([0, 1, 2].map(counts), [[1, 1], [1, 1], [5, 5]]);
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_client)(ros.node, client);
+        (ros.api.rmw_destroy_service)(ros.node, service);
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
+}
+
 /// A callback that runs until it may go on.
 #[derive(Default)]
 struct Slow {
@@ -309,8 +412,28 @@ fn a_callback_for_an_event_has_run_when_a_wait_for_the_event_ends() {
     assert_eq!(ros.wait(set, &on, NO_TIME), [false], "its callback runs still");
     slow.may_go_on.store(true, Ordering::SeqCst);
     ros.wait_for(set, &on);
+    // The status is taken with the next event in it, whose callback runs still: a thread that waits
+    // for what the callback does is woken when it has run.
+    slow.may_go_on.store(false, Ordering::SeqCst);
+    slow.runs.store(false, Ordering::SeqCst);
+    let other = ros.subscription("/pose", support, &DEFAULT, &options());
+    ros.until(|| slow.runs.load(Ordering::SeqCst));
+    let take = |changes: usize| {
+        let (mut status, mut taken): (MatchedStatus, bool) = (zeroed(), false);
+        let place = std::ptr::from_mut(&mut status).cast();
+        // SAFETY: as the API asks.
+        assert_eq!(unsafe { (ros.api.rmw_take_event)(&event, place, &mut taken) }, RMW_RET_OK);
+        assert_eq!((status.total_count, status.total_count_change), (2, changes));
+    };
+    take(2);
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false]);
+    slow.may_go_on.store(true, Ordering::SeqCst);
+    ros.wait_for(set, &on);
+    take(0);
+    assert_eq!(ros.wait(set, &on, NO_TIME), [false]);
     // SAFETY: as the API asks.
     unsafe {
+        (ros.api.rmw_destroy_subscription)(ros.node, other);
         (ros.api.rmw_destroy_subscription)(ros.node, subscription);
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
         (ros.api.rmw_destroy_wait_set)(set);
