@@ -203,6 +203,27 @@ fn lane_control_alone_in_hardware_drives_the_course_the_same() {
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
 }
 
+#[test]
+#[ignore = "long: a board of its own"]
+fn a_light_alone_in_hardware_hands_over_to_the_other_in_software() {
+    let run = Run::new("fabric_light");
+    let mapping = "crossdock: 1\nprocesses: { drive: { executors: [ { mode: chain, nodes: [simulator, \
+                   compensation, blur, planner, polyfit, red_light, control, lights, features, \
+                   snapshot] } ] } }\nfabrics: { board: { nodes: [green_light] } }\ntopics:\n  \
+                   /camera/image_compensated: { mapping: gateway }\n  /traffic_light/red: { mapping: \
+                   gateway }\n  /traffic_light/green: { mapping: gateway }\n";
+    let mapping = written(&run, "light.mapping.yaml", mapping);
+    let duration = ["--duration", "6"];
+    let placed = [&[COURSE, "--mapping", &mapping], &duration[..]].concat();
+    let (_, hardware) = drive("fabric_light_hardware", &placed);
+    let (_, software) = drive("fabric_light_software", &[&[COURSE], &duration[..]].concat());
+    for topic in ["/traffic_light/green", "/traffic_light/red", "/cmd_vel"] {
+        assert!(hardware[topic].len() >= 89, "{topic}");
+        assert!(hardware[topic] == software[topic], "{topic}");
+    }
+    assert!(lit(&hardware["/traffic_light/green"]) >= 5, "it comes near the first light");
+}
+
 /// Pictures of the course, about one in two simulated seconds.
 fn pictures(run: &Run) -> String {
     let bag = run.file("pictures.mcap").to_str().expect("UTF-8").to_owned();
