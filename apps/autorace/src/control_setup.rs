@@ -1,8 +1,9 @@
 //! What lane control in hardware is made with: the constants of [`crate::control`] as the
 //! SystemVerilog file `lane_control_setup.sv`. Set-up code.
 
+use crate::built_in::{BuiltIn, BuiltInError};
 use crate::control::{ControlConstants, ControlError, ControlParameters};
-use crossdock_graph::{HardwarePackage, ParameterType, ParameterValue};
+use crossdock_graph::HardwarePackage;
 use std::fmt::Write as _;
 use thiserror::Error;
 
@@ -10,15 +11,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlSetupError {
-    /// The package file has no such node type.
-    #[error("the hardware package file has no node type `lane_control`: name the file of autorace")]
-    NoControl,
-    /// A value is missing or of another type.
-    #[error("`built_in` of lane_control needs `{name}`: a number, as of the software node")]
-    Value {
-        /// Name of the parameter.
-        name: &'static str,
-    },
+    /// The node type or a value is missing.
+    #[error(transparent)]
+    BuiltIn(#[from] BuiltInError),
     /// The values fit no vehicle.
     #[error(transparent)]
     Control(#[from] ControlError),
@@ -29,14 +24,8 @@ pub enum ControlSetupError {
 /// # Errors
 /// [`ControlSetupError`]: a value is missing, or cannot be used.
 pub fn control_setup_of(package: &HardwarePackage) -> Result<String, ControlSetupError> {
-    let node = package.node_type("lane_control").ok_or(ControlSetupError::NoControl)?;
-    let value = |name: &'static str| {
-        let value = node.built_in.get(name).and_then(|it| it.converted_to(ParameterType::Double));
-        match value {
-            Some(ParameterValue::Double(value)) => Ok(value),
-            _ => Err(ControlSetupError::Value { name }),
-        }
-    };
+    let values = BuiltIn::of(package, "lane_control")?;
+    let value = |name| values.double(name, "a number, as of the software node");
     let constants = ControlConstants::new(&ControlParameters {
         metres_per_column: value("metres_per_column")?,
         near_m: value("near_m")?,

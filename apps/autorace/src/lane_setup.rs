@@ -6,11 +6,11 @@
 //! row, in fixed point. [`lane_setup`] finds such lines and checks each of their pixels against the
 //! tables, so the view has the same bits. Set-up code.
 
+use crate::built_in::{BuiltIn, BuiltInError, colour_text};
 use crate::camera::{Homography, HomographyError};
-use crate::hsv::{Hsv, HsvRange};
+use crate::hsv::HsvRange;
 use crate::lane_view::{OUTSIDE, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters, ViewTables, Window};
 use crossdock_graph::{HardwarePackage, ParameterType, ParameterValue};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use thiserror::Error;
 
@@ -27,17 +27,9 @@ const TRIED: i64 = 64;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LaneSetupError {
-    /// The package file has no such node type.
-    #[error("the hardware package file has no node type `lane_planner`: name the file of autorace")]
-    NoPlanner,
-    /// A value is missing or of another type.
-    #[error("`built_in` of lane_planner needs `{name}`: {expected}")]
-    Value {
-        /// Name of the parameter.
-        name: &'static str,
-        /// What it has to be.
-        expected: &'static str,
-    },
+    /// The node type or a value is missing.
+    #[error(transparent)]
+    BuiltIn(#[from] BuiltInError),
     /// The homography has no inverse.
     #[error(transparent)]
     Homography(#[from] HomographyError),
@@ -85,12 +77,7 @@ struct ViewLine {
 /// # Errors
 /// [`LaneSetupError`]: a value is missing, or hardware cannot do what it says.
 pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError> {
-    let node = package.node_type("lane_planner").ok_or(LaneSetupError::NoPlanner)?;
-    let values = BuiltIn(&node.built_in);
-    let side = |name| {
-        let expected = "the size of the pictures, pixels";
-        usize::try_from(values.integer(name, expected)?).map_err(|_| values.missing(name, expected))
-    };
+    let values = BuiltIn::of(package, "lane_planner")?;
     let range = |low, high| -> Result<HsvRange, LaneSetupError> {
         Ok(HsvRange { low: values.colour(low)?, high: values.colour(high)? })
     };
@@ -101,57 +88,25 @@ pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError
     let contrast = values.integer("contrast_min", expected)?;
     let parameters = ViewParameters {
         camera: None,
-        homography: values.homography()?,
+        homography: homography(&values)?,
         yellow: range("yellow_low", "yellow_high")?,
         white: range("white_low", "white_high")?,
         contrast_min: u8::try_from(contrast)
             .map_err(|_| values.missing("contrast_min", expected))?,
     };
-    lane_setup(parameters, side("width")?, side("height")?)
+    lane_setup(parameters, values.side("width")?, values.side("height")?)
 }
 
-/// The values of a hardware package file.
-struct BuiltIn<'a>(&'a BTreeMap<String, ParameterValue>);
-
-impl BuiltIn<'_> {
-    fn missing(&self, name: &'static str, expected: &'static str) -> LaneSetupError {
-        LaneSetupError::Value { name, expected }
-    }
-
-    fn find(&self, name: &str, wanted: ParameterType) -> Option<ParameterValue> {
-        self.0.get(name)?.converted_to(wanted)
-    }
-
-    fn integer(&self, name: &'static str, expected: &'static str) -> Result<i64, LaneSetupError> {
-        match self.find(name, ParameterType::Integer) {
-            Some(ParameterValue::Integer(value)) => Ok(value),
-            _ => Err(self.missing(name, expected)),
-        }
-    }
-
-    fn colour(&self, name: &'static str) -> Result<Hsv, LaneSetupError> {
-        let found = match self.find(name, ParameterType::IntegerArray) {
-            Some(ParameterValue::IntegerArray(values)) => values,
-            _ => Vec::new(),
-        };
-        let parts: Option<Vec<u8>> = found.iter().map(|value| u8::try_from(*value).ok()).collect();
-        match parts.as_deref() {
-            Some(&[h, s, v]) if h < 180 => Ok(Hsv { h, s, v }),
-            _ => Err(self.missing(name, "[h, s, v] with h from 0 to 179, s and v from 0 to 255")),
-        }
-    }
-
-    fn homography(&self) -> Result<Homography, LaneSetupError> {
-        let name = "homography";
-        let found = match self.find(name, ParameterType::DoubleArray) {
-            Some(ParameterValue::DoubleArray(values)) => values,
-            _ => Vec::new(),
-        };
-        let [a, b, c, d, e, f, g, h, i] = found[..] else {
-            return Err(self.missing(name, "nine numbers, row by row"));
-        };
-        Ok(Homography::new([[a, b, c], [d, e, f], [g, h, i]])?)
-    }
+fn homography(values: &BuiltIn<'_>) -> Result<Homography, LaneSetupError> {
+    let name = "homography";
+    let found = match values.find(name, ParameterType::DoubleArray) {
+        Some(ParameterValue::DoubleArray(values)) => values,
+        _ => Vec::new(),
+    };
+    let [a, b, c, d, e, f, g, h, i] = found[..] else {
+        return Err(values.missing(name, "nine numbers, row by row").into());
+    };
+    Ok(Homography::new([[a, b, c], [d, e, f], [g, h, i]])?)
 }
 
 /// The text of `lane_planner_setup.sv` for pictures of `width` x `height`.
@@ -233,7 +188,6 @@ fn view_line(places: &[u32], width: usize, slope: f64) -> Option<Option<ViewLine
 
 fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
     let ViewTables { parameters, size: (width, height), rows, windows, .. } = tables;
-    let colour = |it: Hsv| format!("32'h00_{:02x}_{:02x}_{:02x}", it.h, it.s, it.v);
     let reach = windows.iter().map(|it| it.outer).max().unwrap_or(1);
     let mut text = String::from(
         "// What the lane planner is made with. Generated: `crossdock-autorace lane-setup`; see\n\
@@ -252,10 +206,10 @@ fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
     constant("Shift", SHIFT.to_string());
     constant("Reach", reach.to_string());
     constant("Contrast", parameters.contrast_min.to_string());
-    constant("YellowLow", colour(parameters.yellow.low));
-    constant("YellowHigh", colour(parameters.yellow.high));
-    constant("WhiteLow", colour(parameters.white.low));
-    constant("WhiteHigh", colour(parameters.white.high));
+    constant("YellowLow", colour_text(parameters.yellow.low));
+    constant("YellowHigh", colour_text(parameters.yellow.high));
+    constant("WhiteLow", colour_text(parameters.white.low));
+    constant("WhiteHigh", colour_text(parameters.white.high));
     text += "endpackage\n\n";
     let words = lines.iter().map(|line| {
         let Some(ViewLine { front, first, step }) = *line else { return 0 };

@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 pub mod blur;
+pub mod built_in;
 pub mod camera;
 pub mod compensation;
 pub mod control;
@@ -24,6 +25,7 @@ pub mod lane_fit;
 pub mod lane_setup;
 pub mod lane_view;
 pub mod light;
+pub mod light_setup;
 pub mod messages;
 pub mod nodes;
 pub mod recording;

@@ -23,6 +23,11 @@ use crate::image::Rgb;
 /// Bound of the run table.
 pub const RUNS_MAX: usize = 16_384;
 
+/// A share of 0 to `most`, in 1/1000; none if it is not.
+pub(crate) fn permille(value: f64, most: f64) -> Option<u32> {
+    (0.0..=most).contains(&value).then(|| (value * 1000.0).round() as u32)
+}
+
 /// What a lamp looks like.
 #[derive(Clone, Debug)]
 pub struct LampParameters {

@@ -5,6 +5,7 @@
 
 use crossdock_autorace::control_setup::control_setup_of;
 use crossdock_autorace::lane_setup::lane_setup_of;
+use crossdock_autorace::light_setup::{green_light_setup_of, red_light_setup_of};
 use crossdock_autorace::nodes::package;
 use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
@@ -20,6 +21,8 @@ usage: crossdock-autorace score --truth FILE.json RECORDING
                           [--graph-picture FILE.svg] [--summary FILE.json]
        crossdock-autorace lane-setup PACKAGE.hardware.yaml -o FILE.sv
        crossdock-autorace control-setup PACKAGE.hardware.yaml -o FILE.sv
+       crossdock-autorace red-light-setup PACKAGE.hardware.yaml -o FILE.sv
+       crossdock-autorace green-light-setup PACKAGE.hardware.yaml -o FILE.sv
 
 score   compares /lane and /traffic_light of a recording with lane_truth.json or truth.json and
         prints JSON
@@ -29,9 +32,9 @@ report  writes FOLDER/index.html with overlay pictures, the driven path and late
         --params         parameter file that was given to the run; may be repeated
         --graph-picture  picture of the graph; default: drawn from the graph file
         --summary        closing table, from `crossdock run --summary FILE.json`
-lane-setup, control-setup
-        write what the lane planner and lane control in hardware are made with, from the values
-        under `built_in` of a hardware package file
+lane-setup, control-setup, red-light-setup, green-light-setup
+        write what the lane planner, lane control, and the red and the green light in hardware are
+        made with, from the values under `built_in` of a hardware package file
 ";
 
 fn main() -> ExitCode {
@@ -42,6 +45,8 @@ fn main() -> ExitCode {
         Some(("report", rest)) => report_command(rest),
         Some(("lane-setup", rest)) => setup_command(rest, lane_setup_of),
         Some(("control-setup", rest)) => setup_command(rest, control_setup_of),
+        Some(("red-light-setup", rest)) => setup_command(rest, red_light_setup_of),
+        Some(("green-light-setup", rest)) => setup_command(rest, green_light_setup_of),
         Some(("-h" | "--help" | "help", _)) => {
             println!("{USAGE}");
             nodes(["--help".to_owned()])

@@ -98,6 +98,12 @@ pub enum LibraryModule {
     SerialMath,
     /// Messages of one stamp, one of each input.
     StampJoin,
+    /// Runs of marked pixels, all of them.
+    MarkRuns,
+    /// Patches of runs that touch.
+    RunPatches,
+    /// Marks of a picture, counted in the margin of a box.
+    MarginCount,
     /// Makes a reset of a clock out of any other.
     ResetSync,
     /// Host memory as in published systems, for reproductions.
@@ -147,7 +153,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 50] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -194,6 +200,9 @@ impl LibraryModule {
         Self::FromDouble,
         Self::SerialMath,
         Self::StampJoin,
+        Self::MarkRuns,
+        Self::RunPatches,
+        Self::MarginCount,
         Self::ResetSync,
     ];
 
@@ -262,6 +271,9 @@ impl LibraryModule {
             Self::FromDouble => "from_double",
             Self::SerialMath => "serial_math",
             Self::StampJoin => "stamp_join",
+            Self::MarkRuns => "mark_runs",
+            Self::RunPatches => "run_patches",
+            Self::MarginCount => "margin_count",
             Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
         }
@@ -348,6 +360,11 @@ impl LibraryModule {
             Self::FromDouble => include_str!("../../../hw/kernels/from_double/from_double.sv"),
             Self::SerialMath => include_str!("../../../hw/kernels/serial_math/serial_math.sv"),
             Self::StampJoin => include_str!("../../../hw/kernels/stamp_join/stamp_join.sv"),
+            Self::MarkRuns => include_str!("../../../hw/kernels/mark_runs/mark_runs.sv"),
+            Self::RunPatches => include_str!("../../../hw/kernels/run_patches/run_patches.sv"),
+            Self::MarginCount => {
+                include_str!("../../../hw/kernels/margin_count/margin_count.sv")
+            }
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }

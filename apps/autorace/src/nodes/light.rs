@@ -1,7 +1,7 @@
 //! Red and green light (topics E and F of the papers): two nodes that hand over to each other.
 
 use crate::hand_over::{GreenArm, OtherLight, searches_red};
-use crate::light::{Lamp, LampParameters, LampSearch};
+use crate::light::{Lamp, LampParameters, LampSearch, permille};
 use crate::messages::autorace_msgs::TrafficLight;
 use crate::nodes::lane_planner::hsv_range;
 use crate::nodes::message::{copy_header, header_extra, rgb_of, set_light, shown_of, stamp_ns};
@@ -42,12 +42,10 @@ fn interface(low: [i64; 3], high: [i64; 3], doc: &str) -> NodeDescription {
 }
 
 /// A share parameter in 1/1000, at most `most`.
-fn permille(setup: &Setup<'_>, name: &str, most: f64) -> Result<u32, NodeError> {
+fn share(setup: &Setup<'_>, name: &str, most: f64) -> Result<u32, NodeError> {
     let value: f64 = setup.parameter(name)?;
-    if (0.0..=most).contains(&value) {
-        return Ok((value * 1000.0).round() as u32);
-    }
-    Err(NodeError::new(format!("{name} is {value}, but must be 0 to {most}")))
+    let refused = || NodeError::new(format!("{name} is {value}, but must be 0 to {most}"));
+    permille(value, most).ok_or_else(refused)
 }
 
 impl Ports {
@@ -56,10 +54,10 @@ impl Ports {
             range: hsv_range(setup, "low", "high")?,
             area_min: setup.parameter("area_min")?,
             area_max: setup.parameter("area_max")?,
-            fill_permille: permille(setup, "fill", 1.0)?,
-            aspect_permille: permille(setup, "aspect_max", 100.0)?,
-            rows_permille: permille(setup, "rows", 1.0)?,
-            housing_permille: permille(setup, "housing", 1.0)?,
+            fill_permille: share(setup, "fill", 1.0)?,
+            aspect_permille: share(setup, "aspect_max", 100.0)?,
+            rows_permille: share(setup, "rows", 1.0)?,
+            housing_permille: share(setup, "housing", 1.0)?,
             housing_value_max: setup.parameter("housing_value_max")?,
         };
         Ok(Self {

@@ -24,6 +24,31 @@ pub(super) struct MessagePort<'a> {
     pub(super) shape: MessageShape,
 }
 
+/// How messages of an input reach the kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Each of them starts it.
+    Alone,
+    /// A set with one of each input starts it; this is the input of this index.
+    Joined(usize),
+    /// They do not trigger: the kernel takes them as they come.
+    Beside,
+}
+
+impl Turn {
+    /// Whether the header of what is published comes from here.
+    fn is_first(self) -> bool {
+        matches!(self, Self::Alone | Self::Joined(0))
+    }
+}
+
+/// The ports of a node type by what they are for.
+struct Ports<'a> {
+    triggers: Vec<&'a MessagePort<'a>>,
+    beside: Option<&'a MessagePort<'a>>,
+    output: &'a MessagePort<'a>,
+}
+
 /// Name of the adapter of a node type.
 pub(super) fn name(node: &HardwareNode) -> String {
     format!("{}_messages", node.description.node_type)
@@ -31,9 +56,9 @@ pub(super) fn name(node: &HardwareNode) -> String {
 
 /// The library modules that stand in it between the adapters of ports.
 pub(super) fn parts(node: &HardwareNode) -> Vec<LibraryModule> {
-    let inputs = &node.description.inputs;
-    let check = inputs.iter().any(|it| it.message_type == IMAGE);
-    let join = (inputs.len() > 1).then_some(LibraryModule::StampJoin);
+    let triggers = || node.description.inputs.iter().filter(|it| it.trigger);
+    let check = triggers().any(|it| it.message_type == IMAGE);
+    let join = (triggers().count() > 1).then_some(LibraryModule::StampJoin);
     let check = check.then_some(LibraryModule::PictureCheck);
     [LibraryModule::MessageShell].into_iter().chain(check).chain(join).collect()
 }
@@ -43,45 +68,62 @@ pub(super) fn parts(node: &HardwareNode) -> Vec<LibraryModule> {
 /// # Errors
 /// What the node type must be like, if it cannot have one.
 pub(super) fn text(node: &HardwareNode, ports: &[MessagePort<'_>]) -> Result<String, &'static str> {
-    fits(node, ports)?;
-    let (outputs, inputs): (Vec<_>, Vec<_>) = ports.iter().partition(|it| it.port.publishes);
+    let ports = sorted(node, ports)?;
+    fits(node, &ports)?;
     let mut adapter = Adapter {
         node_type: &node.description.node_type,
         ports: String::new(),
         body: String::new(),
         unread: Vec::new(),
     };
-    adapter.shared(&inputs, outputs[0]);
-    for (index, input) in inputs.iter().enumerate() {
-        adapter.take(index, input, inputs.len() > 1);
+    adapter.shared(&ports);
+    for (index, input) in ports.triggers.iter().enumerate() {
+        let turn = if ports.triggers.len() > 1 { Turn::Joined(index) } else { Turn::Alone };
+        adapter.take(turn, input);
     }
-    adapter.between(&inputs);
-    adapter.publish(inputs[0], outputs[0]);
-    Ok(adapter.text(&inputs, outputs[0]))
+    if let Some(input) = ports.beside {
+        adapter.take(Turn::Beside, input);
+    }
+    adapter.between(&ports);
+    adapter.publish(ports.triggers[0], ports.output);
+    Ok(adapter.text(&ports))
 }
 
-fn fits(node: &HardwareNode, ports: &[MessagePort<'_>]) -> Result<(), &'static str> {
-    let description = &node.description;
+/// What the ports are for, if they are as many as can be.
+fn sorted<'a>(
+    node: &HardwareNode,
+    ports: &'a [MessagePort<'a>],
+) -> Result<Ports<'a>, &'static str> {
     let (outputs, inputs): (Vec<_>, Vec<_>) = ports.iter().partition(|it| it.port.publishes);
-    if outputs.len() != 1 || inputs.is_empty() {
-        return Err("it must have inputs and one output");
+    let (triggers, beside): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|it| it.port.triggers);
+    let ([output], false) = (outputs.as_slice(), triggers.is_empty()) else {
+        return Err("it must have inputs that trigger and one output");
+    };
+    if node.description.inputs.iter().any(|it| it.optional) {
+        return Err("all its inputs must be connected");
     }
+    if beside.len() > 1 || (!beside.is_empty() && triggers.len() > 1) {
+        return Err("beside an input that does not trigger it must have exactly one that does");
+    }
+    Ok(Ports { triggers, beside: beside.first().copied(), output })
+}
+
+fn fits(node: &HardwareNode, ports: &Ports<'_>) -> Result<(), &'static str> {
+    let Ports { triggers, beside, output } = ports;
     if node.width != 64 {
         return Err("its streams must have 64 bits");
     }
-    if description.inputs.iter().any(|it| !it.trigger || it.optional) {
-        return Err("all its inputs must trigger, and be connected");
-    }
     let joined = node.condition.as_ref().map(|it| it.same_stamp().map_or(0, <[String]>::len));
-    let has_condition = match inputs.len() {
+    let has_condition = match triggers.len() {
         1 => joined.is_none(),
         many => many <= JOINED_MAX && joined == Some(many),
     };
     if !has_condition {
-        return Err("with one input it must have no condition, with two or three inputs \
+        return Err("with one input that triggers it must have no condition, with two or three \
                     `condition: { all_of: [...], same: stamp }` of all of them");
     }
-    if ports.iter().any(|it| it.shape.has_items()) {
+    let all = || triggers.iter().chain(beside).chain([output]).copied();
+    if all().any(|it| it.shape.has_items()) {
         return Err("its messages must have no arrays or sequences of messages or texts");
     }
     let bound = |port: &MessagePort<'_>| match field(port, FRAME)?.port()? {
@@ -89,23 +131,24 @@ fn fits(node: &HardwareNode, ports: &[MessagePort<'_>]) -> Result<(), &'static s
         _ => None,
     };
     let has_header = |port: &MessagePort<'_>| HEADER.iter().all(|it| field(port, it).is_some());
-    if !ports.iter().all(has_header) || bound(inputs[0]).is_none() {
+    if !all().all(has_header) || bound(triggers[0]).is_none() {
         return Err(
             "its messages must have a std_msgs/msg/Header `header` with a bound of at most 64 \
                     for header.frame_id",
         );
     }
-    if bound(inputs[0]) != bound(outputs[0]) {
+    if bound(triggers[0]) != bound(output) {
         return Err(
             "the bounds of header.frame_id must be the same at the first input and the output",
         );
     }
     let is_large = |port: &MessagePort<'_>| port.shape.leaves().into_iter().any(is_stream);
-    if is_large(outputs[0]) || (inputs.len() > 1 && inputs.iter().any(|it| is_large(it))) {
-        return Err("only the message of a single input may have large fields");
+    let is_alone = triggers.len() == 1;
+    if all().skip(usize::from(is_alone)).any(is_large) {
+        return Err("only messages of a single input that triggers may have large fields");
     }
-    if inputs[0].port.message_type == IMAGE {
-        let encoding = field(inputs[0], "encoding").and_then(Member::port);
+    if triggers[0].port.message_type == IMAGE {
+        let encoding = field(triggers[0], "encoding").and_then(Member::port);
         if !matches!(encoding, Some(Port::Bounded { bound: 5.., .. })) {
             return Err("the bound of an image's encoding must be 5 to 64");
         }
@@ -185,12 +228,14 @@ impl Adapter<'_> {
     }
 
     /// Streams, and what every kernel has.
-    fn shared(&mut self, inputs: &[&MessagePort<'_>], output: &MessagePort<'_>) {
+    fn shared(&mut self, of: &Ports<'_>) {
+        let Ports { triggers, beside, output } = of;
         for name in ["clk", "rst"] {
             self.port("input  wire", 1, name);
         }
         let publisher = format!("{}_publisher_id", output.port.name);
-        for (port, letter) in inputs.iter().map(|it| (*it, 's')).chain([(output, 'm')]) {
+        let inputs = triggers.iter().chain(beside).map(|it| (*it, 's'));
+        for (port, letter) in inputs.chain([(*output, 'm')]) {
             if letter == 'm' {
                 self.port("input  wire", 16, &publisher);
             }
@@ -208,23 +253,33 @@ impl Adapter<'_> {
         self.port("output wire", 32, "nanosec");
         self.port("output wire", 1, "dropped");
         self.port("output wire", 1, "busy");
-        let last = inputs.len() as u64;
+        let last = triggers.len() as u64;
         for name in ["came", "go_on", "failed", "passes"] {
             self.wire(last, name);
         }
     }
 
     /// The adapter of an input, with its fields.
-    fn take(&mut self, index: usize, input: &MessagePort<'_>, several: bool) {
+    fn take(&mut self, turn: Turn, input: &MessagePort<'_>) {
         let name = input.port.name;
-        let place = if several { format!("[{index}]") } else { String::new() };
+        let own = |of: &str| match turn {
+            Turn::Alone => of.to_owned(),
+            Turn::Joined(index) => format!("{of}[{index}]"),
+            Turn::Beside => format!("{name}_{of}"),
+        };
         let mut to: Vec<[String; 2]> = vec![same("clk"), same("rst")];
         let stream = |signal: &str| format!("s_axis_{name}_{signal}");
         for (signal, _) in signals(64) {
             to.push([format!("s_axis_{signal}"), stream(signal)]);
         }
-        for (port, vector) in [("valid", "came"), ("ready", "go_on"), ("failed", "failed")] {
-            to.push([port.to_owned(), format!("{vector}{place}")]);
+        if turn == Turn::Beside {
+            self.port("output wire", 1, &own("came"));
+            self.port("input  wire", 1, &own("go_on"));
+            self.wire(1, &own("failed"));
+            self.wire(1, &own("passes"));
+        }
+        for (port, of) in [("valid", "came"), ("ready", "go_on"), ("failed", "failed")] {
+            to.push([port.to_owned(), own(of)]);
         }
         for (port, bits) in [
             ("fault", 3),
@@ -235,27 +290,24 @@ impl Adapter<'_> {
             ("parsed", input.shape.fields as u64),
         ] {
             let wire = format!("{name}_{port}");
-            match (port, index) {
-                ("header_stamp", 0) => self.wire(bits, &wire),
+            match (port, turn.is_first()) {
+                ("header_stamp", true) => self.wire(bits, &wire),
                 _ => self.unread(bits, &wire),
             }
             to.push([port.to_owned(), wire]);
         }
         for member in input.shape.leaves() {
-            self.taken(index, input, member, &mut to);
+            self.taken(turn, input, member, &mut to);
         }
-        self.line(&format!(
-            "  assign passes{place} = {} && {};",
-            stream("tvalid"),
-            stream("tready")
-        ));
+        let passes = own("passes");
+        self.line(&format!("  assign {passes} = {} && {};", stream("tvalid"), stream("tready")));
         self.whole_instance(input, "u_take", &to);
     }
 
     /// A field that comes.
     fn taken(
         &mut self,
-        index: usize,
+        turn: Turn,
         input: &MessagePort<'_>,
         member: &Member,
         to: &mut Vec<[String; 2]>,
@@ -266,12 +318,13 @@ impl Adapter<'_> {
         let mut give = |adapter: &mut Self, bits: u64, suffix: &str| {
             let wire = format!("{shown_name}{suffix}");
             let is_read = match member.path.as_str() {
-                FRAME => index == 0,
+                FRAME => turn.is_first(),
                 // Bytes have no order.
                 "is_bigendian" => false,
                 _ => true,
             };
-            match (is_shown(input, member), is_read) {
+            let is_shown = is_shown(input, member) || (is_stamp && turn == Turn::Beside);
+            match (is_shown, is_read) {
                 (true, _) => adapter.port("output wire", bits, &wire),
                 (false, true) => adapter.wire(bits, &wire),
                 (false, false) => adapter.unread(bits, &wire),
@@ -281,7 +334,7 @@ impl Adapter<'_> {
         match port {
             Port::Values { bits, count } => {
                 give(self, u64::from(bits) * u64::from(count), "");
-                if is_stamp && index == 0 {
+                if is_stamp && turn.is_first() {
                     let name = member.path.rsplit('.').next().unwrap_or_default();
                     self.line(&format!("  assign {name} = {shown_name};"));
                 }
@@ -320,7 +373,8 @@ impl Adapter<'_> {
     }
 
     /// What decides: the join of several inputs or the check of a picture, and the shell.
-    fn between(&mut self, inputs: &[&MessagePort<'_>]) {
+    fn between(&mut self, ports: &Ports<'_>) {
+        let inputs = ports.triggers.as_slice();
         for name in ["publishes", "published"] {
             self.wire(1, name);
         }
@@ -335,6 +389,13 @@ impl Adapter<'_> {
         }
         let (settled, good) = if is_image { ("settled", "good") } else { ("1'b1", "1'b1") };
         let of = |one, all| if several { all } else { one };
+        let mut passes = of("passes", "passes != '0 || dropped").to_owned();
+        let mut told = of("dropped", "none_dropped");
+        if let Some(input) = ports.beside {
+            self.tell(input.port.name);
+            passes = format!("passes || {}_passes", input.port.name);
+            told = "told";
+        }
         self.instance(
             LibraryModule::MessageShell.name(),
             &[],
@@ -342,7 +403,7 @@ impl Adapter<'_> {
             &[
                 ["clk", "clk"],
                 ["rst", "rst"],
-                ["passes", of("passes", "passes != '0 || dropped")],
+                ["passes", &passes],
                 ["s_valid", of("came", "all_came")],
                 ["s_ready", of("go_on", "all_go_on")],
                 ["s_failed", of("failed", "1'b0")],
@@ -354,10 +415,22 @@ impl Adapter<'_> {
                 ["m_valid", "publishes"],
                 ["m_ready", "published"],
                 ["m_sequence", "made_sequence"],
-                ["dropped", of("dropped", "none_dropped")],
+                ["dropped", told],
                 ["busy", "busy"],
             ],
         );
+    }
+
+    /// Counts what fails of an input that does not trigger beside what the shell drops. Both come
+    /// every third cycle at most, so that two wait at most.
+    fn tell(&mut self, name: &str) {
+        self.wire(1, "told");
+        self.line(&format!(
+            "  reg [1:0] untold;\n  wire tells = untold != 2'd0 && !told;\n  \
+             assign dropped = told || untold != 2'd0;\n  \
+             always @(posedge clk)\n    \
+             untold <= rst ? 2'd0 : untold + {{1'b0, {name}_failed}} - {{1'b0, tells}};"
+        ));
     }
 
     fn join(&mut self, inputs: &[&MessagePort<'_>]) {
@@ -479,8 +552,9 @@ impl Adapter<'_> {
         self.instance(&module, &[("WIDTH", "64")], &format!("{what}_{name}"), &to);
     }
 
-    fn text(self, inputs: &[&MessagePort<'_>], output: &MessagePort<'_>) -> String {
+    fn text(self, of: &Ports<'_>) -> String {
         let Self { node_type, ports, body, unread } = self;
+        let (inputs, output) = (of.triggers.as_slice(), of.output);
         let first = inputs[0].port.name;
         let names: Vec<&str> = inputs.iter().map(|it| it.port.name).collect();
         let (each, made_of) = match inputs {
@@ -500,6 +574,13 @@ impl Adapter<'_> {
             false => "",
         };
         let of_output = output.port.name;
+        let beside = of.beside.map_or(String::new(), |it| {
+            let name = it.port.name;
+            format!(
+                "// Beside        `{name}_came`: a message of `{name}` is there, with fields {name}__FIELD, until\n\
+                 //               {name}_go_on. It starts nothing.\n"
+            )
+        });
         format!(
             "// Messages of node type {node_type}: all that the node needs beside its kernel, made of the\n\
              // adapters of its ports, {made_of}, which have the contracts. Generated.\n\
@@ -507,6 +588,7 @@ impl Adapter<'_> {
              // Kernel        `start`: a {each} is there. Its fields, {first}__FIELD\n\
              //               and so on, stand until `next`; large ones pass before. `made` says that the\n\
              //               fields {of_output}__FIELD of the result stand, and they do until `next`.\n\
+             {beside}\
              // Header        Stamp and frame come from {first}: sec and nanosec are the stamp.\n\
              `default_nettype none\n\n\
              module {node_type}_messages{parameters} (\n{ports}\n);\n\n{body}\n  wire unused = &{{1'b0, \

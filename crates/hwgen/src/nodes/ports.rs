@@ -18,6 +18,8 @@ pub(super) struct TypePort<'a> {
     pub(super) name: &'a str,
     pub(super) message_type: &'a str,
     pub(super) publishes: bool,
+    /// Of an input: whether its messages make the node run.
+    pub(super) triggers: bool,
     optional: bool,
 }
 
@@ -33,12 +35,14 @@ pub(super) fn of_type(node: &HardwareNode) -> Vec<TypePort<'_>> {
         name: &it.port,
         message_type: &it.message_type,
         publishes: false,
+        triggers: it.trigger,
         optional: it.optional,
     });
     let outputs = node.description.outputs.iter().map(|it| TypePort {
         name: &it.port,
         message_type: &it.message_type,
         publishes: true,
+        triggers: false,
         optional: it.optional,
     });
     inputs.chain(outputs).collect()

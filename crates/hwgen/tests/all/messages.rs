@@ -109,6 +109,43 @@ fn a_node_that_looks_at_pictures_gets_their_data_and_only_pictures() {
     assert!(!text.contains("output wire [127:0] one__encoding"), "{text}");
 }
 
+/// The same with an input that does not trigger.
+fn beside() -> Files {
+    let mut files = files();
+    let without = |text: &str| -> String {
+        let lines = text.lines().filter(|line| !line.contains("condition:"));
+        lines.map(|line| format!("{line}\n")).collect()
+    };
+    files.package = without(&files.package)
+        .replace("header.frame_id: 64 } }", "header.frame_id: 64 }, trigger: false }");
+    files.graph =
+        without(&files.graph).replace("other: /b }", "other: { topic: /b, trigger: false } }");
+    files
+}
+
+#[test]
+fn messages_of_an_input_that_does_not_trigger_are_the_kernels_to_take() {
+    let generated = beside().generated().unwrap();
+    let list: Vec<&str> = generated.files["nodes.f"].lines().collect();
+    assert!(!list.contains(&"stamp_join.sv"), "{list:#?}");
+    let text = &generated.files["judge_messages.sv"];
+    for line in [
+        "  output wire other_came",
+        "  input  wire other_go_on",
+        "  output wire [31:0] other__header__stamp__sec",
+        "  output wire [63:0] other__point__z",
+        // What fails of it is told beside what the shell drops, and it keeps the clock running.
+        "    .failed(other_failed)",
+        "    .passes(passes || other_passes)",
+        "    .dropped(told)",
+        "  assign dropped = told || untold != 2'd0;",
+        "    .field_header__frame_id(one__header__frame_id)",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(!text.contains("output wire [31:0] one__header"), "{text}");
+}
+
 #[test]
 fn a_node_type_that_cannot_have_one_is_told_why() {
     let refused = |files: Files| {
@@ -136,8 +173,17 @@ fn a_node_type_that_cannot_have_one_is_told_why() {
                        geometry_msgs/msg/TwistStamped, bounds: { header.frame_id: 15",
     );
     assert!(refused(longer).starts_with("the bounds of header.frame_id must be the same"));
-    let waits = with("header.frame_id: 64 } }", "header.frame_id: 64 }, trigger: false }");
-    assert_eq!(refused(waits), "all its inputs must trigger, and be connected");
+    let absent = with("header.frame_id: 64 } }", "header.frame_id: 64 }, optional: true }");
+    assert_eq!(refused(absent), "all its inputs must be connected");
+    let mut third = beside();
+    let input = "      third: { type: geometry_msgs/msg/PointStamped, trigger: false, bounds: { \
+                 header.frame_id: 64 } }\n    outputs:";
+    third.package = third.package.replace("    outputs:", input);
+    third.graph = third
+        .graph
+        .replace("trigger: false } }", "trigger: false }, third: { topic: /b, trigger: false } }");
+    let told = "beside an input that does not trigger it must have exactly one that does";
+    assert_eq!(refused(third), told);
     let mut short = of_images();
     short.package = short.package.replace("encoding: 16", "encoding: 4");
     short.graph = short.graph.replace("encoding: 16", "encoding: 4");

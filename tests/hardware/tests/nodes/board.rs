@@ -102,6 +102,8 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
             "lane_planner",
             "polyfit",
             "lane_control",
+            "red_light",
+            "green_light",
         ]
         .map(implementation),
     };

@@ -188,7 +188,12 @@ fn picture(random: &mut Random, limits: Limits) -> Fields {
 }
 
 /// Makes of a picture what may be no picture: one thing is not as it should be.
-fn odd(mut fields: Fields, number: usize, limits: Limits, random: &mut Random) -> Fields {
+pub(crate) fn odd(
+    mut fields: Fields,
+    number: usize,
+    limits: Limits,
+    random: &mut Random,
+) -> Fields {
     let encodings: [&[u8]; 8] =
         [b"bgr8", b"mono8", b"rgb16", b"RGB8", b"rgb8\0", b"rgb", b"", b"rgb8rgb8rgb8rgb8"];
     let length = fields.data.len();
@@ -365,14 +370,40 @@ pub(crate) fn written(sent: &[Sent], expected: &[Option<Vec<u8>>]) -> (PathBuf, 
     (saved(&bytes), expected.iter().flatten().count() as u64)
 }
 
-/// The file of the frames of several inputs and what is published for all of them, named by its
-/// content.
-pub(crate) fn written_joined(inputs: &[Vec<Sent>], expected: &[Vec<u8>]) -> PathBuf {
-    let mut bytes = Vec::new();
-    for sent in inputs {
-        bytes.extend((sent.len() as u32).to_le_bytes());
-        sent.iter().for_each(|sent| put(&mut bytes, sent));
+/// A frame that is sent when others have been.
+#[derive(Clone, Debug)]
+pub(crate) struct InOrder {
+    pub(crate) sent: Sent,
+    /// Frames of the other inputs that have been sent before.
+    pub(crate) after: u32,
+    /// Messages that the node has published or dropped before.
+    pub(crate) behind: u32,
+}
+
+impl From<&Sent> for InOrder {
+    /// At any time.
+    fn from(sent: &Sent) -> Self {
+        Self { sent: sent.clone(), after: 0, behind: 0 }
     }
+}
+
+/// The file of the frames of several inputs, how many of them are dropped, and what is published
+/// for all of them, named by its content.
+pub(crate) fn written_joined(
+    inputs: &[Vec<InOrder>],
+    dropped: usize,
+    expected: &[Vec<u8>],
+) -> PathBuf {
+    let mut bytes = Vec::new();
+    for frames in inputs {
+        bytes.extend((frames.len() as u32).to_le_bytes());
+        for frame in frames {
+            bytes.extend(frame.after.to_le_bytes());
+            bytes.extend(frame.behind.to_le_bytes());
+            put(&mut bytes, &frame.sent);
+        }
+    }
+    bytes.extend((dropped as u32).to_le_bytes());
     bytes.extend((expected.len() as u32).to_le_bytes());
     expected.iter().for_each(|frame| put_bytes(&mut bytes, frame));
     saved(&bytes)

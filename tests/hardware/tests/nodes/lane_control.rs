@@ -164,11 +164,16 @@ impl Vehicle {
             let view: TwistStampedView<'_> = must(TwistStamped::view(Block::new(block.as_slice())));
             (view.twist().linear().x(), view.twist().angular().z())
         });
-        (frames::written_joined(sent, &expected), commands.collect())
+        // What is published is made of one of each input.
+        let count: usize = sent.iter().map(Vec::len).sum();
+        let dropped = count - sent.len() * expected.len();
+        let inputs: Vec<Vec<_>> =
+            sent.iter().map(|it| it.iter().map(Into::into).collect()).collect();
+        (frames::written_joined(&inputs, dropped, &expected), commands.collect())
     }
 }
 
-fn plan<M: Message>(frame_id: u32) -> FramePlan {
+pub(crate) fn plan<M: Message>(frame_id: u32) -> FramePlan {
     let bounds = BTreeMap::from([("header.frame_id".to_owned(), frame_id)]);
     must(FramePlan::new(&must(Schema::of::<M>()), &bounds))
 }

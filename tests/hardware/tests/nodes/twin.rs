@@ -163,6 +163,37 @@ impl Node for Results {
     }
 }
 
+/// Publishes images and lights of another node, a message at each time of its timer.
+struct Mixed {
+    image: Publisher<Image>,
+    other: Publisher<TrafficLight>,
+}
+
+impl NodeType for Mixed {
+    const NAME: &'static str = "mixed";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .timer("step", Duration::from_micros(100))
+            .publisher::<Image>("image")
+            .publisher::<TrafficLight>("other")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { image: setup.publisher("image")?, other: setup.publisher("other")? })
+    }
+}
+
+impl Node for Mixed {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        match next(context) {
+            None => Ok(()),
+            Some((0, block)) => publish(&self.image, &block),
+            Some((_, block)) => publish_light(&self.other, &block),
+        }
+    }
+}
+
 /// Keeps what the nodes find out about a picture.
 struct Watch {
     lane: Subscriber<Lane>,
@@ -256,6 +287,26 @@ pub(crate) fn commands(told: &str, messages: VecDeque<(usize, FlatBuffer)>) -> V
     );
     let graph = must(Graph::from_yaml("twin", graph.as_bytes()).map_err(shown));
     let package = Package::new("ends").node::<Results>().node::<Sink<TwistStamped>>();
+    let [found, ..] = ran(&graph, &package.with(software()), messages);
+    found
+}
+
+/// The lights that node type `node` (red_light or green_light) with these parameters, in YAML,
+/// publishes for images (0) and lights of the other node (1) in this order.
+pub(crate) fn lights(
+    node: &str,
+    told: &str,
+    messages: VecDeque<(usize, FlatBuffer)>,
+) -> Vec<FlatBuffer> {
+    let graph = format!(
+        "crossdock: 1\nname: twin\ntopics:\n  /image: {{ max_bytes: 1000000 }}\n  /other: {{ max_bytes: \
+         1000, qos: {{ depth: 32 }} }}\nnodes:\n  mixed: {{ package: ends, type: mixed, outputs: {{ image: \
+         /image, other: /other }} }}\n  twin: {{ package: autorace, type: {node}, inputs: {{ image: /image, \
+         other: {{ topic: /other, trigger: false }} }}, outputs: {{ light: /light }}, parameters: {told} \
+         }}\n  sink: {{ package: ends, type: sink, inputs: {{ image: /light }} }}\n"
+    );
+    let graph = must(Graph::from_yaml("twin", graph.as_bytes()).map_err(shown));
+    let package = Package::new("ends").node::<Mixed>().node::<Sink<TrafficLight>>();
     let [found, ..] = ran(&graph, &package.with(software()), messages);
     found
 }

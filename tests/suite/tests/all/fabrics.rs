@@ -69,14 +69,14 @@ fn count(value: &Value) -> u64 {
     value.as_u64().expect("a count")
 }
 
-/// Both mappings of a graph give the same messages on all topics but those inside the fabric; the
-/// summary of the one with hardware.
+/// The mapping in one chain and this one, with hardware, give the same messages on all topics but
+/// those inside the fabric; the summary of the one with hardware, and the messages.
 fn the_mapping_does_not_matter(
     graph: &str,
-    name: &str,
+    [name, kind]: [&str; 2],
     inside: &[&str],
     arguments: &[&str],
-) -> Value {
+) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
     let mapped = |kind: &str| {
         let mapping = format!("apps/autorace/{name}.{kind}.mapping.yaml");
         let all = [&[graph, "--mapping", &mapping], arguments].concat();
@@ -86,7 +86,7 @@ fn the_mapping_does_not_matter(
     for topic in inside {
         assert!(software.remove(*topic).is_some(), "{topic}");
     }
-    let (summary, hardware) = mapped("hardware");
+    let (summary, hardware) = mapped(kind);
     assert!(software[COMPENSATED].len() >= 5, "too few pictures to say anything");
     let count = |topics: &BTreeMap<String, Vec<Vec<u8>>>| -> BTreeMap<String, usize> {
         topics.iter().map(|(topic, messages)| (topic.clone(), messages.len())).collect()
@@ -96,13 +96,25 @@ fn the_mapping_does_not_matter(
         let first = messages.iter().zip(&hardware[topic]).position(|(a, b)| a != b);
         assert_eq!(first, None, "{topic}: the first message that differs");
     }
-    summary
+    (summary, hardware)
+}
+
+/// How many messages of lights say that one is seen.
+fn lit(messages: &[Vec<u8>]) -> usize {
+    // CDR: the state stands behind the stamp and the frame's name.
+    let state = |message: &Vec<u8>| {
+        let length = u32::from_le_bytes(message[12..16].try_into().expect("four bytes"));
+        message[16 + length as usize]
+    };
+    messages.iter().filter(|it| state(it) != 0).count()
 }
 
 #[test]
 fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_command_in_hardware() {
     let duration = if long() { "10" } else { "0.5" };
-    let summary = the_mapping_does_not_matter(COURSE, "course", &INSIDE, &["--duration", duration]);
+    let arguments = ["--duration", duration];
+    let mapping = ["course", "hardware"];
+    let (summary, _) = the_mapping_does_not_matter(COURSE, mapping, &INSIDE, &arguments);
     let topic = |name: &str| {
         let topics = summary["topics"].as_array().expect("topics");
         topics.iter().find(|topic| topic["topic"] == name).expect("the topic").clone()
@@ -129,6 +141,24 @@ fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_command_in_hardw
 }
 
 #[test]
+#[ignore = "long: a board with seven nodes"]
+fn the_course_is_driven_the_same_with_the_whole_driving_graph_on_a_board() {
+    let arguments = ["--duration", "6"];
+    let mapping = ["course", "board"];
+    let (summary, topics) = the_mapping_does_not_matter(COURSE, mapping, &INSIDE, &arguments);
+    // It comes near the first light, which turns from green to red.
+    let lit = ["/traffic_light/red", "/traffic_light/green"].map(|it| lit(&topics[it]));
+    assert!(lit.iter().all(|it| *it >= 5), "{lit:?}");
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
+    let images = of("down");
+    // Down the raw picture alone; up the compensated one, the lane, both lights and the command.
+    assert!(images >= 89, "{summary:#}");
+    assert_eq!(of("up"), 5 * images, "{summary:#}");
+    assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
+}
+
+#[test]
 fn a_recording_gives_the_same_lights_with_compensation_and_blur_in_hardware() {
     let Some(shared) = shared() else { return };
     let bag = shared.join("data/autorace_sim/autorace_a_15hz");
@@ -136,7 +166,7 @@ fn a_recording_gives_the_same_lights_with_compensation_and_blur_in_hardware() {
     let duration = if long() { "5" } else { "0.4" };
     let params = "apps/autorace/params/autorace.yaml";
     let arguments = ["--input", bag, "--params", params, "--duration", duration];
-    the_mapping_does_not_matter(HIGHWAY, "highway", &[], &arguments);
+    the_mapping_does_not_matter(HIGHWAY, ["highway", "hardware"], &[], &arguments);
 }
 
 #[test]
@@ -171,6 +201,27 @@ fn lane_control_alone_in_hardware_drives_the_course_the_same() {
     let (_, software) = drive("fabric_control_software", &[&[COURSE], &duration[..]].concat());
     assert!(hardware["/cmd_vel"].len() >= 14, "too few commands to say anything");
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
+}
+
+#[test]
+#[ignore = "long: a board of its own"]
+fn a_light_alone_in_hardware_hands_over_to_the_other_in_software() {
+    let run = Run::new("fabric_light");
+    let mapping = "crossdock: 1\nprocesses: { drive: { executors: [ { mode: chain, nodes: [simulator, \
+                   compensation, blur, planner, polyfit, red_light, control, lights, features, \
+                   snapshot] } ] } }\nfabrics: { board: { nodes: [green_light] } }\ntopics:\n  \
+                   /camera/image_compensated: { mapping: gateway }\n  /traffic_light/red: { mapping: \
+                   gateway }\n  /traffic_light/green: { mapping: gateway }\n";
+    let mapping = written(&run, "light.mapping.yaml", mapping);
+    let duration = ["--duration", "6"];
+    let placed = [&[COURSE, "--mapping", &mapping], &duration[..]].concat();
+    let (_, hardware) = drive("fabric_light_hardware", &placed);
+    let (_, software) = drive("fabric_light_software", &[&[COURSE], &duration[..]].concat());
+    for topic in ["/traffic_light/green", "/traffic_light/red", "/cmd_vel"] {
+        assert!(hardware[topic].len() >= 89, "{topic}");
+        assert!(hardware[topic] == software[topic], "{topic}");
+    }
+    assert!(lit(&hardware["/traffic_light/green"]) >= 5, "it comes near the first light");
 }
 
 /// Pictures of the course, about one in two simulated seconds.
