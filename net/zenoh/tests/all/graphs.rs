@@ -10,7 +10,7 @@ use crossdock_net::wire::Hashes;
 use crossdock_net::{Joining, Net, NetError, NetOptions};
 pub(crate) use crossdock_suite::until;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -32,6 +32,11 @@ impl Place {
         let (process, number) = (std::process::id(), PLACES.fetch_add(1, Relaxed));
         let name = format!("crossdock-net-{test}-{process}-{number}");
         Self(std::env::temp_dir().join(name))
+    }
+
+    /// Where processes meet whose `XDG_RUNTIME_DIR` is this folder.
+    pub(crate) fn below(runtime: &Path) -> Self {
+        Self(runtime.join("crossdock"))
     }
 
     pub(crate) fn options(&self, name: &str) -> ParticipantOptions {

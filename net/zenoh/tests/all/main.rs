@@ -10,6 +10,7 @@ mod kept;
 mod large;
 mod link;
 mod losses;
+mod machines;
 mod restarts;
 mod running;
 mod sdk;

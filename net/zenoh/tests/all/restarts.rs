@@ -13,7 +13,7 @@ fn router(place: &str) -> Session {
     zenoh::open(config).wait().unwrap()
 }
 
-fn publishers(view: &GraphView, topic: &str) -> usize {
+pub(crate) fn publishers(view: &GraphView, topic: &str) -> usize {
     let graph = view.snapshot();
     let ports = graph.ports(PortKind::Publisher);
     ports.filter(|(_, port)| port.topic == topic).count()

@@ -13,25 +13,37 @@ use std::process::{Command, Stdio};
 use zenoh::Wait as _;
 
 /// A computer: a scratch folder with a rendezvous of its own.
-struct Computer(PathBuf);
+pub(crate) struct Computer {
+    pub(crate) folder: PathBuf,
+    /// The process whose network it has; `None`: the test's.
+    pub(crate) network_of: Option<u32>,
+}
 
 impl Computer {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = format!("crossdock-net-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+        Self { folder, network_of: None }
     }
 
     /// `crossdock ARGUMENTS`.
-    fn crossdock(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn crossdock(&self, arguments: &[&str]) -> Command {
         let named = std::env::var_os("CROSSDOCK_BINARIES").map(PathBuf::from);
         let binaries = named.unwrap_or_else(|| workspace().join("target/debug"));
-        let mut command = Command::new(binaries.join("crossdock"));
+        let crossdock = binaries.join("crossdock");
+        let mut command = match self.network_of {
+            None => Command::new(crossdock),
+            Some(process) => {
+                let mut command = Command::new("nsenter");
+                command.args(["--net", "--target", &process.to_string(), "--"]).arg(crossdock);
+                command
+            }
+        };
         command
             .args(arguments)
             .current_dir(workspace())
-            .env("XDG_RUNTIME_DIR", &self.0)
+            .env("XDG_RUNTIME_DIR", &self.folder)
             .env(
                 "CROSSDOCK_PACKAGE_PATH",
                 Path::new(env!("CARGO_BIN_EXE_crossdock-net")).parent().unwrap(),
@@ -51,7 +63,7 @@ impl Computer {
 impl Drop for Computer {
     fn drop(&mut self) {
         // A folder that cannot be removed is no reason to fail a test that has passed.
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
