@@ -2,6 +2,7 @@
 //!
 //! Knows JPEG only; the message around it is the decode node's business.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thiserror::Error;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
@@ -89,15 +90,41 @@ impl<'a> Jpeg<'a> {
         let available = out.len();
         let out =
             out.get_mut(..needed).ok_or(DecodeError::Room { width, height, needed, available })?;
-        self.decoder
-            .decode_into(out)
-            .map_err(|error| DecodeError::Jpeg { bytes: self.bytes, reason: error.to_string() })
+        // The decoder (zune-jpeg 0.5.15) panics at some bytes that are no picture. It is not used again,
+        // and what it has written so far is of no use to anybody.
+        let decoded = catch_unwind(AssertUnwindSafe(|| self.decoder.decode_into(out)));
+        let reason = match decoded {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "its parts contradict each other".to_owned(),
+        };
+        Err(DecodeError::Jpeg { bytes: self.bytes, reason })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Jpeg;
+
+    #[test]
+    fn a_picture_whose_parts_contradict_each_other_is_refused() {
+        let mut bytes = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
+        bytes.extend([1; 64]);
+        // 17 x 9 pixels; the second component has four columns for each of the others.
+        bytes.extend([0xff, 0xc0, 0, 17, 8, 0, 9, 0, 17, 3, 1, 0x11, 0, 2, 0x41, 0, 3, 0x11, 0]);
+        for class in [0x00, 0x10] {
+            bytes.extend([0xff, 0xc4, 0, 20, class, 1]);
+            bytes.extend([0; 16]);
+        }
+        // A scan of the first component alone.
+        bytes.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0]);
+        bytes.extend([0; 16]);
+        bytes.extend([0xff, 0xd9]);
+        let picture = Jpeg::open(&bytes).expect("a head");
+        let mut out = vec![0; picture.width() * picture.height() * 3];
+        let error = picture.decode(&mut out).expect_err("it is none").to_string();
+        assert!(error.contains("contradict"), "{error}");
+    }
 
     #[test]
     fn text_is_refused_with_its_length() {
