@@ -90,8 +90,8 @@ impl<'a> Jpeg<'a> {
         let available = out.len();
         let out =
             out.get_mut(..needed).ok_or(DecodeError::Room { width, height, needed, available })?;
-        // The decoder (zune-jpeg 0.5.15) panics at some bytes that are no picture. It is not used again,
-        // and what it has written so far is of no use to anybody.
+        // The decoder (zune-jpeg 0.5.15) panics at some bytes that are no picture. It is not used
+        // again, and what it has written so far is of no use to anybody.
         let decoded = catch_unwind(AssertUnwindSafe(|| self.decoder.decode_into(out)));
         let reason = match decoded {
             Ok(Ok(())) => return Ok(()),
