@@ -6,7 +6,7 @@
 //! repeats a run's decisions (the moments are the machine's).
 
 use crate::killed::{self, Running, participant};
-use crate::pixels::tested;
+use crate::pixels::{is_device_there, tested};
 use crossdock_comm::{
     Buffers, Part, Participant, Publisher, PublisherOptions, Qos, SharedBuffer, Subscriber,
     SubscriberOptions, Token,
@@ -16,7 +16,7 @@ use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Pa
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
 use crossdock_offload::{DeviceBuffers, DeviceOutput, OffloadError, Queue, instances};
-use crossdock_test_support::{done, long, seed, skip};
+use crossdock_test_support::{done, long, seed};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -233,14 +233,6 @@ fn moment(microseconds: u64) {
     while Instant::now() < end {
         std::hint::spin_loop();
     }
-}
-
-fn is_device_there() -> bool {
-    let there = !crossdock_device::devices().is_empty();
-    if !there {
-        skip("no OpenCL driver");
-    }
-    there
 }
 
 /// Memory objects and descriptors: no more than at first, but for what a process meets its peers
