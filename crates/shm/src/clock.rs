@@ -64,6 +64,9 @@ mod follow {
     const MEASURED_NS_MAX: u64 = 1_000_000_000;
     /// Readings further behind than this are not caught up with: the system's clock was set back.
     const AHEAD_NS_MAX: u64 = 10_000;
+    /// Ticks within which counter and system's clock are read together, unless the thread was
+    /// interrupted in between: about a microsecond.
+    pub(super) const TOGETHER_TICKS: u64 = 2_000;
     /// Ticks per nanosecond that a counter can have: 2^4, and as many nanoseconds per tick.
     const RATE_BITS: u32 = 28;
 
@@ -102,6 +105,15 @@ mod follow {
         #[inline(always)]
         fn elapsed(&self, passed: u64) -> u64 {
             (passed * self.rate.get()) >> RATE_BITS
+        }
+
+        /// Notes that the system's clock said `system_ns` between two readings of the counter,
+        /// if they are close enough to tell when; the time then.
+        pub(super) fn read_between(&self, before: u64, after: u64, system_ns: u64) -> u64 {
+            match after.wrapping_sub(before) < TOGETHER_TICKS {
+                true => self.read(before.midpoint(after), system_ns),
+                false => self.caught_up(after, system_ns),
+            }
         }
 
         /// Notes that the system's clock said `system_ns` at `ticks`; the time then.
@@ -151,10 +163,6 @@ mod counter {
     use std::fs;
     use std::sync::OnceLock;
 
-    /// Ticks within which counter and system's clock are read together, unless the thread was
-    /// interrupted in between: about a microsecond.
-    const TOGETHER_TICKS: u64 = 2_000;
-
     std::thread_local! {
         static REAL: Follower = const { Follower::new() };
         static MONOTONIC: Follower = const { Follower::new() };
@@ -199,11 +207,7 @@ mod counter {
         }
         let before = ticks();
         let system_ns = system();
-        let after = ticks();
-        match after.wrapping_sub(before) < TOGETHER_TICKS {
-            true => follower.read(before + (after - before) / 2, system_ns),
-            false => follower.caught_up(after, system_ns),
-        }
+        follower.read_between(before, ticks(), system_ns)
     }
 
     /// Does the kernel keep time by the counter?
@@ -226,7 +230,7 @@ mod counter {
 
 #[cfg(test)]
 mod tests {
-    use super::follow::Follower;
+    use super::follow::{Follower, TOGETHER_TICKS};
     use super::{SPAN_NS, now_ns, system_ns};
 
     /// A counter with 2.3 ticks per ns that a system's clock runs beside.
@@ -283,6 +287,27 @@ mod tests {
             let ns = follower.at(ticks(at + SPAN_NS + 1000)).expect("within the span");
             assert!(ns.abs_diff(after + 1000) < 10, "shifted by {shift} ns");
         }
+    }
+
+    #[test]
+    fn a_reading_is_in_the_middle_of_the_counters_around_it() {
+        let follower = following(5 * SPAN_NS);
+        let (at, read_ns) = (ticks(7 * SPAN_NS), START_NS + 7 * SPAN_NS);
+        let around = TOGETHER_TICKS / 2 - 1;
+        assert_eq!(follower.read_between(at - around, at + around, read_ns), read_ns);
+        let ns = follower.at(at).expect("within the span");
+        assert!(ns.abs_diff(read_ns) <= 1, "{ns}");
+    }
+
+    #[test]
+    fn a_reading_that_was_interrupted_changes_nothing() {
+        let follower = following(5 * SPAN_NS);
+        let at = 5 * SPAN_NS + SPAN_NS / 2;
+        let interrupted_ns = START_NS + at + 100_000;
+        let before = ticks(at) - TOGETHER_TICKS;
+        assert_eq!(follower.read_between(before, ticks(at), interrupted_ns), interrupted_ns);
+        let ns = follower.at(ticks(at + 100)).expect("within the span");
+        assert!(ns.abs_diff(START_NS + at + 100) <= 2, "{ns}");
     }
 
     #[test]
