@@ -755,6 +755,8 @@ impl SubscriberCore {
         drop((connections, unseen));
         let core = &self.handle.core;
         let mut state = core.lock();
+        // A publisher of this process counts it no more when this returns.
+        subscribing_side::hear_of_pairs(core, &mut state);
         subscribing_side::remove_subscriber(&mut state, self.info.port);
         core.publish(state);
         self.events.close();

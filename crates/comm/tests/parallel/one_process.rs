@@ -34,6 +34,22 @@ fn a_message_reaches_a_subscriber_of_the_same_process() {
 }
 
 #[test]
+fn a_port_that_is_dropped_is_counted_no_more() {
+    let place = Place::new("dropped");
+    let participant = place.open("both");
+    let output = publisher(&participant, "/image", reliable(4));
+    for _ in 0..50 {
+        let input = subscriber(&participant, "/image", reliable(4));
+        assert_eq!((output.peers(), input.matched()), (1, 1));
+        drop(input);
+        assert_eq!((output.peers(), output.matched()), (0, 0));
+    }
+    let input = subscriber(&participant, "/image", reliable(4));
+    drop(output);
+    assert_eq!(input.matched(), 0);
+}
+
+#[test]
 fn it_does_not_matter_which_port_comes_first() {
     let place = Place::new("first");
     let participant = place.open("both");
