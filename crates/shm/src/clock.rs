@@ -231,7 +231,8 @@ mod counter {
 #[cfg(test)]
 mod tests {
     use super::follow::{Follower, TOGETHER_TICKS};
-    use super::{SPAN_NS, now_ns, system_ns};
+    use super::{SPAN_NS, monotonic_ns, now_ns, system_ns};
+    use std::time::{Duration, Instant};
 
     /// A counter with 2.3 ticks per ns that a system's clock runs beside.
     fn ticks(ns: u64) -> u64 {
@@ -320,6 +321,22 @@ mod tests {
             let after = system_ns();
             assert!(ns >= last);
             assert!(ns + 10_000 > before && ns < after + 10_000, "{before} {ns} {after}");
+            last = ns;
+        }
+    }
+
+    #[test]
+    fn time_that_is_never_set_goes_on_as_the_standard_library_says() {
+        let (started, started_ns) = (Instant::now(), monotonic_ns());
+        let mut last = started_ns;
+        while started.elapsed() < Duration::from_nanos(20 * SPAN_NS) {
+            let before = started.elapsed();
+            let ns = monotonic_ns();
+            let after = started.elapsed();
+            let passed = Duration::from_nanos(ns - started_ns);
+            let slack = Duration::from_micros(50);
+            assert!(ns >= last);
+            assert!(passed + slack > before && passed < after + slack, "{before:?} {passed:?}");
             last = ns;
         }
     }

@@ -133,3 +133,19 @@ impl Descriptor {
         Some(unpack([offset, len, stamp, origin_0, origin_1, kind]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Marks;
+
+    #[test]
+    fn marks_are_set_and_taken_away_alone() {
+        let mut marks = Marks::EARLY;
+        marks.set(Marks::UPLOADED);
+        assert_eq!(marks, Marks::EARLY.or(Marks::UPLOADED));
+        assert!(marks.any(Marks::UPLOADED) && !marks.any(Marks::AWAY));
+        assert!(!marks.clear(Marks::AWAY));
+        assert!(marks.clear(Marks::EARLY.or(Marks::AWAY)));
+        assert_eq!(marks, Marks::UPLOADED);
+    }
+}

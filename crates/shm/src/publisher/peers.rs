@@ -632,11 +632,6 @@ impl RingControl {
     pub(crate) fn close(&self) {
         lock(&self.table).gone = true;
     }
-
-    /// Has the publisher gone?
-    pub fn is_closed(&self) -> bool {
-        lock(&self.table).gone
-    }
 }
 
 fn segment_fd(table: &ControlTable, place: usize) -> std::io::Result<Option<SegmentFd>> {

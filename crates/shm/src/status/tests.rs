@@ -26,8 +26,30 @@ fn an_observer_reads_what_the_owner_writes() {
     assert_eq!(view.counters(found[0].index, found[0].version).unwrap()[0], 43);
     entity.describe("/camera/image", b"other").unwrap();
     assert!(view.counters(found[0].index, found[0].version).is_none());
+    let reader = entity.reader(15);
+    assert_eq!(reader.value(), 7);
+    entity.add(15, 1);
+    assert_eq!(reader.value(), 8);
     drop(entity);
     assert_eq!(view.entities().count(), 0);
+}
+
+#[test]
+fn tables_have_the_size_that_readers_accept_and_no_larger_one() {
+    let most = StatusConfig { entities: ENTITIES_MAX, histograms: 0 };
+    let status_table = StatusTable::create("driver", most).unwrap();
+    assert!(StatusView::open(status_table.read_only_fd()).is_ok());
+    for config in [
+        StatusConfig { entities: ENTITIES_MAX + 1, ..SMALL },
+        StatusConfig { histograms: ENTITIES_MAX + 1, ..SMALL },
+    ] {
+        let error = StatusTable::create("driver", config).unwrap_err().to_string();
+        assert!(error.contains("65537") && error.contains("65536"), "{error}");
+    }
+    let longest = "p".repeat(NAME_BYTES_MAX);
+    assert!(StatusTable::create(&longest, SMALL).is_ok());
+    let error = StatusTable::create(&format!("{longest}p"), SMALL).unwrap_err().to_string();
+    assert!(error.contains("257"), "{error}");
 }
 
 #[test]
@@ -86,6 +108,11 @@ fn nobody_can_map_a_board_writable() {
 
 #[test]
 fn memory_that_is_no_board_is_refused() {
+    let too_small = rustix::fs::memfd_create(c"small", MemfdFlags::ALLOW_SEALING).unwrap();
+    rustix::fs::ftruncate(&too_small, HEADER_WORDS as u64 * 8 - 8).unwrap();
+    rustix::fs::fcntl_add_seals(&too_small, SealFlags::SHRINK).unwrap();
+    let error = StatusView::open(too_small.as_fd()).err().unwrap().to_string();
+    assert!(error.contains("its size"), "{error}");
     let make = |words: &[(usize, u64)], seal| {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = rustix::fs::memfd_create(c"garbage", flags).unwrap();

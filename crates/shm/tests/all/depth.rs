@@ -5,6 +5,7 @@ use crate::common;
 use common::*;
 use crossdock_shm::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of a chunk of these tests.
 const CHUNK: usize = 64;
@@ -157,6 +158,32 @@ fn a_deep_local_link_that_stands_still_loses_messages_and_holds_nobody_up() {
         expected += 1;
     }
     assert_eq!(expected, 2001);
+}
+
+#[test]
+fn a_full_reliable_link_lets_go_of_messages_beyond_their_lifespan_and_of_no_other() {
+    let lifespan = Some(Duration::from_secs(60));
+    let reliability = Reliability::Reliable { timeout: Duration::ZERO, lifespan };
+    let publisher = RingPublisher::create("p", RingConfig { reliability, ..pool(4, 100) }).unwrap();
+    let options = LocalOptions { label: "chain".into(), depth: 4, reliable: true, holds: 1 };
+    let link = LocalLink::new(options);
+    publisher.link(&link).unwrap();
+    let send = |stamp_ns| {
+        let loan = publisher.loan(8).unwrap();
+        loan.publish(Meta { len: 8, stamp_ns, ..Meta::default() }).map_err(|it| it.reason)
+    };
+    let now_ns = clock::now_ns();
+    for stamp_ns in [1, 2, now_ns, now_ns] {
+        send(stamp_ns).unwrap();
+    }
+    // Two of them are of the year 1970.
+    assert_eq!(send(now_ns).unwrap(), 5);
+    assert_eq!(link.lost(), 2);
+    send(now_ns).unwrap();
+    let refused = send(now_ns).unwrap_err();
+    assert!(matches!(*refused, PublishError::LinkFull { .. }), "{refused}");
+    let left: Vec<_> = std::iter::from_fn(|| link.take().unwrap().map(|it| it.seq())).collect();
+    assert_eq!((left, link.lost()), (vec![3, 4, 5, 6], 2));
 }
 
 /// A publisher that waits for its only outside peer, which goes meanwhile: the ring is closed in
