@@ -335,3 +335,97 @@ impl ClaimTable {
         (0..CLAIMS_MAX).filter_map(|place| self.look(place))
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const OWNER: u16 = 0;
+
+    /// An element of its own for each number.
+    fn entry(element: u64) -> Entry {
+        let mut entry = [0; ENTRY_WORDS];
+        entry[0] = element;
+        entry
+    }
+
+    fn claim(
+        table: &ClaimTable,
+        member: &Member,
+        kind: ClaimKind,
+        element: u64,
+    ) -> Result<Ticket, ClaimRefused> {
+        table.claim(member, kind, &entry(element), |other| other[0] == element)
+    }
+
+    #[test]
+    fn places_are_used_again_and_all_of_them_can_be_had() {
+        let (table, member) = (ClaimTable::default(), Member::new(3));
+        for round in 0..3 {
+            let tickets: Vec<_> = (0..CLAIMS_MAX as u64)
+                .map(|element| claim(&table, &member, ClaimKind::Write, element))
+                .collect::<Result<_, _>>()
+                .unwrap_or_else(|refused| panic!("round {round}: {refused:?}"));
+            assert_eq!(table.seen().count(), CLAIMS_MAX);
+            let refused = claim(&table, &member, ClaimKind::Read, 1000).unwrap_err();
+            assert_eq!(refused, ClaimRefused::Full);
+            tickets.iter().for_each(|ticket| table.release(&member, ticket));
+            assert_eq!(table.seen().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_claim_is_refused_by_who_is_in_its_way_until_that_one_is_over() {
+        let (table, one, other) = (ClaimTable::default(), Member::new(1), Member::new(2));
+        let (read, write) = (ClaimKind::Read, ClaimKind::Write);
+        let mut first = claim(&table, &one, read, 7).unwrap();
+        let second = claim(&table, &other, read, 7).unwrap();
+        assert!(claim(&table, &other, write, 8).is_ok(), "another element");
+        table.release(&other, &second);
+        assert!(!table.is_held(&second) && table.is_held(&first));
+        assert!(table.note_ending(&mut first) && table.is_held(&first));
+        let seen = Seen { kind: read, member: 1, ending: true, abandoned: false, entry: entry(7) };
+        let refused = claim(&table, &other, write, 7).unwrap_err();
+        assert_eq!(refused, ClaimRefused::Conflict(seen));
+        table.release(&one, &first);
+        claim(&table, &other, write, 7).unwrap();
+        let refused = claim(&table, &one, read, 7).unwrap_err();
+        assert!(matches!(refused, ClaimRefused::Conflict(Seen { kind: ClaimKind::Write, .. })));
+    }
+
+    #[test]
+    fn what_the_dead_have_claimed_is_in_the_way_until_the_owner_accepts_it() {
+        let table = ClaimTable::default();
+        let (owner, dead, alive) = (Member::new(OWNER), Member::new(1), Member::new(2));
+        let mut left = claim(&table, &dead, ClaimKind::Write, 7).unwrap();
+        let _own = claim(&table, &owner, ClaimKind::Write, 8).unwrap();
+        let _others = claim(&table, &alive, ClaimKind::Write, 9).unwrap();
+        let is_gone = |number| number == 1;
+        assert_eq!((table.abandon(&owner, is_gone), table.abandon(&owner, is_gone)), (1, 0));
+        assert!(!table.note_ending(&mut left) && !table.is_held(&left));
+        let refused = claim(&table, &alive, ClaimKind::Read, 7).unwrap_err();
+        let in_the_way = |refused: &ClaimRefused| match refused {
+            ClaimRefused::Conflict(seen) => (seen.member, seen.abandoned),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(in_the_way(&refused), (1, true));
+        table.accept(|number| number != 1, |seen| panic!("{seen:?} was accepted"));
+        let mut told = vec![];
+        table.accept(is_gone, |seen| told.push(seen.member));
+        assert_eq!(told, [1]);
+        claim(&table, &alive, ClaimKind::Write, 7).unwrap();
+        assert_eq!(table.seen().count(), 3);
+    }
+
+    #[test]
+    fn a_claim_in_the_owners_name_that_none_of_its_threads_has_is_nobodys() {
+        let (table, owner) = (ClaimTable::default(), Member::new(OWNER));
+        let impostor = Member::new(OWNER);
+        let own = claim(&table, &owner, ClaimKind::Read, 7).unwrap();
+        claim(&table, &impostor, ClaimKind::Read, 7).unwrap();
+        assert_eq!(table.abandon(&owner, |_| false), 1);
+        assert!(table.is_held(&own));
+        let abandoned: Vec<_> = table.seen().map(|seen| seen.abandoned).collect();
+        assert_eq!(abandoned, [false, true]);
+    }
+}
