@@ -10,7 +10,7 @@ mod python;
 mod random;
 
 pub use own_memory::OwnMemory;
-pub use python::{ROSBAGS, python};
+pub use python::{NUMPY, ROSBAGS, python};
 pub use random::Random;
 
 use std::fs::OpenOptions;

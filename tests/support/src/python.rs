@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Arrays of numbers; the one that all environments have.
+pub const NUMPY: &str = "numpy==2.4.6";
+
 /// Messages of ROS 2 from definitions and CDR, as others have written it; pinned, with what it
 /// needs.
 pub const ROSBAGS: &[&str] = &[
     "rosbags==0.11.9",
-    "numpy==2.4.6",
+    NUMPY,
     "lz4==4.4.5",
     "ruamel.yaml==0.19.1",
     "backports.zstd==1.8.0",

@@ -12,7 +12,7 @@ const PACKAGES: &[&str] = &[
     "ros-ament-index-python==1.11.0",
     "empy==4.2.1",
     "lark-parser==0.12.0",
-    "numpy==2.4.6",
+    crossdock_test_support::NUMPY,
 ];
 
 /// The interpreter; without it the test is skipped by name.

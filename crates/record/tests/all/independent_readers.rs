@@ -13,21 +13,16 @@ use std::time::Duration;
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
 
+/// Of the second reader, pinned, beside what the first needs.
+const MCAP: [&str; 3] = ["mcap==1.6.0", "mcap-ros2-support==0.6.0", "zstandard==0.25.0"];
+
 /// The Python interpreter of the private environment; without it the test is skipped by name.
 fn python() -> Option<PathBuf> {
     // Both tests use one environment, which must be made once.
     static MADE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let made = MADE.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python-env.sh");
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("record-python-env");
-        let output = Command::new(script).arg(folder).output().unwrap();
-        if output.status.success() {
-            return Ok(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()));
-        }
-        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        assert_eq!(output.status.code(), Some(3), "{why}");
-        Err(why)
-    });
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("record-python-env");
+    let packages = [crossdock_test_support::ROSBAGS, &MCAP].concat();
+    let made = MADE.get_or_init(|| crossdock_test_support::python(&folder, &packages));
     if let Err(why) = made {
         crossdock_test_support::skip(why);
     }
