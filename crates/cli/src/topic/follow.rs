@@ -10,7 +10,8 @@ use crate::output::{clean, say};
 use anyhow::Result;
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    Echo, EchoError, GraphSnapshot, ObserveError, Observer, PeerName, PortSnapshot, Stamps,
+    Echo, EchoError, GraphSnapshot, Maker, ObserveError, Observer, PeerName, PortKind,
+    PortSnapshot, Stamps,
 };
 use crossdock_sight::sum;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,9 @@ const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Messages of one ring that are read before others have their turn.
 const MESSAGES_PER_LOOK: usize = 4096;
+
+/// Of a topic whose publishers are all on other computers.
+const FAR: &str = "comes over the network, which carries it while somebody here subscribes to it";
 
 /// Who publishes: process and port.
 pub(super) type Source = (PeerName, u64);
@@ -95,6 +99,7 @@ impl<'a> Follow<'a> {
 
     /// Opens the rings of publishers that came, and forgets those that went.
     fn attach(&mut self) {
+        self.tell_if_far();
         let there: BTreeMap<Source, _> = publishers(&self.snapshot, self.topic)
             .map(|(process, port)| ((process.name, port.port), port.clone()))
             .collect();
@@ -120,6 +125,25 @@ impl<'a> Follow<'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// Says why nothing comes if all publishers are elsewhere and nobody here wants their messages.
+    fn tell_if_far(&mut self) {
+        let Self { topic, snapshot, told, .. } = self;
+        let mut publishers = publishers(snapshot, topic).peekable();
+        let subscribers = snapshot.ports(PortKind::Subscriber);
+        let mut wishes =
+            subscribers.filter(|(_, port)| port.topic == *topic && port.maker != Maker::Gateway);
+        let are_far = publishers.peek().is_some()
+            && publishers.all(|(_, port)| port.maker == Maker::Gateway)
+            && wishes.next().is_none();
+        if are_far && told.insert(FAR.to_owned()) {
+            let topic = clean(topic);
+            say!(
+                "note: {topic} {FAR}, and nobody does; subscribe in another terminal: `crossdock topic \
+                 echo {topic}`"
+            );
         }
     }
 
