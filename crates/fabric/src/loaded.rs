@@ -166,6 +166,20 @@ pub struct Traffic {
     pub refused: u64,
 }
 
+impl Traffic {
+    /// What has passed since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            bytes_read: self.bytes_read - before.bytes_read,
+            bytes_written: self.bytes_written - before.bytes_written,
+            beats_read: self.beats_read - before.beats_read,
+            beats_written: self.beats_written - before.beats_written,
+            refused: self.refused - before.refused,
+        }
+    }
+}
+
 /// `xd_run`.
 #[repr(C)]
 struct RawRun {
