@@ -12,6 +12,7 @@ mod page;
 mod paper;
 mod resources;
 mod rows;
+mod table_iii;
 
 use crate::caller::{Caller, Recorded, board_library};
 use crate::gateway::Mapped;
@@ -93,8 +94,10 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
             bench.add(topic_a, *load_percent, &passages);
         }
     }
-    let facts = bench.facts(&chains, &parts, options);
-    let page = page::page(&bench.rows, &chains, &parts, profile, seed);
+    let versions = table_iii::versions()?;
+    let mut facts = bench.facts(&chains, &parts, options);
+    facts["table_iii"] = table_iii::facts(&versions);
+    let page = page::page(&bench.rows, (&chains, &versions), &parts, profile, seed);
     let shown = Shown::Table(page::table(&bench.rows));
     let faults = bench.rows.iter().flat_map(Row::faults).collect();
     Ok(Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults))

@@ -3,6 +3,7 @@
 use super::paper::Chain;
 use super::resources::{self, Part, TABLE_II, sum};
 use super::rows::{Row, Statistics};
+use super::table_iii::Version;
 use crate::gateway::Mapped;
 use crate::report::{Column, Table};
 use crossdock_fabric::{Figure, Profile};
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 /// The page.
 pub(crate) fn page(
     rows: &[Row],
-    chains: &[(Mapped, u32, Chain)],
+    (chains, versions): (&[(Mapped, u32, Chain)], &[Version]),
     parts: &[Part],
     profile: &Profile,
     seed: u64,
@@ -38,6 +39,7 @@ pub(crate) fn page(
         );
     }
     text.push_str(&model(chains));
+    text.push_str(&table_iii(versions));
     text.push_str(&area(parts));
     text + &figures(profile)
 }
@@ -125,6 +127,33 @@ fn model(chains: &[(Mapped, u32, Chain)]) -> String {
          was measured on a board without other work. The vehicle's board runs a mapping node and receives \
          images over Ethernet meanwhile. What these do to its deviation is not reproducible here.\n",
     );
+    text
+}
+
+/// What the model says of the other paper's graph.
+fn table_iii(versions: &[Version]) -> String {
+    let mut text = "\n## Table III of the fpgaDDS paper\n\nThe same model for the other paper's graph, whose \
+                    nodes image projection and lane following do not exist here. All are predictions.\n\n\
+                    | version | paper, ms | model, ms | off by | | if missed |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for version in versions {
+        let [mean, deviation] = version.printed;
+        let _ = writeln!(
+            text,
+            "| {} | {mean} ± {deviation} | {} | {} | {} | {} |",
+            version.name,
+            version.model_ms().map_or("-".to_owned(), |ms| format!("{ms:.3}")),
+            version.residual_percent().map_or("-".to_owned(), |off| format!("{off:+.1} %")),
+            version.holds().map_or("-", |holds| if holds { "holds" } else { "missed" }),
+            version.because
+        );
+    }
+    for version in versions.iter().filter(|version| !version.phases.is_empty()) {
+        let _ = writeln!(text, "\n{}:\n\n| phase | ms | because |\n|---|---|---|", version.name);
+        for phase in &version.phases {
+            let _ = writeln!(text, "| {} | {:.3} | {} |", phase.name, phase.ms, phase.because);
+        }
+    }
     text
 }
 

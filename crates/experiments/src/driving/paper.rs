@@ -44,6 +44,23 @@ pub(crate) struct Chain {
     pub(crate) samples_ms: Vec<f64>,
 }
 
+/// A node that looks at so many pixels, one per cycle.
+pub(crate) fn passes(board: &Profile, node: &str, pixels: u64, because: &str) -> Phase {
+    let because = format!("a pixel per cycle: {because}");
+    Phase { name: format!("{node} computes"), ms: board.cycles_ms(pixels), because }
+}
+
+/// The node of this index of the gateway paper's graph.
+fn computes(board: &Profile, node: usize) -> Phase {
+    let (name, times, because) = PASSES[node];
+    passes(board, name, times * PIXELS, because)
+}
+
+/// The nodes that both papers' graphs have.
+pub(crate) fn compensation_and_blur(board: &Profile) -> [Phase; 2] {
+    [0, 1].map(|node| computes(board, node))
+}
+
 /// The phases of the chain, and so many messages.
 ///
 /// # Errors
@@ -57,11 +74,6 @@ pub(crate) fn chain(
     let board = Profile::named(crate::paper::PROFILE).context("the paper's profile")?;
     let image_bytes = PIXELS * PIXEL_BYTES;
     let ms = |cycles: f64| cycles * board.cycles_ms(1);
-    let computes = |node: usize| {
-        let (name, passes, because) = PASSES[node];
-        let because = format!("a pixel per cycle: {because}");
-        Phase { name: format!("{name} computes"), ms: ms((passes * PIXELS) as f64), because }
-    };
     let beats = |name: &str, bytes: u64, because: &str| {
         let cycles = bytes.div_ceil(u64::from(board.width_bits / 8)) as f64;
         Phase { name: name.to_owned(), ms: ms(cycles), because: because.to_owned() }
@@ -80,17 +92,17 @@ pub(crate) fn chain(
             ms: ms(board.memory.pass_cycles(image_bytes, board.width_bits / 8, load_percent)),
             because: "a pass over host memory; the chain begins with it".to_owned(),
         },
-        computes(0),
+        computes(board, 0),
         Phase {
             name: "topic A".to_owned(),
             ms: hop_ps / hops.len().max(1) as f64 / 1e9,
             because: format!("simulated on the paper's board: {of_topic_a}"),
         },
-        computes(1),
+        computes(board, 1),
         beats("topic B", image_bytes, "an image of 3 bytes per pixel"),
-        computes(2),
+        computes(board, 2),
         beats("topic C", PIXELS, "a view of a byte per pixel, of an image's size: assumed"),
-        computes(3),
+        computes(board, 3),
         beats("topic D and lane control", 64, "some numbers; nothing else is known"),
     ];
     let mean_ms: f64 = phases.iter().map(|phase| phase.ms).sum();
