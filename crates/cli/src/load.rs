@@ -251,7 +251,7 @@ fn load_read(
         let set = graph.with_argument(&packages.descriptions, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
     }
-    let interfaces = interfaces(files, &graph);
+    let interfaces = interfaces(&files.interfaces, &files.graph, &graph);
     let mut bag = wishes.input.map(open_bag).transpose()?;
     if let Some(bag) = bag.as_mut().filter(|bag| bag.lacks_definitions()) {
         crate::bag::define(bag, &interfaces)?;
@@ -304,10 +304,10 @@ fn load_read(
 
 /// Folders with message definitions beside the standard ones: those that the command line names,
 /// and those beside the graph file and the files that it includes.
-fn interfaces(files: &GraphFiles, graph: &Graph) -> Vec<PathBuf> {
-    let mut interfaces = files.interfaces.clone();
+pub(crate) fn interfaces(named: &[PathBuf], graph_file: &Path, graph: &Graph) -> Vec<PathBuf> {
+    let mut interfaces = named.to_vec();
     let included = graph.source.included().iter().map(Path::new);
-    for file in [files.graph.as_path()].into_iter().chain(included) {
+    for file in [graph_file].into_iter().chain(included) {
         let beside = file.parent().unwrap_or(Path::new("")).join(INTERFACES_FOLDER);
         if beside.is_dir() && !interfaces.contains(&beside) {
             interfaces.push(beside);

@@ -3,9 +3,11 @@
 use anyhow::{Context, Result};
 use crossdock_fabric::{Cache, Library, Progress, Search};
 use crossdock_hwgen::Generated;
+use crossdock_msg::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// The command that runs an experiment.
 pub trait Caller {
@@ -30,6 +32,53 @@ pub trait Caller {
     /// # Errors
     /// The graph was refused, or its run failed.
     fn run(&mut self, run: &GraphRun<'_>) -> Result<RunOutcome>;
+
+    /// Runs a graph file with a simulator in software, all of a package in one chain, as fast as it
+    /// can, and gives the messages of these topics, topic by topic. Blocks.
+    ///
+    /// # Errors
+    /// The graph was refused, its run failed, or its recording cannot be read.
+    fn drive(
+        &mut self,
+        graph: &Path,
+        duration_s: f64,
+        topics: &[&str],
+    ) -> Result<Vec<Vec<Recorded>>>;
+
+    /// The network of a fabric, with the board of its nodes. Blocks while it reads their sources.
+    ///
+    /// # Errors
+    /// A file cannot be read, or what is in it is wrong.
+    fn network(&mut self, fabric: &FabricOf<'_>) -> Result<GraphNetwork>;
+}
+
+/// A fabric of a graph file.
+#[derive(Clone, Copy, Debug)]
+pub struct FabricOf<'a> {
+    /// The graph file.
+    pub graph: &'a Path,
+    /// Text of a mapping file that places nodes of the graph.
+    pub mapping: &'a str,
+    /// Name of the fabric there.
+    pub fabric: &'a str,
+}
+
+/// The network of a fabric of a graph file.
+#[derive(Debug)]
+pub struct GraphNetwork {
+    /// The network.
+    pub generated: Generated,
+    /// The topics that pass through it: their types and bounds.
+    pub topics: BTreeMap<String, (Schema, BTreeMap<String, u32>)>,
+}
+
+/// A message of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When it was published, in nanoseconds.
+    pub stamp_ns: u64,
+    /// The message in CDR, with its header of four bytes.
+    pub cdr: Vec<u8>,
 }
 
 /// A graph to run, as texts of its files.

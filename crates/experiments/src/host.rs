@@ -258,7 +258,7 @@ impl Host {
         let ends = sinks.map(|sink| sink.done_ps().unwrap_or(until_ps));
         ensure!(whole && taken[0] == sent && taken[1] == inside, "other bytes came down");
         let [down, inside_cycles] = ends.map(|end_ps| (end_ps - begin_ps) / self.period_ps);
-        let traffic = since(board.traffic(), before);
+        let traffic = board.traffic().since(before);
         // A segment shares its first and its last beat with others.
         let most = payload as u64 + 2 * BEAT_BYTES_MAX * places.len() as u64;
         ensure!(
@@ -308,23 +308,13 @@ impl Host {
         let mut payload = Vec::new();
         self.plan.encode(shown.block(), &mut payload)?;
         ensure!(payload == message.payload, "other bytes came up");
-        let traffic = since(board.traffic(), before);
+        let traffic = board.traffic().since(before);
         ensure!(
             traffic.bytes_written == frame.len() as u64 && traffic.bytes_read == 0,
             "a message up of {} bytes: {traffic:?}",
             frame.len()
         );
         Ok(Pass { cycles, traffic })
-    }
-}
-
-fn since(now: Traffic, before: Traffic) -> Traffic {
-    Traffic {
-        bytes_read: now.bytes_read - before.bytes_read,
-        bytes_written: now.bytes_written - before.bytes_written,
-        beats_read: now.beats_read - before.beats_read,
-        beats_written: now.beats_written - before.beats_written,
-        refused: now.refused - before.refused,
     }
 }
 

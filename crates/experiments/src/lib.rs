@@ -16,6 +16,7 @@ mod conditions;
 mod cpu_gpu;
 mod date;
 mod device;
+mod driving;
 mod execution_modes;
 mod frames;
 mod gateway;
@@ -30,17 +31,18 @@ mod rows;
 mod transfer;
 
 pub use area::network_area;
-pub use caller::{Caller, GraphRun, RunOutcome};
+pub use caller::{Caller, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
 pub use cpu_gpu::cpu_gpu;
 pub use date::now;
 pub use device::{DeviceReport, device};
+pub use driving::driving;
 pub use execution_modes::execution_modes;
 pub use frames::frames;
 pub use gateway::gateway;
 pub use hmt::hmt;
 pub use memory_load::memory_load;
 pub use options::{
-    CpuGpuOptions, DeviceOptions, FramesOptions, MemoryLoadOptions, NetworkAreaOptions,
-    SimulationOptions,
+    CpuGpuOptions, DeviceOptions, DrivingOptions, FramesOptions, MemoryLoadOptions,
+    NetworkAreaOptions, SimulationOptions,
 };
 pub use report::{Column, Report, Shown, Table};

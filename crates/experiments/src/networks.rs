@@ -126,14 +126,22 @@ pub(crate) fn random_bytes(seed: u64, to: &mut [u8]) {
 }
 
 /// Reproducible chance (splitmix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// Of the normal distribution with mean 0 and deviation 1 (Box and Muller).
+    pub(crate) fn normal(&mut self) -> f64 {
+        // 53 bits of each, above 0.
+        let [one, other] =
+            [(); 2].map(|()| ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64);
+        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
     }
 }

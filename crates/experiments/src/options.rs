@@ -3,6 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crossdock_fabric::Profile;
+use std::path::PathBuf;
 
 fn profiles() -> impl TypedValueParser<Value = &'static Profile> {
     let names = Profile::ALL.iter().map(|profile| profile.name);
@@ -35,6 +36,24 @@ pub struct MemoryLoadOptions {
     #[arg(long, value_name = "PERCENT", default_values_t = [0, 25, 50, 75],
           value_parser = clap::value_parser!(u32).range(0..=95))]
     pub load: Vec<u32>,
+}
+
+/// What [`crate::driving`] can be told.
+#[derive(Clone, Debug, Args)]
+pub struct DrivingOptions {
+    #[command(flatten)]
+    /// The simulation
+    pub simulation: SimulationOptions,
+    /// Share of the memory's cycles that others use; may be repeated
+    #[arg(long, value_name = "PERCENT", default_values_t = [0, 50],
+          value_parser = clap::value_parser!(u32).range(0..=95))]
+    pub load: Vec<u32>,
+    /// Images that go through the graph, one after the other
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub images: u32,
+    /// Graph file of the closed course
+    #[arg(long, value_name = "FILE", default_value = "apps/autorace/course.graph.yaml")]
+    pub graph: PathBuf,
 }
 
 /// What [`crate::cpu_gpu`] can be told.

@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Version of the C interface that this file declares.
-const ABI: u32 = 4;
+const ABI: u32 = 5;
 
 /// The network of the C++ side.
 #[repr(C)]
@@ -164,6 +164,20 @@ pub struct Traffic {
     pub beats_written: u64,
     /// Bursts that lay in no window: answered with an error, nothing was touched.
     pub refused: u64,
+}
+
+impl Traffic {
+    /// What has passed since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            bytes_read: self.bytes_read - before.bytes_read,
+            bytes_written: self.bytes_written - before.bytes_written,
+            beats_read: self.beats_read - before.beats_read,
+            beats_written: self.beats_written - before.beats_written,
+            refused: self.refused - before.refused,
+        }
+    }
 }
 
 /// `xd_run`.
@@ -308,6 +322,7 @@ struct Functions {
     port: unsafe extern "C" fn(u32) -> *const RawPort,
     clock_count: unsafe extern "C" fn() -> u32,
     clock_name: unsafe extern "C" fn(u32) -> *const c_char,
+    node_name: unsafe extern "C" fn(u32) -> *const c_char,
     read: unsafe extern "C" fn(*mut Opaque, u32, *mut u64) -> c_int,
     run: unsafe extern "C" fn(*mut Opaque, *mut RawRun) -> c_int,
     memory: unsafe extern "C" fn(*mut Opaque, *const MemoryTiming) -> c_int,
@@ -361,6 +376,7 @@ impl Loaded {
             port: function!(b"xd_network_port\0"),
             clock_count: function!(b"xd_network_clock_count\0"),
             clock_name: function!(b"xd_network_clock_name\0"),
+            node_name: function!(b"xd_network_node_name\0"),
             read: function!(b"xd_network_read\0"),
             run: function!(b"xd_network_run\0"),
             memory: function!(b"xd_network_memory\0"),
@@ -404,6 +420,13 @@ impl Loaded {
         };
         (0..count).map(name).collect()
     }
+
+    /// The name of a node of a board; empty: there is none of this number.
+    fn node(&self, number: u32) -> String {
+        // SAFETY: as in `ports`.
+        let name = unsafe { (self.functions.node_name)(number) };
+        text(name)
+    }
 }
 
 /// A text constant of a library; empty for a null pointer.
@@ -435,6 +458,8 @@ pub(crate) struct Ran {
     pub(crate) done: bool,
     /// Whether nothing will happen any more.
     pub(crate) idle: bool,
+    /// The node whose clock stood still although it had something to do.
+    pub(crate) late: Option<String>,
 }
 
 impl Handle {
@@ -493,8 +518,9 @@ impl Handle {
         let ended = unsafe { function(self.network.as_ptr(), &raw mut run) };
         host.done = run.accesses_done;
         host.doorbell = run.doorbell != 0;
-        let (done, idle) = (ended == 1, run.idle != 0);
-        let ran = Ran { now_ps: run.now_ps, edges: run.edges, done, idle };
+        let (done, idle) = (ended == 1, run.idle == 1);
+        let late = run.idle.checked_sub(2).map(|number| self.loaded.node(number));
+        let ran = Ran { now_ps: run.now_ps, edges: run.edges, done, idle, late };
         (ended >= 0).then_some(ran)
     }
 }

@@ -45,7 +45,8 @@ pub enum Stop {
     Idle,
 }
 
-/// What was asked of a network cannot be done; nothing has happened.
+/// What was asked of a network cannot be done, and nothing has happened; or a node is not as it has
+/// to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// There is no such port, or it is of the other direction.
@@ -69,6 +70,17 @@ pub enum RunError {
     Empty {
         /// The number of the port.
         port: u32,
+    },
+    /// A node of the board has something to do and does not say so.
+    #[error(
+        "node `{node}` goes on of its own accord although its `busy` was low and no stream of it \
+         offered a beat for 255 cycles: in a simulation its clock stands still then, and what it has \
+         to do is never done. Let its module raise `busy` while it has something to do \
+         (docs/formats/hardware-package.md)"
+    )]
+    Late {
+        /// Its name in the graph.
+        node: String,
     },
     /// There is no such word to read.
     #[error("there is no register at address {address:#x}: take an address of `registers.md`")]
@@ -128,7 +140,8 @@ impl Model {
     /// and sinks that are done are passed over; the others go on in the next run that names them.
     ///
     /// # Errors
-    /// What was asked cannot be done, and nothing has happened.
+    /// What was asked cannot be done, and nothing has happened; or [`RunError::Late`], after which
+    /// the simulation is of no use.
     pub fn run(
         &mut self,
         sources: &mut [Source<'_>],
@@ -151,6 +164,9 @@ impl Model {
         let Some(ran) = ran else { return Err(self.refusal(sources, sinks, until_ps)) };
         self.edges += ran.edges;
         self.is_idle = ran.idle;
+        if let Some(node) = ran.late {
+            return Err(RunError::Late { node });
+        }
         if ran.idle {
             self.now_ps = self.now_ps.max(ran.now_ps);
             return Ok(Stop::Idle);

@@ -196,6 +196,11 @@ pub(crate) fn board(
         }
     }
     memory_port(&mut body, width);
+    if !network.nodes.is_empty() {
+        let audited = network.nodes.len().min(standing::AUDITED_MAX);
+        body.simulated_port("input", None, standing::OPENS);
+        body.simulated_port("output", Some(audited as u32), standing::LATE);
+    }
     body.port("input", Some(12), "register_address");
     body.port("input", None, "register_write");
     body.port("input", Some(64), "register_write_data");
@@ -218,8 +223,8 @@ pub(crate) fn board(
     for (number, gateway) in gateways.iter().enumerate() {
         gateway_instance(&mut body, number, gateway, (width, way));
     }
-    for node in &network.nodes {
-        nodes::instance(&mut body, node);
+    for (number, node) in network.nodes.iter().enumerate() {
+        nodes::instance(&mut body, number, node);
     }
     for (node, word) in of_nodes.zip(first..) {
         nodes::count(&mut body, node, word);

@@ -33,6 +33,8 @@ fn range(bits: Option<u32>) -> String {
 /// A module under construction: its ports and body, and the library modules that it uses.
 pub(crate) struct Body {
     ports: Vec<(&'static str, String, String)>,
+    /// Ports that only a simulation has.
+    simulated: Vec<String>,
     text: String,
     /// Signals that nothing reads.
     unread: Vec<String>,
@@ -41,11 +43,29 @@ pub(crate) struct Body {
 
 impl Body {
     pub(crate) fn new() -> Self {
-        Self { ports: Vec::new(), text: String::new(), unread: Vec::new(), used: Vec::new() }
+        Self {
+            ports: Vec::new(),
+            simulated: Vec::new(),
+            text: String::new(),
+            unread: Vec::new(),
+            used: Vec::new(),
+        }
     }
 
     pub(crate) fn port(&mut self, direction: &'static str, bits: Option<u32>, name: &str) {
         self.ports.push((direction, range(bits), name.to_owned()));
+    }
+
+    /// A port of simulations only, beside others that all have.
+    pub(crate) fn simulated_port(
+        &mut self,
+        direction: &'static str,
+        bits: Option<u32>,
+        name: &str,
+    ) {
+        let range = range(bits);
+        let space = if range.is_empty() { "" } else { " " };
+        self.simulated.push(format!("  {direction} wire {range}{space}{name},\n"));
     }
 
     pub(crate) fn clocks(&mut self, clocks: &[Clock]) {
@@ -145,8 +165,12 @@ impl Body {
             format!("  {direction} wire {range}{space}{name}")
         });
         let ports = ports.collect::<Vec<_>>().join(",\n");
+        let simulated = match self.simulated.as_slice() {
+            [] => String::new(),
+            ports => format!("`ifdef VERILATOR\n{}`endif\n", ports.concat()),
+        };
         let text = format!(
-            "{comment}`default_nettype none\n\nmodule {name} (\n{ports}\n);\n\n{}endmodule\n\n\
+            "{comment}`default_nettype none\n\nmodule {name} (\n{simulated}{ports}\n);\n\n{}endmodule\n\n\
              `default_nettype wire\n",
             self.text
         );

@@ -1,6 +1,7 @@
 //! The C interface over Verilator's model of a network.
 
 use crate::network::{CONTROL_ADDRESS, Network, NetworkPort, PortOwner, Register, Stage};
+use crate::standing::OPENS;
 use std::fmt::Write as _;
 
 /// The header: the same for every network.
@@ -20,6 +21,14 @@ pub(crate) enum Top {
 }
 
 impl Top {
+    /// Whether nodes are looked at when the model comes to rest. A probe would count what passes
+    /// meanwhile.
+    fn is_audited(self, network: &Network) -> bool {
+        let is_probed =
+            network.topics.iter().any(|topic| topic.probe || topic.probed().count() > 0);
+        self != Self::Network && !network.nodes.is_empty() && !is_probed
+    }
+
     /// Whether a port of the network is one of the model.
     fn has(self, network: &Network, port: &NetworkPort) -> bool {
         self == Self::Network || !network.is_inside(port)
@@ -41,6 +50,9 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> St
     let clocks = clocks.map(|clock| format!("{{&model.{}, &model.{}}}", clock.clk(), clock.rst()));
     let has_control = writes > 0;
     let mut reset = String::new();
+    if top != Top::Network && !network.nodes.is_empty() {
+        let _ = writeln!(reset, "    model->{OPENS} = 0;");
+    }
     for (word, register) in written.iter().enumerate().filter(|_| has_control) {
         let enables = register.port == "enable";
         let value = if enables { !0_u64 >> (64 - register.bits.clamp(1, 64)) } else { 0 };
@@ -67,6 +79,7 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> St
     };
     WRAPPER
         .replace("@IS_BOARD@", if top == Top::Network { "0" } else { "1" })
+        .replace("@AUDITS@", if top.is_audited(network) { "1" } else { "0" })
         .replace("@HOST@", &host)
         .replace("@TABLES@", &tables(network, reads, writes, top))
         .replace("@SIGNALS@", &lines(signals))
@@ -113,6 +126,13 @@ fn tables(network: &Network, reads: usize, writes: usize, top: Top) -> String {
     for clock in &network.clocks {
         let _ = writeln!(text, "    \"{}\",", clock.clk());
     }
-    text.push_str("};\nconstexpr uint32_t clock_count = sizeof clock_names / sizeof *clock_names;");
+    text.push_str(
+        "};\nconstexpr uint32_t clock_count = sizeof clock_names / sizeof *clock_names;\n\n",
+    );
+    text.push_str("const char* const node_names[] = {\n");
+    for node in network.nodes.iter().filter(|_| top != Top::Network) {
+        let _ = writeln!(text, "    \"{}\",", node.name);
+    }
+    text.push_str("    nullptr,\n};\nconstexpr uint32_t node_count = sizeof node_names / sizeof *node_names - 1;");
     text
 }

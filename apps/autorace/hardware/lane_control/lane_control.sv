@@ -62,66 +62,31 @@ module lane_control #(
   wire         start;
   wire         made;
   wire         next;
-  wire [31:0]  sec;
-  wire [31:0]  nanosec;
   wire [7:0]   left_valid;
   wire [7:0]   right_valid;
   wire [191:0] left;
   wire [191:0] right;
   wire [7:0]   red_state;
   wire [31:0]  red_area;
-  wire [127:0] red_box;
   wire [7:0]   green_state;
-  wire [31:0]  green_area;
-  wire [127:0] green_box;
   wire [63:0]  linear;
   wire [63:0]  angular;
 
+  /* verilator lint_off PINCONNECTEMPTY */
   lane_control_messages u_messages (
-    .clk,
-    .rst,
-    .s_axis_lane_tdata,
-    .s_axis_lane_tkeep,
-    .s_axis_lane_tlast,
-    .s_axis_lane_tuser,
-    .s_axis_lane_tvalid,
-    .s_axis_lane_tready,
-    .s_axis_red_tdata,
-    .s_axis_red_tkeep,
-    .s_axis_red_tlast,
-    .s_axis_red_tuser,
-    .s_axis_red_tvalid,
-    .s_axis_red_tready,
-    .s_axis_green_tdata,
-    .s_axis_green_tkeep,
-    .s_axis_green_tlast,
-    .s_axis_green_tuser,
-    .s_axis_green_tvalid,
-    .s_axis_green_tready,
-    .command_publisher_id,
-    .m_axis_command_tdata,
-    .m_axis_command_tkeep,
-    .m_axis_command_tlast,
-    .m_axis_command_tuser,
-    .m_axis_command_tvalid,
-    .m_axis_command_tready,
-    .start,
-    .made,
-    .next,
-    .sec,
-    .nanosec,
-    .dropped,
-    .busy,
+    .*,
+    .sec(),
+    .nanosec(),
     .lane__left_valid(left_valid),
     .lane__right_valid(right_valid),
     .lane__left(left),
     .lane__right(right),
     .red__state(red_state),
     .red__area(red_area),
-    .red__box(red_box),
+    .red__box(),
     .green__state(green_state),
-    .green__area(green_area),
-    .green__box(green_box),
+    .green__area(),
+    .green__box(),
     .command__twist__linear__x(linear),
     .command__twist__linear__y(64'd0),
     .command__twist__linear__z(64'd0),
@@ -129,6 +94,7 @@ module lane_control #(
     .command__twist__angular__y(64'd0),
     .command__twist__angular__z(angular)
   );
+  /* verilator lint_on PINCONNECTEMPTY */
 
   follow_lane #(
     .BLIND_IMAGES(BLIND_IMAGES)
@@ -146,8 +112,6 @@ module lane_control #(
     .linear,
     .angular
   );
-
-  wire unused = &{1'b0, sec, nanosec, red_box, green_area, green_box};
 
 endmodule
 

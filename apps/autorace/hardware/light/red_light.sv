@@ -1,11 +1,11 @@
 // Red light: the hardware node of type red_light, the twin of the software one in
 // apps/autorace/src/nodes/light.rs, bit for bit, with the parameters that red_light_setup was made with.
 //
-// Function      Takes sensor_msgs/msg/Image, looks for a red lamp in it with find_lamp, and publishes
+// Function      Takes sensor_msgs/msg/Image, looks for a red lamp in it with seen_light, and publishes
 //               autorace_msgs/msg/TrafficLight with the header (stamp, frame) of the image. The frame's
 //               header has light_publisher_id, the stamp of the frame that came, and the node's own
 //               sequence, from 0.
-// Hand-over     While green was lit in the image before, nothing is found (other_light; searches_red in
+// Hand-over     While green was lit in the image before, nothing is found (seen_light; searches_red in
 //               apps/autorace/src/hand_over.rs).
 // Refused       What the software node refuses: another encoding than rgb8, step other than 3 * width,
 //               data of another length than step * height. Beside that another size than WIDTH x
@@ -57,7 +57,6 @@ module red_light #(
 );
 
   localparam logic [7:0] Red = 8'd1;
-  localparam logic [7:0] Green = 8'd2;
 
   // The image that comes, and the light ----------------------------------------------------------
 
@@ -66,12 +65,7 @@ module red_light #(
   wire         next;
   wire [31:0]  sec;
   wire [31:0]  nanosec;
-  wire [31:0]  image_height;
-  wire [31:0]  image_width;
-  wire [31:0]  length;
   wire [63:0]  data;
-  wire [7:0]   data_keep;
-  wire         data_last;
   wire         data_valid;
   wire         data_ready;
   wire         other_came;
@@ -79,16 +73,12 @@ module red_light #(
   wire [31:0]  other_sec;
   wire [31:0]  other_nanosec;
   wire [7:0]   other_state;
-  wire [31:0]  other_area;
-  wire [127:0] other_box;
-  wire         is_found;
-  wire [31:0]  area;
-  wire [31:0]  left;
-  wire [31:0]  top;
-  wire [31:0]  width;
-  wire [31:0]  height;
   wire         lit;
+  wire [31:0]  area;
+  wire [127:0] box;
 
+  // Images have one size.
+  /* verilator lint_off PINCONNECTEMPTY */
   red_light_messages #(
     .CHANNELS(3),
     .MAX_BYTES(WIDTH * HEIGHT * 3),
@@ -96,59 +86,34 @@ module red_light #(
     .WIDTH(WIDTH),
     .HEIGHT(HEIGHT)
   ) u_messages (
-    .clk,
-    .rst,
-    .s_axis_image_tdata,
-    .s_axis_image_tkeep,
-    .s_axis_image_tlast,
-    .s_axis_image_tuser,
-    .s_axis_image_tvalid,
-    .s_axis_image_tready,
-    .s_axis_other_tdata,
-    .s_axis_other_tkeep,
-    .s_axis_other_tlast,
-    .s_axis_other_tuser,
-    .s_axis_other_tvalid,
-    .s_axis_other_tready,
-    .light_publisher_id,
-    .m_axis_light_tdata,
-    .m_axis_light_tkeep,
-    .m_axis_light_tlast,
-    .m_axis_light_tuser,
-    .m_axis_light_tvalid,
-    .m_axis_light_tready,
-    .start,
-    .made,
-    .next,
-    .sec,
-    .nanosec,
-    .dropped,
-    .busy,
-    .image__height(image_height),
-    .image__width(image_width),
-    .image__data__length(length),
+    .*,
+    .image__height(),
+    .image__width(),
+    .image__data__length(),
     .image__data__tdata(data),
-    .image__data__tkeep(data_keep),
-    .image__data__tlast(data_last),
+    .image__data__tkeep(),
+    .image__data__tlast(),
     .image__data__tvalid(data_valid),
     .image__data__tready(data_ready),
-    .other_came,
-    .other_go_on,
     .other__header__stamp__sec(other_sec),
     .other__header__stamp__nanosec(other_nanosec),
     .other__state(other_state),
-    .other__area(other_area),
-    .other__box(other_box),
+    .other__area(),
+    .other__box(),
     .light__state(lit ? Red : 8'd0),
-    .light__area(lit ? area : '0),
-    .light__box(lit ? {height, width, top, left} : '0)
+    .light__area(area),
+    .light__box(box)
   );
+  /* verilator lint_on PINCONNECTEMPTY */
 
-  // Its lamp --------------------------------------------------------------------------------------
+  // What is seen, and whether it counts -----------------------------------------------------------
 
-  wire is_searched;
+  wire found;
+  wire green_before;
 
-  find_lamp #(
+  assign lit = found && !green_before;
+
+  seen_light #(
     .WIDTH(WIDTH),
     .HEIGHT(HEIGHT),
     .ROWS(HEIGHT * red_light_setup::Rows / 1000),
@@ -161,49 +126,28 @@ module red_light #(
     .ASPECT(red_light_setup::Aspect),
     .HOUSING(red_light_setup::Housing),
     .HOUSING_VALUE_MAX(HOUSING_VALUE_MAX)
-  ) u_find (
+  ) u_seen (
     .clk,
     .rst,
-    .clear(next),
+    .next,
     .s_data(data),
     .s_valid(data_valid),
     .s_ready(data_ready),
     .start,
-    .done(is_searched),
-    .found(is_found),
-    .area,
-    .left,
-    .top,
-    .width,
-    .height
-  );
-
-  // Whether it counts ----------------------------------------------------------------------------
-
-  wire is_told;
-  wire green_before;
-
-  other_light u_other (
-    .clk,
-    .rst,
-    .clear(next),
-    .note_sec(other_sec),
-    .note_nanosec(other_nanosec),
-    .note_lit(other_state == Red || other_state == Green),
-    .note_valid(other_came),
-    .note_ready(other_go_on),
-    .ask(start),
     .sec,
     .nanosec,
-    .answered(is_told),
-    .lit(green_before)
+    .other_came,
+    .other_go_on,
+    .other_sec,
+    .other_nanosec,
+    .other_state,
+    .made,
+    .found,
+    .other_before(green_before),
+    .lit,
+    .area,
+    .box
   );
-
-  assign made = is_searched && is_told;
-  assign lit = is_found && !green_before;
-
-  // Images have one size.
-  wire unused = &{1'b0, image_height, image_width, length, data_keep, data_last, other_area, other_box};
 
 endmodule
 

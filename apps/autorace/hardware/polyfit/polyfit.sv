@@ -53,17 +53,14 @@ module polyfit #(
   wire                next;
   wire [31:0]         sec;
   wire [31:0]         nanosec;
-  wire [31:0]         height;
-  wire [31:0]         width;
-  wire [31:0]         length;
   wire [63:0]         data;
-  wire [7:0]          data_keep;
-  wire                data_last;
   wire                data_valid;
   wire                data_ready;
   wire [1:0]          is_valid;
   logic [383:0]       doubles;    // left ones in the lower half
 
+  // Views have one size.
+  /* verilator lint_off PINCONNECTEMPTY */
   polyfit_messages #(
     .CHANNELS(1),
     .MAX_BYTES(640 * 960),
@@ -71,34 +68,13 @@ module polyfit #(
     .WIDTH(640),
     .HEIGHT(960)
   ) u_messages (
-    .clk,
-    .rst,
-    .s_axis_view_tdata,
-    .s_axis_view_tkeep,
-    .s_axis_view_tlast,
-    .s_axis_view_tuser,
-    .s_axis_view_tvalid,
-    .s_axis_view_tready,
-    .lane_publisher_id,
-    .m_axis_lane_tdata,
-    .m_axis_lane_tkeep,
-    .m_axis_lane_tlast,
-    .m_axis_lane_tuser,
-    .m_axis_lane_tvalid,
-    .m_axis_lane_tready,
-    .start,
-    .made,
-    .next,
-    .sec,
-    .nanosec,
-    .dropped,
-    .busy,
-    .view__height(height),
-    .view__width(width),
-    .view__data__length(length),
+    .*,
+    .view__height(),
+    .view__width(),
+    .view__data__length(),
     .view__data__tdata(data),
-    .view__data__tkeep(data_keep),
-    .view__data__tlast(data_last),
+    .view__data__tkeep(),
+    .view__data__tlast(),
     .view__data__tvalid(data_valid),
     .view__data__tready(data_ready),
     .lane__left_valid({7'd0, is_valid[0]}),
@@ -106,6 +82,7 @@ module polyfit #(
     .lane__left(doubles[191:0]),
     .lane__right(doubles[383:192])
   );
+  /* verilator lint_on PINCONNECTEMPTY */
 
   // Its lines -------------------------------------------------------------------------------------
 
@@ -190,9 +167,6 @@ module polyfit #(
       turn <= '0;
     end
   end
-
-  // Views have one size.
-  wire unused = &{1'b0, height, width, length, data_keep, data_last};
 
 endmodule
 

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use crossdock_experiments::{
-    CpuGpuOptions, DeviceOptions, FramesOptions, MemoryLoadOptions, NetworkAreaOptions,
-    SimulationOptions,
+    CpuGpuOptions, DeviceOptions, DrivingOptions, FramesOptions, MemoryLoadOptions,
+    NetworkAreaOptions, SimulationOptions,
 };
 use std::path::PathBuf;
 
@@ -47,6 +47,18 @@ pub(crate) enum BenchCommand {
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
+    },
+    /// Chain alpha of the driving graph, from image compensation to lane control in hardware
+    ///
+    /// Images of the closed course go through the board of the nodes, whose topic A is
+    /// software-mapped or has a gateway: section 6 of the gateway paper. Rows with a model of the
+    /// paper's board stand beside them. The command fails if a drive command differs from that of
+    /// the software nodes, or if Crossdock misses a goal. It runs for many minutes.
+    Driving {
+        #[command(flatten)]
+        out: OutFolder,
+        #[command(flatten)]
+        options: DrivingOptions,
     },
     /// Processor and device on one array: the benchmarks of the CPU-iGPU paper
     ///

@@ -1,12 +1,18 @@
 //! What experiments ask of this command: lines at once, folders, and runs of graphs with `crossdock
 //! run`.
 
+use crate::definitions::definitions;
+use crate::files::Violations;
+use crate::hardware::{FabricFiles, generate_fabric};
+use crate::load::{interfaces, read_graph};
 use crate::output;
+use crate::packages::Packages;
 use crate::scratch::Scratch;
-use anyhow::{Context, Result, bail};
-use crossdock_experiments::{Caller, GraphRun, RunOutcome};
+use anyhow::{Context, Error, Result, bail, ensure};
+use crossdock_experiments::{Caller, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
 use crossdock_fabric::Progress;
-use crossdock_msg::{Block, FlatBuffer};
+use crossdock_graph::Mapping;
+use crossdock_msg::{Block, FlatBuffer, Schema};
 use crossdock_record::BagReader;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -43,32 +49,99 @@ impl Caller for Command {
             Ok(path)
         };
         let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
-        let output =
-            process::Command::new(std::env::current_exe().context("where this command lies")?)
-                .arg("run")
-                .arg(file("run.graph.yaml", run.graph)?)
-                .arg("--mapping")
-                .arg(file("run.mapping.yaml", run.mapping)?)
-                .arg("--params")
-                .arg(file("run.yaml", run.parameters)?)
-                .arg("--record")
-                .arg(&recording)
-                .args(["--topics", run.topic])
-                .arg("--summary")
-                .arg(&summary)
-                .output()
-                .context("`crossdock run` does not start")?;
-        // A run that a node has ended says so in its closing table, one that was refused on
-        // standard error.
-        let said = std::fs::read(&summary).ok();
-        let summary: Value =
-            said.map(|text| serde_json::from_slice(&text)).transpose()?.unwrap_or_default();
-        if !output.status.success() {
-            let refused = String::from_utf8_lossy(&output.stderr);
-            bail!("{}", summary["end"].as_str().unwrap_or(refused.trim()));
-        }
+        let mut command = this_command("run")?;
+        command
+            .arg(file("run.graph.yaml", run.graph)?)
+            .arg("--mapping")
+            .arg(file("run.mapping.yaml", run.mapping)?)
+            .arg("--params")
+            .arg(file("run.yaml", run.parameters)?)
+            .arg("--record")
+            .arg(&recording)
+            .args(["--topics", run.topic]);
+        let summary = ended(command, &summary)?;
         Ok(RunOutcome { messages: read(&recording, run.topic)?, summary })
     }
+
+    fn drive(
+        &mut self,
+        graph: &Path,
+        duration_s: f64,
+        topics: &[&str],
+    ) -> Result<Vec<Vec<Recorded>>> {
+        let scratch = Scratch::new("bench")?;
+        let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
+        let mut command = this_command("run")?;
+        command
+            .arg(graph)
+            .args(["--rate", "max", "--duration", &duration_s.to_string(), "--record"])
+            .arg(&recording)
+            .args(["--topics", &topics.join(",")]);
+        ended(command, &summary)?;
+        let reader = BagReader::open(&recording)?;
+        let mut found = vec![Vec::new(); topics.len()];
+        let mut messages = reader.messages();
+        while let Some(message) = messages.next_message() {
+            let message = message?;
+            let name = &reader.topics()[message.topic].name;
+            if let Some(place) = topics.iter().position(|topic| topic == name) {
+                let (stamp_ns, cdr) = (message.publish_time_ns, message.data.to_vec());
+                found[place].push(Recorded { stamp_ns, cdr });
+            }
+        }
+        Ok(found)
+    }
+
+    fn network(&mut self, of: &FabricOf<'_>) -> Result<GraphNetwork> {
+        let graph = read_graph(of.graph)?;
+        let mapping = Mapping::from_yaml("the experiment's mapping", of.mapping.as_bytes());
+        let mapping = mapping.map_err(Violations::from)?.in_graph(&graph);
+        let packages = Packages::of_graph(&[], &graph, of.graph)?;
+        let definitions = definitions(&interfaces(&[], of.graph, &graph))?;
+        let types = |name: &str| {
+            let schema = Schema::from_library(definitions.library(), name);
+            schema.map_err(|error| error.to_string())
+        };
+        let generated = generate_fabric(&FabricFiles {
+            graph: &graph,
+            mapping: &mapping,
+            descriptions: &packages.descriptions,
+            fabric: of.fabric,
+            types: &types,
+        })?;
+        ensure!(generated.has_board(), "{}", generated.obstacle());
+        let topics = generated.network.topics.iter().map(|topic| {
+            let schema = types(&topic.layout.type_name).map_err(Error::msg)?;
+            let bounds = graph.topic(&topic.name).map(|it| it.bounds.clone());
+            Ok((topic.name.clone(), (schema, bounds.unwrap_or_default())))
+        });
+        let topics = topics.collect::<Result<_>>()?;
+        Ok(GraphNetwork { generated, topics })
+    }
+}
+
+/// This program with one of its commands.
+fn this_command(name: &str) -> Result<process::Command> {
+    let program = std::env::current_exe().context("where this command lies")?;
+    let mut command = process::Command::new(program);
+    command.arg(name);
+    Ok(command)
+}
+
+/// Runs `crossdock run` to its end and gives its closing table, for which it has this file.
+fn ended(mut command: process::Command, file: &Path) -> Result<Value> {
+    let output = command.arg("--summary").arg(file).output();
+    let output = output.context("`crossdock run` does not start")?;
+    // A run that a node has ended says so in its closing table, one that was refused on standard
+    // error.
+    let said = std::fs::read(file).ok();
+    let summary: Value =
+        said.map(|text| serde_json::from_slice(&text)).transpose()?.unwrap_or_default();
+    if !output.status.success() {
+        let refused = String::from_utf8_lossy(&output.stderr);
+        bail!("{}", summary["end"].as_str().unwrap_or(refused.trim()));
+    }
+    Ok(summary)
 }
 
 /// The messages of a topic in a recording.

@@ -27,6 +27,9 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::Gateway { out, options } => {
             Results::of("gateway", out)?.of_run(|caller| experiments::gateway(options, caller))
         }
+        BenchCommand::Driving { out, options } => {
+            Results::of("driving", out)?.of_run(|caller| experiments::driving(options, caller))
+        }
         BenchCommand::CpuGpu(arguments) => cpu_gpu(arguments),
         BenchCommand::Frames { out, options } => {
             Results::of("frames", out)?.of_run(|caller| experiments::frames(options, caller))

@@ -244,13 +244,7 @@ impl Machine {
             hardware_ps: hardware_ps - begin_ps,
             software_ps: passage.software_ps.unwrap_or(begin_ps) - begin_ps,
             payload_bytes: payload_bytes as u64,
-            traffic: Traffic {
-                bytes_read: traffic.bytes_read - before.bytes_read,
-                bytes_written: traffic.bytes_written - before.bytes_written,
-                beats_read: traffic.beats_read - before.beats_read,
-                beats_written: traffic.beats_written - before.beats_written,
-                refused: 0,
-            },
+            traffic: traffic.since(before),
         })
     }
 

@@ -12,12 +12,14 @@ use crate::caller::{Caller, board_library};
 use crate::options::SimulationOptions;
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result};
-use board::{Mapped, Shape, Side};
+use board::{Shape, Side};
 use crossdock_fabric::{Figure, MemoryTiming, Processor, Profile};
 use crossdock_hwgen::paper::with_paper_board;
-use message::{Costs, Machine, Way};
+use message::{Costs, Machine, Took, Way};
 use rows::{Cell, Row};
 use serde_json::{Value, json};
+
+pub(crate) use board::Mapped;
 
 /// Hardware subscribers, and bytes of a picture.
 const SUBSCRIBERS: [usize; 3] = [2, 4, 8];
@@ -97,7 +99,7 @@ pub fn gateway(options: &SimulationOptions, caller: &mut dyn Caller) -> Result<R
         Some(processor) => own_costs(processor),
         None => paper_costs(profile),
     };
-    let bench = Bench { profile, way, costs, seed };
+    let bench = Bench { profile, way, costs, seed, load_percent: 0 };
     let mut cells = Vec::new();
     for publisher in Side::ALL {
         for subscribers in subscribers {
@@ -123,6 +125,28 @@ struct Bench {
     way: Way,
     costs: Costs,
     seed: u64,
+    /// Share of the memory's cycles that others have.
+    load_percent: u32,
+}
+
+/// What messages of so many bytes take on the paper's board, from a node in the fabric to so many
+/// others there and to one in software, each alone; others have `load_percent` of the memory's
+/// cycles.
+///
+/// # Errors
+/// As [`gateway`].
+pub(crate) fn on_the_paper_s_board(
+    (mapped, subscribers): (Mapped, usize),
+    (bytes, messages): (u32, u32),
+    load_percent: u32,
+    seed: u64,
+    caller: &mut dyn Caller,
+) -> Result<Vec<Took>> {
+    let profile = Profile::named(PAPER).context("the paper's profile")?;
+    let (way, costs) = (Way::Paper, paper_costs(profile));
+    let bench = Bench { profile, way, costs, seed, load_percent };
+    let mut machine = bench.machine(Side::Hardware, subscribers, mapped, caller)?;
+    (1..=messages).map(|number| machine.message(number, &data(seed, bytes))).collect()
 }
 
 impl Bench {
@@ -136,7 +160,7 @@ impl Bench {
 
     fn timing(&self) -> MemoryTiming {
         // The other half only matters for the data.
-        let mut timing = self.profile.memory.timing(0, self.seed as u32);
+        let mut timing = self.profile.memory.timing(self.load_percent, self.seed as u32);
         if self.way == Way::Paper {
             timing.read_latency = timing.read_latency.saturating_sub(STATE_MACHINE_CYCLES);
             timing.write_latency = timing.write_latency.saturating_sub(STATE_MACHINE_CYCLES);
@@ -144,15 +168,14 @@ impl Bench {
         timing
     }
 
-    /// All sizes of one board.
-    fn cells(
+    /// A board with its host.
+    fn machine(
         &self,
         publisher: Side,
         subscribers: usize,
         mapped: Mapped,
-        sizes: &[u32],
         caller: &mut dyn Caller,
-    ) -> Result<Vec<Cell>> {
+    ) -> Result<Machine> {
         let data_bytes_max = SIZES[SIZES.len() - 1];
         let width_bits = self.profile.width_bits;
         let shape = Shape { publisher, subscribers, mapped, width_bits, data_bytes_max };
@@ -164,13 +187,19 @@ impl Bench {
         let clock = (self.profile.period_ps, &self.timing());
         let software = (self.profile.memory.register_cycles.value, self.costs, self.way);
         let network = &generated.network;
-        let mut machine = Machine::new(
-            (shape, caller.folder()?),
-            (network, &library),
-            clock,
-            software,
-            self.seed,
-        )?;
+        Machine::new((shape, caller.folder()?), (network, &library), clock, software, self.seed)
+    }
+
+    /// All sizes of one board.
+    fn cells(
+        &self,
+        publisher: Side,
+        subscribers: usize,
+        mapped: Mapped,
+        sizes: &[u32],
+        caller: &mut dyn Caller,
+    ) -> Result<Vec<Cell>> {
+        let mut machine = self.machine(publisher, subscribers, mapped, caller)?;
         let mut cells = Vec::new();
         for (number, bytes) in (1..).zip(sizes) {
             let data = data(self.seed, *bytes);

@@ -3,7 +3,7 @@
 
 use crate::support;
 use crossdock_fabric::{
-    Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, Search, Sink, Stop,
+    Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, RunError, Search, Sink, Stop,
 };
 use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
@@ -47,6 +47,11 @@ const TIMING: MemoryTiming = MemoryTiming {
 };
 
 fn generated() -> Generated {
+    with_sources(&|text| text)
+}
+
+/// The board with every source of its node as `changed` makes it.
+fn with_sources(changed: &dyn Fn(String) -> String) -> Generated {
     let folder = workspace().join("crates/fabric/tests/pictures");
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
     let package = text("pictures.hardware.yaml");
@@ -54,7 +59,8 @@ fn generated() -> Generated {
     let package = package.expect("a hardware package");
     let node = package.node_type("invert").expect("the node type");
     let sources = node.sources.iter();
-    let sources = sources.map(|name| SourceText { name: name.clone(), text: text(name) }).collect();
+    let sources =
+        sources.map(|name| SourceText { name: name.clone(), text: changed(text(name)) }).collect();
     let implementation = Implementation { package: &package, node, sources };
     let request = Request {
         graph: &Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph"),
@@ -72,6 +78,21 @@ fn generated() -> Generated {
 
 fn library() -> Library {
     built(&generated())
+}
+
+/// The same board with clocks that tick all the time.
+fn with_all_clocks(generated: &Generated) -> Generated {
+    let mut without = generated.clone();
+    let text = without.files.get_mut("board_board.sv").expect("the board");
+    let gates = text.matches(" & needs_").count();
+    assert_eq!(gates, 5, "the node, both gateways, the osif, and the way to host memory");
+    let lines = text.lines().map(|line| line.split(" & needs_").next().unwrap_or_default());
+    let lines = lines.zip(text.lines()).map(|(plain, line)| match plain == line {
+        true => format!("{line}\n"),
+        false => format!("{plain};\n"),
+    });
+    *text = lines.collect();
+    without
 }
 
 fn built(generated: &Generated) -> Library {
@@ -214,12 +235,7 @@ fn time_that_is_skipped_makes_no_difference_to_what_comes_after() {
 #[test]
 fn clocks_that_stand_still_make_no_difference() {
     let with = generated();
-    let mut without = with.clone();
-    let board_text = without.files.get_mut("board_board.sv").expect("the board");
-    let plain = board_text.replace("`ifdef VERILATOR", "`ifdef CLOCKS_STAND_STILL");
-    let gates = plain.matches("assign ticks_").count() / 2;
-    assert_eq!(gates, 5, "the node, both gateways, the osif, and the way to host memory");
-    *board_text = plain;
+    let without = with_all_clocks(&with);
     let mut seen = Vec::new();
     for library in [built(&with), built(&without)] {
         let mut host = Host::new("nodes-standing");
@@ -256,4 +272,31 @@ fn clocks_that_stand_still_make_no_difference() {
         seen.push(ended);
     }
     assert_eq!(seen[0], seen[1]);
+}
+
+#[test]
+fn a_node_that_forgets_busy_is_named_and_the_message_is_not_just_missing() {
+    // It has all of a small picture, waits for 1000 cycles, and says nothing meanwhile.
+    let silent = with_sources(&|text| text.replace("busy = state != Waiting;", "busy = 1'b0;"));
+    let (library, mut host) = (built(&silent), Host::new("nodes-silent"));
+    let mut silent_board = board(&library);
+    silent_board.set_idle_cycles(IDLE_CYCLES);
+    let (sent, lent) = (host.publish(1, 8), host.lend());
+    assert!(silent_board.reach(&[sent.region(), host.scratch(), lent.region()]));
+    silent_board.lend(1, 1, lent.address(), lent.capacity());
+    sent.send(&mut silent_board, 0, 1);
+    let ended = loop {
+        match silent_board.run(&mut [], &mut [], FOREVER_PS) {
+            Ok(Stop::Done) => {
+                assert!(matches!(silent_board.event(), Some(HostEvent::Sent { gateway: 0, .. })))
+            }
+            other => break other,
+        }
+    };
+    assert_eq!(ended, Err(RunError::Late { node: "negative".to_owned() }));
+    // Its clock is all that the message lacked.
+    let library = built(&with_all_clocks(&silent));
+    let mut board = board(&library);
+    let mut host = Host::new("nodes-silent-ticking");
+    there_and_back(&mut board, &mut host, 1, 8);
 }

@@ -11,14 +11,14 @@ fn busy(node: &NetworkNode) -> String {
     format!("busy_{}", node.identifier)
 }
 
-/// A node between its streams.
-pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
+/// The node of this number on its board, between its streams.
+pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
     body.wire(None, &busy(node));
     if node.drops {
         body.wire(None, &dropped(node));
     }
     let mut connections = vec![
-        ("clk".to_owned(), ticks(body, node)),
+        ("clk".to_owned(), ticks(body, number, node)),
         ("rst".to_owned(), node.clock.rst()),
         ("busy".to_owned(), busy(node)),
     ];
@@ -40,13 +40,17 @@ pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
 }
 
 /// The clock of a node's module.
-fn ticks(body: &mut Body, node: &NetworkNode) -> String {
+fn ticks(body: &mut Body, number: usize, node: &NetworkNode) -> String {
     let NetworkNode { identifier, clock, .. } = node;
-    let ends = node.inputs.iter().chain(&node.outputs);
-    let streams = ends.filter_map(|end| Some(format!("{}_tvalid", end.signals.as_ref()?)));
+    let offers = |ends: &[NodeEnd]| {
+        let offers =
+            ends.iter().filter_map(|end| Some(format!("{}_tvalid", end.signals.as_ref()?)));
+        offers.collect::<Vec<_>>()
+    };
+    let given = [vec![clock.rst()], offers(&node.inputs)].concat();
     let drops = node.drops.then(|| dropped(node));
-    let asks: Vec<_> = [clock.rst(), busy(node)].into_iter().chain(drops).chain(streams).collect();
-    standing::ticks(body, &clock.clk(), identifier, &asks)
+    let own: Vec<_> = [busy(node)].into_iter().chain(drops).chain(offers(&node.outputs)).collect();
+    standing::node_ticks(body, &clock.clk(), (identifier, number), &given, &own)
 }
 
 /// The wire that is high for a cycle per message that a node drops.

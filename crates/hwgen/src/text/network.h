@@ -18,7 +18,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* Version of this interface: what is built against one version cannot be used with another. */
-#define XD_NETWORK_ABI 4
+#define XD_NETWORK_ABI 5
 uint32_t xd_network_abi(void);
 
 typedef struct xd_network xd_network;
@@ -58,6 +58,8 @@ uint32_t xd_network_port_count(void);
 const xd_port *xd_network_port(uint32_t port);
 uint32_t xd_network_clock_count(void);
 const char *xd_network_clock_name(uint32_t clock);
+/* Nodes of a board, by their number there; a null pointer behind the last one. */
+const char *xd_network_node_name(uint32_t node);
 
 /* Offers a beat at a publisher's port: 1; or 0 while the beat before has not been taken. */
 int xd_network_push(xd_network *network, uint32_t port, const xd_beat *beat);
@@ -126,7 +128,7 @@ typedef struct xd_run {
   uint32_t access_cycles; /* from one access to the next; at least 1 */
   uint32_t doorbell;      /* in: 1: stop while it rings and no access is left; out: whether it rings */
   uint32_t idle_cycles;   /* boards only: stop when so many edges of every clock have changed nothing; 0: never */
-  uint32_t idle;          /* out: 1: that is why it stopped */
+  uint32_t idle;          /* out: 1: that is why it stopped; 2 and more: node `idle` - 2 is at fault */
 } xd_run;
 
 /* Lets time pass, edge by edge, until a source or sink is done or no edge is left up to `until_ps`:
@@ -137,7 +139,11 @@ typedef struct xd_run {
  * With `idle_cycles` a run of a board also ends, with 0 and `idle`, when so many edges of every clock, counted
  * over runs and never fewer than a watchdog waits, have come without a beat offered, a node busy, a burst of host memory
  * open, an access, a doorbell, or a source with something left. Its clocks may then stand still for any time, as
- * nothing would happen in it: raise `next_ps` of each clock by a multiple of its period. -1 without any edge: an index, a count, a time or a period out of its range, a pointer
+ * nothing would happen in it: raise `next_ps` of each clock by a multiple of its period.
+ *
+ * The first times that a board with nodes comes to rest after some work, it looks whether a node goes on of its own
+ * accord although its clock stands still: one whose `busy` was low with something left to do. Such a board is of no
+ * further use. -1 without any edge: an index, a count, a time or a period out of its range, a pointer
  * that must not be null. Times are at most 2^62. */
 int xd_network_run(xd_network *network, xd_run *run);
 

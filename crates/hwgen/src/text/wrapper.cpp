@@ -4,6 +4,8 @@
 
 // Whether the model is a board: it has host memory and registers.
 #define XD_HOST @IS_BOARD@
+// Whether nodes are looked at when the board comes to rest.
+#define XD_AUDITS @AUDITS@
 
 #include <algorithm>
 #include <cstring>
@@ -88,6 +90,13 @@ constexpr uint64_t time_end = 1ull << 62;
 // Between accesses the register port is at an address where nothing is, so that what has registers
 // needs no clock.
 constexpr uint32_t no_register = 0xfff;
+
+#if XD_AUDITS
+// How often a board that comes to rest is audited, and edges of an audit: more than the longest
+// computation of a node that forgets `busy` is likely to take.
+constexpr uint32_t audits_max = 4;
+constexpr uint32_t audit_edges = 16384;
+#endif
 
 @HOST@}  // namespace
 
@@ -183,6 +192,9 @@ struct xd_network {
 #if XD_HOST
   // After an edge: whether it may have changed anything, or announces a change.
   void count_quiet(uint64_t mask, bool accessed) {
+#if XD_AUDITS
+    worked = worked || model->active;
+#endif
     if (accessed || model->active || model->doorbell || memory.is_open()) return wake();
     for (size_t clock = 0; clock < clocks.size(); clock++)
       if ((mask >> clock & 1) && quiet[clock] != ~0u) quiet[clock] += 1;
@@ -197,6 +209,25 @@ struct xd_network {
     // A watchdog that counts is not seen from here.
     return least >= run.idle_cycles && least > watchdog_cycles;
   }
+
+#if XD_AUDITS
+  // Lets the clocks of all nodes tick on a board at rest, in no time. The first node, from 1, that does
+  // something of its own accord: its clock stood still with work left. 0: none does, and nothing has
+  // changed on the board.
+  uint32_t late_node(uint64_t now_ps) {
+    if (!worked || audits == audits_max) return 0;
+    worked = false;
+    audits += 1;
+    model->opens_clocks = 1;
+    uint64_t late = 0;
+    for (uint32_t i = 0; i < audit_edges && late == 0; i++) {
+      edge(~0ull, now_ps);
+      late = model->late_nodes;
+    }
+    model->opens_clocks = 0;
+    return late == 0 ? 0 : 1 + uint32_t(__builtin_ctzll(late));
+  }
+#endif
 #endif
 
   void take(PortState& end, const uint8_t* data, uint32_t bytes, uint64_t now_ps) {
@@ -305,6 +336,9 @@ struct xd_network {
     while (!done) {
 #if XD_HOST
       run.idle = is_idle(run);
+#if XD_AUDITS
+      if (run.idle) run.idle += late_node(run.now_ps);
+#endif
       if (run.idle) break;
 #endif
       uint64_t now_ps = run.clocks[0].next_ps;
@@ -373,6 +407,10 @@ struct xd_network {
   HostMemory memory;
   uint32_t until_access = 0;  // edges until the register port is free: kept where a run is cut
 #endif
+#if XD_AUDITS
+  bool worked = false;  // since the last audit
+  uint32_t audits = 0;
+#endif
 };
 
 extern "C" {
@@ -399,6 +437,10 @@ uint32_t xd_network_clock_count(void) { return clock_count; }
 
 const char* xd_network_clock_name(uint32_t clock) {
   return clock < clock_count ? clock_names[clock] : nullptr;
+}
+
+const char* xd_network_node_name(uint32_t node) {
+  return node < node_count ? node_names[node] : nullptr;
 }
 
 int xd_network_push(xd_network* network, uint32_t port, const xd_beat* beat) {

@@ -506,7 +506,7 @@ const FAULTS: [Mutation; 8] = [
     },
     Mutation {
         what: "a refused image leaves its rows behind",
-        file: "red_light.sv",
+        file: "seen_light.sv",
         from: "    .clear(next),\n    .s_data",
         to: "    .clear(next && made),\n    .s_data",
     },
@@ -539,19 +539,19 @@ const FAULTS: [Mutation; 8] = [
 const FAULTS_OF_GREEN: [Mutation; 3] = [
     Mutation {
         what: "red does not arm green",
-        file: "green_light.sv",
+        file: "green_arm.sv",
         from: "wire         is_armed = armed || red_before;",
         to: "wire         is_armed = armed;",
     },
     Mutation {
         what: "green that is gone stays armed",
-        file: "green_light.sv",
+        file: "green_arm.sv",
         from: "(is_armed && !is_gone);",
         to: "is_armed;",
     },
     Mutation {
         what: "a long time without light is no new start",
-        file: "green_light.sv",
+        file: "green_arm.sv",
         from: "dark_now >= RearmImages || (is",
         to: "(is",
     },

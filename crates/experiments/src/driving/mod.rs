@@ -1,0 +1,215 @@
+//! `crossdock bench driving`: chain alpha of the gateway paper's driving graph, from the first
+//! hardware node to the last, with topic A in host memory and with a gateway.
+//!
+//! Crossdock's rows run the nodes of the package `autorace` on a simulated board, image by image,
+//! and hold every drive command against that of the software nodes. The rows beside them are a
+//! model of the paper's board.
+
+mod course;
+mod latency;
+mod machine;
+mod page;
+mod paper;
+mod resources;
+mod rows;
+mod table_iii;
+
+use crate::caller::{Caller, Recorded, board_library};
+use crate::gateway::Mapped;
+use crate::options::{DrivingOptions, SimulationOptions};
+use crate::report::{Report, Shown};
+use anyhow::{Context, Result, bail, ensure};
+use crossdock_fabric::{Processor, Profile};
+use latency::Latency;
+use machine::{Conditions, Machine, Passage};
+use paper::Chain;
+use rows::{Row, Span, Statistics};
+use serde_json::{Value, json};
+
+/// Images that go through the graph, one after the other.
+const QUICK_IMAGES: u32 = 4;
+/// Bits of a beat of the nodes' streams.
+const NODE_BITS: u32 = 64;
+/// Cycles in which an image has long become a command when nobody else uses the memory.
+const CYCLES_MAX: u64 = 4_000_000;
+
+/// Runs the experiment.
+///
+/// # Errors
+/// Verilator is missing or fails, the graph is not the driving graph, or hardware gives another
+/// drive command than software.
+pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Report> {
+    let SimulationOptions { profile, seed, quick } = options.simulation;
+    let Some(processor) = profile.processor.filter(|_| profile.width_bits == NODE_BITS) else {
+        bail!(
+            "the nodes of the driving graph have streams of {NODE_BITS} bit, and Crossdock's software: \
+             choose --profile zcu104-64, zcu104-64-a53 or ecp5-85; the rows of zcu104-paper come with \
+             each of them"
+        );
+    };
+    let images = if quick { QUICK_IMAGES } else { options.images };
+    // First what may be missing.
+    let mut boards = Vec::new();
+    for topic_a in Mapped::ALL {
+        let network = course::network(&options.graph, topic_a, caller)?;
+        let library = board_library(&network.generated, caller)?;
+        boards.push((topic_a, network, library));
+    }
+    let course = Course::recorded(options, images, caller)?;
+    let mut bench = Bench { profile, processor, seed, images: images as usize, rows: Vec::new() };
+    let mut chains = Vec::new();
+    let mut parts = Vec::new();
+    for (topic_a, network, library) in boards {
+        for load_percent in &options.load {
+            let given = (bench.images, seed);
+            let chain = paper::chain(topic_a, *load_percent, given, caller)?;
+            bench.rows.push(Row::of_paper(topic_a, *load_percent, &chain, seed));
+            chains.push((topic_a, *load_percent, chain));
+        }
+        if topic_a == Mapped::Gateway {
+            parts = resources::parts(&network);
+        }
+        for load_percent in &options.load {
+            let latency = Latency::new(processor, seed);
+            let folder = caller.folder()?;
+            // The other half only matters for the data.
+            let short = seed as u32;
+            let timing = profile.memory.timing(*load_percent, short ^ load_percent << 16);
+            let conditions = Conditions { profile, timing, latency, seed: short, folder };
+            let ends = (course::IMAGE, course::COMMAND);
+            let mut machine = Machine::new(&network, &library, ends, conditions)?;
+            let passages = course.through(&mut machine, *load_percent).with_context(|| {
+                format!(
+                    "topic A with mapping {}, {load_percent} % load, seed {seed}",
+                    topic_a.word()
+                )
+            })?;
+            caller.show(&format!(
+                "{}, topic A with mapping {}, {load_percent} % load: {images} images, every command as \
+                 from software, {:.1} million cycles\n",
+                profile.name,
+                topic_a.word(),
+                machine.cycles() as f64 / 1e6
+            ))?;
+            bench.add(topic_a, *load_percent, &passages);
+        }
+    }
+    let versions = table_iii::versions()?;
+    let mut facts = bench.facts(&chains, &parts, options);
+    facts["table_iii"] = table_iii::facts(&versions);
+    let page = page::page(&bench.rows, (&chains, &versions), &parts, profile, seed);
+    let shown = Shown::Table(page::table(&bench.rows));
+    let faults = bench.rows.iter().flat_map(Row::faults).collect();
+    Ok(Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults))
+}
+
+/// What the vehicle's camera sees on the course, and what software made of it.
+struct Course {
+    images: Vec<Recorded>,
+    commands: Vec<Recorded>,
+}
+
+impl Course {
+    /// Drives with software nodes.
+    fn recorded(options: &DrivingOptions, images: u32, caller: &mut dyn Caller) -> Result<Self> {
+        caller.show(&format!(
+            "{}: driving with software for {images} images\n",
+            options.graph.display()
+        ))?;
+        let duration_s = f64::from(images + 1) / course::IMAGES_HZ;
+        let topics = [course::IMAGE, course::COMMAND];
+        let mut found = caller.drive(&options.graph, duration_s, &topics)?.into_iter();
+        let (taken, made) = found.next().zip(found.next()).context("two topics")?;
+        let count = images as usize;
+        ensure!(
+            taken.len() >= count && made.len() >= count,
+            "{} gave {} images and {} commands in {duration_s:.2} s, {images} of both are needed",
+            options.graph.display(),
+            taken.len(),
+            made.len()
+        );
+        let few = |all: Vec<Recorded>| all.into_iter().take(count).collect();
+        Ok(Self { images: few(taken), commands: few(made) })
+    }
+
+    /// All images through a board.
+    fn through(&self, machine: &mut Machine, load_percent: u32) -> Result<Vec<Passage>> {
+        let until_cycles = CYCLES_MAX * 100 / u64::from(100 - load_percent);
+        let pairs = self.images.iter().zip(&self.commands).enumerate();
+        let passages = pairs.map(|(number, (image, command))| {
+            let passage = machine.message(image, command, until_cycles);
+            passage.with_context(|| format!("image {number}"))
+        });
+        passages.collect()
+    }
+}
+
+struct Bench {
+    profile: &'static Profile,
+    processor: Processor,
+    seed: u64,
+    images: usize,
+    rows: Vec<Row>,
+}
+
+impl Bench {
+    /// The rows of a cell.
+    fn add(&mut self, topic_a: Mapped, load_percent: u32, passages: &[Passage]) {
+        let of = |take: fn(&Passage) -> u64| {
+            let ms = passages.iter().map(|passage| take(passage) as f64 / 1e9);
+            Statistics::of(ms.collect())
+        };
+        let spans = [
+            (Span::ChainAlpha, of(|it| it.chain_ps)),
+            (Span::CameraToCommand, of(|it| it.whole_ps)),
+        ];
+        for (span, statistics) in spans {
+            self.rows.push(Row {
+                profile: self.profile,
+                topic_a,
+                load_percent,
+                span,
+                statistics,
+                traffic: passages.last().map(|passage| passage.traffic),
+                seed: self.seed,
+            });
+        }
+    }
+
+    fn facts(
+        &self,
+        chains: &[(Mapped, u32, Chain)],
+        parts: &[resources::Part],
+        options: &DrivingOptions,
+    ) -> Value {
+        let Profile { name, width_bits, source, memory, .. } = self.profile;
+        let memory = memory.figures().map(|(name, unit, figure)| {
+            let value = json!({ "value": figure.value, "unit": unit, "source": figure.source });
+            (name.to_owned(), value)
+        });
+        let spread = ("p99_percent", "%", self.processor.p99_percent);
+        let software = self.processor.figures().chain([spread]).map(|(name, unit, figure)| {
+            let value = json!({ "value": figure.value, "unit": unit, "source": figure.source });
+            (name.to_owned(), value)
+        });
+        let phases = chains.iter().map(|(topic_a, load_percent, chain)| {
+            let phases = chain.phases.iter();
+            let phases =
+                phases.map(|it| json!({ "phase": it.name, "ms": it.ms, "because": it.because }));
+            json!({ "topic_a": topic_a.word(), "load_percent": load_percent,
+                    "phases": phases.collect::<Vec<_>>() })
+        });
+        json!({
+            "profile": { "name": name, "width_bits": width_bits,
+                         "clock_mhz": self.profile.clock_mhz(), "source": source },
+            "memory": memory.collect::<serde_json::Map<_, _>>(),
+            "processor": self.processor.name,
+            "software": software.collect::<serde_json::Map<_, _>>(),
+            "graph": options.graph.display().to_string(),
+            "images": self.images,
+            "paper_phases": phases.collect::<Vec<_>>(),
+            "resources": resources::facts(parts),
+            "relation_holds": self.rows.iter().all(|row| row.faults().is_empty()),
+        })
+    }
+}

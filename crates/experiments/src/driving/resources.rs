@@ -1,0 +1,108 @@
+//! What the board takes of an UltraScale+ part, beside table II of the fpgaDDS paper.
+
+use crate::caller::GraphNetwork;
+use crossdock_hwgen::board::gateways;
+use serde_json::{Value, json};
+
+/// Area of modules, each synthesised alone.
+const BUDGET: &str = include_str!("../../../../hw/budget.json");
+/// The rows of table II: implementation, look-up tables, block memories of 36 kbit, URAM, DSP.
+pub(crate) const TABLE_II: [(&str, u64, f64, u64, u64); 2] = [
+    ("hardware, CycloneDDS", 134_252, 250.5, 95, 230),
+    ("hardware, fpgaDDS", 44_939, 255.0, 91, 230),
+];
+pub(crate) const SOURCE: &str = "fpgaDDS paper, table II: the graph with image projection and lane following, \
+                                 of a vendor's tools";
+/// The replay memory of image compensation holds an image; the budget has a small one of
+/// 24 000 bytes.
+const REPLAY_BEATS: u64 = 640 * 480 * 3 / 8;
+const SMALL_REPLAY_BEATS: u64 = 24_000 / 8;
+/// Beats of 72 bits in a block memory of 36 kbit.
+const BRAM_BEATS: u64 = 512;
+
+/// A part of a board.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) count: u64,
+    pub(crate) lut: u64,
+    pub(crate) ff: u64,
+    /// Block memories of 36 kbit.
+    pub(crate) bram: f64,
+    pub(crate) dsp: u64,
+}
+
+/// Which designs of the budget a board has, what for, and how many.
+fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
+    let nodes = [
+        ("image_compensation", "image_compensation-max_bytes-24000"),
+        ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600"),
+        ("lane_planner", "lane_planner"),
+        ("polyfit", "polyfit-gate-110"),
+        ("red_light", "red_light-area_min-40-width-640-height-480"),
+        ("green_light", "green_light-area_min-40-width-640-height-480"),
+        ("lane_control", "lane_control-blind_images-10"),
+    ];
+    let of_nodes = network.generated.network.nodes.iter().filter_map(|node| {
+        let (name, design) = nodes.iter().find(|(name, _)| *name == node.node_type)?;
+        Some(((*name).to_owned(), *design, 1))
+    });
+    let count = gateways(&network.generated.network).len() as u64;
+    let way = [
+        ("gateways", "gateway-width-64-address_width-48", count),
+        ("port of host memory", "memif_share-width-64-address_width-48-ports-8", 1),
+        ("windows", "memif_mmu-width-64-address_width-48-windows-16-outstanding-32", 1),
+        ("words of the host", "osif-clients-16-word_width-128-up_depth-64-down_depth-32", 1),
+        ("registers of the host", "host_port-gateways-8-address_width-48", 1),
+    ];
+    of_nodes.chain(way.map(|(name, design, count)| (name.to_owned(), design, count))).collect()
+}
+
+/// The parts of a board, as far as the budget has them.
+pub(crate) fn parts(network: &GraphNetwork) -> Vec<Part> {
+    let budget: Value = serde_json::from_str(BUDGET).unwrap_or_default();
+    let parts = designs(network).into_iter().filter_map(|(name, design, count)| {
+        let of = |what: &str| budget["designs"][design][what].as_u64();
+        let (lut, ff, bram18) = (of("lut")?, of("ff")?, of("bram18")?);
+        let mut bram = bram18 as f64 / 2.0;
+        if name == "image_compensation" {
+            let more = REPLAY_BEATS.div_ceil(BRAM_BEATS) - SMALL_REPLAY_BEATS.div_ceil(BRAM_BEATS);
+            bram += more as f64;
+        }
+        let dsp = of("dsp").unwrap_or(0);
+        let times = count as f64;
+        let (lut, ff, dsp) = (lut * count, ff * count, dsp * count);
+        Some(Part { name, count, lut, ff, bram: bram * times, dsp })
+    });
+    parts.collect()
+}
+
+/// All of them.
+pub(crate) fn sum(parts: &[Part]) -> Part {
+    let all = Part { name: "all".to_owned(), count: 1, lut: 0, ff: 0, bram: 0.0, dsp: 0 };
+    parts.iter().fold(all, |sum, part| Part {
+        lut: sum.lut + part.lut,
+        ff: sum.ff + part.ff,
+        bram: sum.bram + part.bram,
+        dsp: sum.dsp + part.dsp,
+        ..sum
+    })
+}
+
+/// For the JSON file.
+pub(crate) fn facts(parts: &[Part]) -> Value {
+    let shown = |part: &Part| {
+        json!({ "part": part.name, "count": part.count, "lut": part.lut, "ff": part.ff,
+                "bram36": part.bram, "dsp": part.dsp })
+    };
+    let printed = TABLE_II.map(|(name, lut, bram, uram, dsp)| {
+        json!({ "implementation": name, "lut": lut, "bram36": bram, "uram": uram, "dsp": dsp })
+    });
+    json!({ "paper": printed, "paper_source": SOURCE, "ours": shown(&sum(parts)),
+            "ours_is": IS, "parts": parts.iter().map(shown).collect::<Vec<_>>() })
+}
+
+/// What the figures of a board are.
+pub(crate) const IS: &str = "Yosys 0.70, synth_xilinx -family xcup: the sum of modules that were synthesised \
+                             alone (hw/budget.json), without the topics' networks; the memory of a whole image in \
+                             compensation is computed, as block memory. Yosys uses no URAM";
