@@ -323,6 +323,8 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         ),
         with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
         with("fabrics: {}\ntopics: {}"),
+        with("hosts: { car: { processes: [a, b] }, desk: { processes: [c] } }"),
+        with("hosts: {}"),
         with("devices: { gpu: { device: \"opencl:0\", nodes: [x] } }"),
         with(
             "devices: { gpu: { device: cuda, nodes: [x, y], otherwise: cpu, topics: { /a: copy, \
@@ -362,6 +364,14 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("fabrics: { board: { nodes: [x], clock: 1 } }"),
         with("fabrics: { 2nd: { nodes: [x] } }"),
         with("fabrics: [board]"),
+        with("hosts: [car]"),
+        with("hosts: { car: [a] }"),
+        with("hosts: { car: {} }"),
+        with("hosts: { car: { processes: [] } }"),
+        with("hosts: { car: { processes: a } }"),
+        with("hosts: { car: { processes: [1] } }"),
+        with("hosts: { 2nd: { processes: [a] } }"),
+        with("hosts: { car: { processes: [a], address: b } }"),
         with("topics: { /a: gateway }"),
         with("topics: { /a: {} }"),
         with("topics: { /a: { mapping: gate } }"),

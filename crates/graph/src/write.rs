@@ -159,6 +159,14 @@ impl Mapping {
             fields.extend(stream_fields(&topic.stream, quoted));
             out.line(2, &format!("{}: {}", quoted(&topic.name), flow(&fields)));
         }
+        if !self.hosts.is_empty() {
+            out.line(0, "hosts:");
+        }
+        for host in &self.hosts {
+            let names: Vec<String> = host.processes.iter().map(|name| quoted(name)).collect();
+            let fields = [format!("processes: [{}]", names.join(", "))];
+            out.line(2, &format!("{}: {}", quoted(&host.name), flow(&fields)));
+        }
         if !self.trust.is_empty() {
             out.line(0, &trust_line(&self.trust));
         }
