@@ -1,11 +1,12 @@
 //! Hosts: the computers that share the processes of a mapping. Model, reading, rules, and the part
 //! of a graph and its mapping that one of them runs.
 //!
-//! How hosts meet is for the launcher. Each host checks its own part alone: it may lack the packages
-//! of the others.
+//! How hosts meet is for the launcher. Each host checks its own part alone: it may lack the
+//! packages of the others.
 
+use crate::description::PackageDescriptions;
 use crate::mapping::Mapping;
-use crate::model::{Copies, Graph};
+use crate::model::{Chain, Copies, Graph, GraphNode, GraphOutput};
 use crate::names::{did_you_mean, listed, token_fault};
 use crate::read::{Keys, Reading};
 use crate::service::GraphService;
@@ -184,8 +185,8 @@ fn hosts_of_processes(mapping: &Mapping) -> (BTreeMap<&str, &str>, Vec<Violation
 type Ends<'a> = BTreeMap<(PortEnd, &'a str), BTreeSet<&'a str>>;
 
 impl Graph {
-    /// What `host` runs of this graph. The mapping is that of the whole graph, with the graph's
-    /// names. Nodes that it places nowhere are in every part, so that a check finds them.
+    /// What `host` runs of this graph. The mapping is the whole graph's, with its names. Nodes
+    /// that it places nowhere are in every part, so that a check finds them.
     ///
     /// Pure: allocates, does not block, may be called from any thread.
     ///
@@ -247,13 +248,41 @@ impl Graph {
                 PortEnd::Subscriber | PortEnd::Client => {}
             }
         }
-        let warnings = graph.open_at_the_border();
+        graph.open_at_the_border();
         let part = mapping.without_hosts(
             |process| hosts[process] == host,
             |node| !away.contains_key(node),
             |name| is_here(name) || !is_there(name),
         );
-        Ok(HostPart { graph, mapping: part, far, warnings })
+        Ok(HostPart { graph, mapping: part, far, warnings: self.cut_chains(&away) })
+    }
+
+    /// Outputs whose messages name shared buffers, which are memory of one computer, on topics to
+    /// which one of `far` subscribes.
+    #[must_use]
+    pub fn buffers_between_hosts(
+        &self,
+        far: &[FarPort],
+        descriptions: &PackageDescriptions,
+    ) -> Vec<Violation> {
+        let outputs = self.nodes.iter().flat_map(|node| {
+            let package = descriptions.package(&node.package);
+            let described = package.and_then(|package| package.node_type(&node.node_type));
+            let outputs = node.outputs.iter();
+            outputs.filter_map(move |it| Some((node, it, described?.output(&it.port)?)))
+        });
+        let crosses =
+            |topic: &str| far.iter().any(|it| it.end == PortEnd::Subscriber && it.name == topic);
+        let shared = outputs.filter(|(_, it, described)| described.tokens && crosses(&it.topic));
+        let violation = |(node, output): (&GraphNode, &GraphOutput)| {
+            let message = "its messages name shared buffers, which no other computer has";
+            let advice = "place all nodes of the topic on one host";
+            let path = ["nodes", node.name.as_str(), "outputs", &output.port];
+            Violation::at(ViolationKind::Host, &self.source, &path, message, advice)
+                .for_node(&node.name)
+                .for_topic(&output.topic)
+        };
+        shared.map(|(node, output, _)| violation((node, output))).collect()
     }
 
     fn ends(&self, is_meant: impl Fn(&str) -> bool) -> Ends<'_> {
@@ -299,56 +328,66 @@ impl Graph {
         }
     }
 
-    /// Takes away what needs nodes that are elsewhere: chains without a way here, which are told,
-    /// and the word of inputs that close a loop over other hosts.
-    fn open_at_the_border(&mut self) -> Vec<Violation> {
-        let ways: BTreeMap<&str, BTreeSet<&str>> = self.ways();
-        let leads = |from: &str, to: &str| {
-            let (mut known, mut next) = (BTreeSet::from([from]), vec![from]);
-            while let Some(topic) = next.pop() {
-                for after in ways.get(topic).into_iter().flatten() {
-                    if known.insert(after) {
-                        next.push(after);
-                    }
-                }
-            }
-            known.contains(to)
+    /// Chains that no host has as a whole.
+    fn cut_chains(&self, away: &BTreeMap<&str, &str>) -> Vec<Violation> {
+        let hosts: BTreeSet<Option<&str>> =
+            self.nodes.iter().map(|node| away.get(node.name.as_str()).copied()).collect();
+        let is_cut = |chain: &&Chain| {
+            let is_on = |host| move |node: &str| away.get(node).copied() == host;
+            !hosts.iter().any(|host| self.leads(&chain.from, &chain.to, is_on(*host)))
         };
-        let (kept, cut): (Vec<_>, Vec<_>) =
-            self.chains.iter().cloned().partition(|chain| leads(&chain.from, &chain.to));
-        let closed: BTreeSet<(String, String)> = (self.nodes.iter())
+        let warning = |chain: &Chain| {
+            let message =
+                format!("chain `{}` leads over several hosts: it is not measured", chain.name);
+            let advice = "let it begin and end on one host, or ignore this";
+            let path = ["chains", chain.name.as_str()];
+            Violation::at(ViolationKind::Host, &self.source, &path, message, advice)
+        };
+        self.chains.iter().filter(is_cut).map(warning).collect()
+    }
+
+    /// Takes away what needs nodes that are elsewhere: chains without a way here, and the word of
+    /// inputs that close a loop over other hosts.
+    fn open_at_the_border(&mut self) {
+        let all = |_: &str| true;
+        let chains = self.chains.iter().filter(|chain| self.leads(&chain.from, &chain.to, all));
+        let chains = chains.cloned().collect();
+        let open: BTreeSet<(String, String)> = (self.nodes.iter())
             .flat_map(|node| {
                 let closing = node.inputs.iter().filter(|input| input.closes_loop);
                 let open = closing.filter(|input| {
-                    !node.outputs.iter().any(|output| leads(&output.topic, &input.topic))
+                    let mut outputs = node.outputs.iter();
+                    !outputs.any(|output| self.leads(&output.topic, &input.topic, all))
                 });
                 open.map(|input| (node.name.clone(), input.port.clone()))
             })
             .collect();
         for node in &mut self.nodes {
             for input in &mut node.inputs {
-                input.closes_loop &= !closed.contains(&(node.name.clone(), input.port.clone()));
+                input.closes_loop &= !open.contains(&(node.name.clone(), input.port.clone()));
             }
         }
-        self.chains = kept;
-        let warning = |name: &str| {
-            let message = format!("chain `{name}` leads over other hosts: it is not measured");
-            let advice = "let it begin and end on one host, or ignore this";
-            Violation::at(ViolationKind::Host, &self.source, &["chains", name], message, advice)
-        };
-        cut.iter().map(|chain| warning(&chain.name)).collect()
+        self.chains = chains;
     }
 
-    /// Topics to which messages of a topic lead by one node, by topic.
-    fn ways(&self) -> BTreeMap<&str, BTreeSet<&str>> {
-        let mut ways: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for node in &self.nodes {
+    /// Whether messages of one topic lead to messages of another one by nodes that are meant.
+    fn leads(&self, from: &str, to: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        let mut ways: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for node in self.nodes.iter().filter(|node| is_meant(&node.name)) {
             for input in &node.inputs {
                 let outputs = node.outputs.iter().map(|output| output.topic.as_str());
                 ways.entry(&input.topic).or_default().extend(outputs);
             }
         }
-        ways
+        let (mut known, mut next) = (BTreeSet::from([from]), vec![from]);
+        while let Some(topic) = next.pop() {
+            for after in ways.get(topic).into_iter().flatten() {
+                if known.insert(after) {
+                    next.push(after);
+                }
+            }
+        }
+        known.contains(to)
     }
 }
 

@@ -80,17 +80,17 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 10);
+    assert_eq!(blocks.len(), 11);
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[1]).unwrap()));
     for graph in [&blocks[0], &blocks[2]] {
         Graph::from_yaml("guide", graph.as_bytes()).unwrap();
         assert!(validator(GRAPH_SCHEMA).is_valid(&json(graph).unwrap()));
     }
-    for mapping in &blocks[3..9] {
+    for mapping in &blocks[3..10] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[9].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[10].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {

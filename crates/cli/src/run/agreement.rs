@@ -1,7 +1,7 @@
 //! What the hosts of a run say to each other, and what follows from it.
 //!
 //! Each host says again and again who it is, what it has read, and how far it is. All decide by the
-//! same rules, and none leads. It must not know a clock or a port: callers say what was heard when.
+//! same rules, and none leads. Pure: callers say what was heard when.
 //!
 //! 1. A host is *here* until it has heard all others with the same graph and mapping. Then it knows
 //!    the life (one start of the command) of each, and keeps to these lives: others are not heard.
@@ -25,7 +25,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 const PROTOCOL: u32 = 1;
 
 /// The longest word that is read, bytes: of a host that runs with as many as a mapping can name.
-const WORD_BYTES_MAX: usize = 64 << 10;
+const WORD_BYTES_MAX: usize = 65_536;
 
 /// Characters of a reason that are shown.
 const REASON_CHARS_MAX: usize = 500;
@@ -244,9 +244,10 @@ impl Agreement {
         if !self.missing(now).is_empty() {
             return Ok(false);
         }
-        let lives = self.others.iter().filter_map(|(name, other)| {
-            Some((name.clone(), other.as_ref()?.word.life))
-        });
+        let lives = self
+            .others
+            .iter()
+            .filter_map(|(name, other)| Some((name.clone(), other.as_ref()?.word.life)));
         self.own.with = lives.collect();
         self.own.phase = Phase::Starting;
         Ok(true)
@@ -325,6 +326,11 @@ impl Agreement {
     pub(super) fn leave(&mut self, end: LastWord) {
         self.own.phase = Phase::Ended;
         self.own.end.get_or_insert(end);
+    }
+
+    /// Whether a run has begun with all others.
+    pub(super) fn has_met(&self) -> bool {
+        self.others.len() == self.own.with.len()
     }
 
     /// Whether all that this host runs with have heard that it has ended: they have ended, too.

@@ -78,8 +78,11 @@ fn a_chain_over_hosts_is_told_and_left_out() {
     assert!(warning.place.is_some(), "{warning}");
     let text = course_with("from: /camera/image_raw, to: /cmd_vel", "from: /lane, to: /cmd_vel");
     let graph = Graph::from_yaml("course.graph.yaml", text.as_bytes()).unwrap();
-    let car = graph.part_of_host(&mapping(SHARED), "car").unwrap();
-    assert_eq!((car.graph.chains.len(), car.warnings.len()), (1, 0), "all of it is in the car");
+    for (host, chains) in [("car", 1), ("desk", 0)] {
+        let part = graph.part_of_host(&mapping(SHARED), host).unwrap();
+        assert_eq!(part.graph.chains.len(), chains, "all of it is in the car");
+        assert!(part.warnings.is_empty(), "{:?}", part.warnings);
+    }
 }
 
 #[test]
@@ -119,6 +122,19 @@ hosts: { car: { processes: [a] }, desk: { processes: [b] } }
 }
 
 #[test]
+fn shared_buffers_stay_on_one_host() {
+    let mut descriptions = descriptions();
+    let car = part("car");
+    assert!(car.graph.buffers_between_hosts(&car.far, &descriptions).is_empty());
+    let nodes = &mut descriptions.binaries[0].packages[0].nodes;
+    let filters = nodes.iter_mut().filter(|node| node.node_type == "image_compensation");
+    filters.for_each(|node| node.outputs[0].tokens = true);
+    let told = car.graph.buffers_between_hosts(&car.far, &descriptions);
+    let told = only(&told, ViolationKind::Host).to_string();
+    assert!(told.contains("`compensation`") && told.contains("shared buffers"), "{told}");
+}
+
+#[test]
 fn what_a_mapping_says_wrongly_of_hosts_is_told_with_its_place() {
     let broken = |from: &str, to: &str, kind| {
         assert!(SHARED.contains(from), "{from}");
@@ -135,8 +151,7 @@ fn what_a_mapping_says_wrongly_of_hosts_is_told_with_its_place() {
     assert!(told.contains("process `lights` is on no host"), "{told}");
     let told = broken("[world, drive]", "[world, drvie]", ViolationKind::Host);
     assert!(told.contains("did you mean `drive`"), "{told}");
-    let told =
-        broken("[look, lights]", "[look, lights, drive]", ViolationKind::MappedTwice);
+    let told = broken("[look, lights]", "[look, lights, drive]", ViolationKind::MappedTwice);
     assert!(told.contains("first on host `car`"), "{told}");
     let fabrics = "fabrics: { board: { nodes: [features] } }\nhosts:";
     let told = broken("hosts:", fabrics, ViolationKind::Host);
