@@ -13,14 +13,15 @@ const PACKAGE: &str = "net";
 
 /// Becomes the package's binary: a signal ends it, and its exit code is ours.
 pub(crate) fn net(arguments: &NetArguments) -> Result<ExitCode> {
-    let NetArguments { router, listen, connect, config, humble, interfaces, .. } = arguments;
+    let NetArguments { router, listen, connect, config, humble, max_bytes, .. } = arguments;
     let bridge = Bridge {
         router: *router,
         listen,
         connect,
         config: config.as_deref(),
         humble: *humble,
-        interfaces,
+        max_bytes: *max_bytes,
+        interfaces: &arguments.interfaces,
     };
     let error = bridge.command(arguments.domain_id, &arguments.package_path)?.exec();
     Err(error).context("the package `net` does not start")
@@ -34,6 +35,8 @@ pub(crate) struct Bridge<'a> {
     pub(crate) connect: &'a [String],
     pub(crate) config: Option<&'a Path>,
     pub(crate) humble: bool,
+    /// 0: no limit of its own.
+    pub(crate) max_bytes: u32,
     pub(crate) interfaces: &'a [String],
 }
 
@@ -59,6 +62,7 @@ impl Bridge<'_> {
         parameters
             .add("router", self.router)
             .add("humble", self.humble)
+            .add("max_bytes", self.max_bytes)
             .add("config", config)
             .add("announce", true)
             .add_list("listen", self.listen)

@@ -73,6 +73,7 @@ impl Hosts {
                     connect: &options.connect,
                     config: options.net_config.as_deref(),
                     humble: false,
+                    max_bytes: 0,
                     interfaces: &run.interfaces,
                 };
                 Some(bridge.start(arguments.domain_id, &arguments.files.beside.package_path)?)
