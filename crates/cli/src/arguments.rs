@@ -1,10 +1,12 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
 
+mod hosts;
 mod interfaces;
 mod publishing;
 mod ros;
 mod watching;
 
+pub(crate) use hosts::{HostOptions, JoinArguments};
 pub(crate) use interfaces::{DefinitionArguments, InterfaceCommand, KindArguments, MsgCommand};
 pub(crate) use publishing::{
     DurabilityWord, HistoryWord, LivelinessWord, PublishArguments, QosArguments, QosProfile,
@@ -59,7 +61,10 @@ pub(crate) enum Command {
     New(NewArguments),
     /// Run a graph; Ctrl-C ends it and prints the closing table
     #[command(after_help = ROS_ARGUMENTS)]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
+    /// Run the part of a graph that its mapping places on a host, with the other hosts
+    #[command(after_help = ROS_ARGUMENTS)]
+    Join(Box<JoinArguments>),
     /// Check a graph file, its mapping and its parameters without running anything
     #[command(after_help = ROS_ARGUMENTS)]
     Check(CheckArguments),
@@ -211,6 +216,8 @@ pub(crate) struct RunArguments {
     /// Show the run in a browser and in Foxglove, as `crossdock view` does
     #[arg(long)]
     pub(crate) view: bool,
+    #[command(flatten)]
+    pub(crate) hosts: HostOptions,
     /// Least severity of log lines: debug, info (default), warn, error or fatal; for one node
     /// `NODE:=LEVEL`. May be repeated
     #[arg(long, value_name = "LEVEL", value_parser = log_level)]
@@ -287,6 +294,10 @@ pub(crate) struct CheckArguments {
     /// Check as if the recording were replayed: every run has to repeat it bit by bit
     #[arg(long, requires = "input")]
     pub(crate) replay: bool,
+    /// Check only the part that the mapping places on this host: packages of the others may be
+    /// missing here
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["input", "replay"])]
+    pub(crate) host: Option<String>,
     /// Print the plan, or the violations, as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,10 +1,15 @@
 //! Packages whose one node runs beside running graphs: `view` and `net`.
 
 use crate::packages;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use crossdock_executor::launch::LIFELINE_VARIABLE;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// How to get these packages, which have a lock file of their own.
+pub(crate) const ADVICE: &str = "`make view` builds it beside this command";
 
 /// Parameters of a node, as words of its command line.
 #[derive(Debug, Default)]
@@ -32,11 +37,39 @@ pub(crate) fn command(
     package_path: &[PathBuf],
     parameters: &Parameters,
 ) -> Result<Command> {
-    let program = packages::program_of(package, package_path)?;
+    let program = packages::program_of(package, package_path).context(ADVICE)?;
     let mut command = Command::new(program);
     command.arg(package).env("ROS_DOMAIN_ID", domain_id.to_string()).arg("--ros-args");
     for rule in &parameters.0 {
         command.args(["-p", rule]);
     }
     Ok(command)
+}
+
+/// A package beside a run, which ends with it.
+pub(crate) struct Beside(Child);
+
+impl Beside {
+    /// Starts it. Standard output is the run's: what the package has to say goes to standard error.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
+        // It hears the end of a run that was killed.
+        command.env(LIFELINE_VARIABLE, "").stdin(Stdio::piped()).stdout(Stdio::null());
+        Ok(Self(command.spawn()?))
+    }
+
+    /// How it has ended by itself; `None`: it runs. It has said why.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It may have ended by itself, and has said why.
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let _ = self.0.wait();
+    }
 }

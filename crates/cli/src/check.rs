@@ -1,7 +1,7 @@
 //! `crossdock check`: everything that `run` checks, and nothing started.
 
 use crate::arguments::CheckArguments;
-use crate::load::{Settings, Wishes, load};
+use crate::load::{OnHost, Settings, Wishes, load};
 use crate::output::{self, counted, say};
 use anyhow::{Context, Result};
 use crossdock_device::{Device, Mps};
@@ -15,7 +15,8 @@ use std::process::ExitCode;
 pub(crate) fn check(arguments: &CheckArguments, settings: &Settings) -> Result<ExitCode> {
     let without: Option<&[String]> = arguments.replay.then_some(&[]);
     let (input, settings) = (arguments.input.as_deref(), settings.clone());
-    let wishes = Wishes { input, without, settings, ..Wishes::default() };
+    let host = arguments.host.as_deref().map_or(OnHost::All, OnHost::Named);
+    let wishes = Wishes { input, without, settings, host, ..Wishes::default() };
     let loaded = load(&arguments.files, &wishes)?;
     crate::run::check_fabrics(&loaded)?;
     let plan = &loaded.plan;

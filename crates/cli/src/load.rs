@@ -1,6 +1,10 @@
 //! From files and command line to a checked plan: graph, mapping, parameters, recording, packages.
 //! It must not start anything but the packages' descriptions of themselves.
 
+mod hosts;
+
+pub(crate) use hosts::{HostRun, OnHost};
+
 use crate::arguments::{GraphFiles, Rate, SetParameter};
 use crate::files::{SET_OPTION, Violations, read, read_bounded};
 use crate::output::{say, sentence};
@@ -9,9 +13,10 @@ use crate::run::set_levels;
 use anyhow::{Context, Result};
 use crossdock_graph::{
     Graph, IncludedFile, InputTopic, Mapping, Pacing, ParameterArgument, ParameterOverrides,
-    Placement, Plan, RosArguments, RosParameters, RunOptions, Time, TopicMapping, Violation, check,
+    Placement, Plan, RosArguments, RosParameters, RunOptions, Time, TopicMapping, Violation,
 };
 use crossdock_record::BagReader;
+use hosts::{Part, check_parts, must_be_real};
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -35,6 +40,8 @@ pub(crate) struct Wishes<'a> {
     pub(crate) chosen: Chosen<'a>,
     /// Replay the recording, so that the run can be repeated bit by bit, without these inputs.
     pub(crate) without: Option<&'a [String]>,
+    /// Whose part is meant, if the mapping names hosts.
+    pub(crate) host: OnHost<'a>,
 }
 
 /// What a command line says of the nodes of a graph, beside the command's own options.
@@ -105,6 +112,8 @@ pub(crate) struct Loaded {
     pub(crate) incomplete: Option<String>,
     /// What the launcher plays and records.
     pub(crate) options: RunOptions,
+    /// The part is one host's.
+    pub(crate) host: Option<HostRun>,
 }
 
 /// Reads a graph file and all that it includes.
@@ -232,6 +241,29 @@ pub(crate) fn remapped(
     Ok((graph, mapping.renamed(&names), warnings))
 }
 
+/// The graph with the topics of the recording that is to be played, and their names.
+fn with_bag(
+    mut graph: Graph,
+    bag: Option<&BagReader>,
+    wishes: &Wishes<'_>,
+) -> Result<(Graph, Vec<String>)> {
+    let (Some(bag), Some(path)) = (bag, wishes.input) else { return Ok((graph, Vec::new())) };
+    let recorded = recorded_topics(bag);
+    let recorded = match wishes.without {
+        Some(without) => crate::replay::inputs(&graph, bag, recorded, without, path)?,
+        None => wishes.chosen.from(recorded, path)?,
+    };
+    if let Some(without) = wishes.without {
+        graph = graph.without_inputs(without);
+    }
+    let (graph, played) = with_recording(&graph, bag, path, &recorded)?;
+    // A replay may take no more than its time from a recording.
+    if played.is_empty() && wishes.without.is_none() {
+        return Err(nothing_played(bag, path));
+    }
+    Ok((graph, played))
+}
+
 /// Reads what goes with a graph and its mapping, and checks all of it.
 fn load_read(
     files: &GraphFiles,
@@ -241,13 +273,16 @@ fn load_read(
 ) -> Result<Loaded> {
     let Settings { arguments, ros } = &wishes.settings;
     let graph = with_parameters(graph, files)?;
-    let (mut graph, mapping, mut warnings) = remapped(&graph, &mapping, ros)?;
-    let packages = Packages::of_graph(&files.beside.package_path, &graph, &files.graph)?;
+    let (graph, mapping, mut warnings) = remapped(&graph, &mapping, ros)?;
     let ros_parameters = ros_parameters(ros)?;
+    let part = Part::of(graph, mapping, files, wishes, &ros_parameters)?;
+    let Part { mut graph, mapping, host, elsewhere, warnings: of_part } = part;
+    warnings.extend(of_part);
+    let packages = Packages::of_graph(&files.beside.package_path, &graph, &files.graph)?;
     let (with_ros, unused) = graph.with_ros_parameters(&ros_parameters, &packages.descriptions);
     graph = with_ros;
     warnings.extend(unused);
-    for (name, text) in arguments {
+    for (name, text) in arguments.iter().filter(|(name, _)| !elsewhere.contains(name)) {
         let set = graph.with_argument(&packages.descriptions, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
     }
@@ -256,31 +291,17 @@ fn load_read(
     if let Some(bag) = bag.as_mut().filter(|bag| bag.lacks_definitions()) {
         crate::bag::define(bag, &interfaces)?;
     }
-    let mut played = Vec::new();
-    if let (Some(bag), Some(path)) = (&bag, wishes.input) {
-        let recorded = recorded_topics(bag);
-        let recorded = match wishes.without {
-            Some(without) => crate::replay::inputs(&graph, bag, recorded, without, path)?,
-            None => wishes.chosen.from(recorded, path)?,
-        };
-        if let Some(without) = wishes.without {
-            graph = graph.without_inputs(without);
-        }
-        (graph, played) = with_recording(&graph, bag, path, &recorded)?;
-        // A replay may take no more than its time from a recording.
-        if played.is_empty() && wishes.without.is_none() {
-            return Err(nothing_played(bag, path));
-        }
-    }
+    let (graph, played) = with_bag(graph, bag.as_ref(), wishes)?;
     let recorded = recorded(&graph, &mapping, &played, wishes)?;
     let time = time(&graph, wishes, bag.is_some())?;
+    must_be_real(time, host.as_ref())?;
     let domain_id = wishes.domain_id;
     let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };
     let incomplete = bag.as_ref().and_then(incomplete);
     let about_bag = bag.as_ref().map(|bag| about(bag, &graph)).unwrap_or_default();
     let about_bag: Vec<String> = incomplete.iter().cloned().chain(about_bag).collect();
-    let plan = check(&graph, &mapping, &packages.descriptions, &options);
+    let plan = check_parts(&graph, &mapping, &packages.descriptions, &options, host.as_ref());
     let mut plan = plan.map_err(|violations| {
         let mut violations = remarked(violations.into(), &packages);
         violations.remarks.extend(about_bag.iter().cloned());
@@ -299,7 +320,18 @@ fn load_read(
     {
         return Err(nothing_played(bag, path));
     }
-    Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, about_bag, incomplete, options })
+    Ok(Loaded {
+        graph,
+        mapping,
+        interfaces,
+        plan,
+        packages,
+        bag,
+        about_bag,
+        incomplete,
+        options,
+        host,
+    })
 }
 
 /// Folders with message definitions beside the standard ones: those that the command line names,

@@ -99,6 +99,7 @@ fn main() -> ExitCode {
     }
     let done = match &cli.command {
         Command::Run(arguments) => run::run(arguments, &settings),
+        Command::Join(arguments) => run::join(arguments, &settings),
         Command::Replay(arguments) => replay::replay(arguments, &settings),
         Command::Check(arguments) => check::check(arguments, &settings),
         Command::Graph(arguments) => graph::graph(arguments, &settings.ros),
@@ -125,7 +126,7 @@ fn main() -> ExitCode {
 }
 
 /// Commands that take words behind `--ros-args`.
-const WITH_ROS_ARGUMENTS: [&str; 4] = ["run", "replay", "check", "graph"];
+const WITH_ROS_ARGUMENTS: [&str; 5] = ["run", "join", "replay", "check", "graph"];
 
 /// What stands behind `--ros-args`, and the other words. Commands that have nothing to do with a
 /// graph file keep all of them, for the parser to refuse.
@@ -187,6 +188,7 @@ fn report(error: &anyhow::Error, json: bool) -> ExitCode {
 fn wants_json(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => arguments.json,
+        Command::Join(arguments) => arguments.run.json,
         Command::Replay(arguments) => arguments.json,
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
@@ -200,7 +202,7 @@ fn wants_json(command: &Command) -> bool {
 }
 
 /// Commands that run graphs, which may declare options of their own.
-const RUNNING: [&str; 2] = ["run", "replay"];
+const RUNNING: [&str; 3] = ["run", "join", "replay"];
 
 /// The graph of `crossdock run GRAPH`, read ahead of the command line because it may declare
 /// options of its own.

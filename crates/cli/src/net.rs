@@ -1,40 +1,73 @@
-//! `crossdock net`: the package `net` beside running graphs.
+//! `crossdock net`, and the network of a run on several hosts: the package `net` beside running
+//! graphs.
 
 use crate::arguments::NetArguments;
-use crate::beside::{self, Parameters};
+use crate::beside::{self, Beside, Parameters};
 use anyhow::{Context, Result};
 use std::os::unix::process::CommandExt;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 /// The package and its only node type.
 const PACKAGE: &str = "net";
 
-/// How to get the package, which has a lock file of its own.
-const ADVICE: &str = "`make view` builds it beside this command";
-
 /// Becomes the package's binary: a signal ends it, and its exit code is ours.
 pub(crate) fn net(arguments: &NetArguments) -> Result<ExitCode> {
-    let config = match &arguments.config {
-        None => String::new(),
-        Some(path) => {
-            // The node may run elsewhere.
-            let path = std::path::absolute(path).context("--config")?;
-            path.into_os_string().into_string().map_err(|path| {
-                anyhow::anyhow!("--config: the path {} is no text", path.display())
-            })?
-        }
+    let NetArguments { router, listen, connect, config, humble, max_bytes, .. } = arguments;
+    let bridge = Bridge {
+        router: *router,
+        listen,
+        connect,
+        config: config.as_deref(),
+        humble: *humble,
+        max_bytes: *max_bytes,
+        interfaces: &arguments.interfaces,
     };
-    let mut parameters = Parameters::default();
-    parameters
-        .add("router", arguments.router)
-        .add("humble", arguments.humble)
-        .add("config", config)
-        .add("announce", true)
-        .add_list("listen", &arguments.listen)
-        .add_list("connect", &arguments.connect)
-        .add_list("interfaces", &arguments.interfaces);
-    let mut command =
-        beside::command(PACKAGE, arguments.domain_id, &arguments.package_path, &parameters)
-            .context(ADVICE)?;
-    Err(command.exec()).context("the package `net` does not start")
+    let error = bridge.command(arguments.domain_id, &arguments.package_path)?.exec();
+    Err(error).context("the package `net` does not start")
+}
+
+/// How a bridge joins the graph to a network: the parameters of the package's node.
+#[derive(Debug, Default)]
+pub(crate) struct Bridge<'a> {
+    pub(crate) router: bool,
+    pub(crate) listen: &'a [String],
+    pub(crate) connect: &'a [String],
+    pub(crate) config: Option<&'a Path>,
+    pub(crate) humble: bool,
+    /// 0: no limit of its own.
+    pub(crate) max_bytes: u32,
+    pub(crate) interfaces: &'a [String],
+}
+
+impl Bridge<'_> {
+    /// Starts it beside a run.
+    pub(crate) fn start(&self, domain_id: u32, package_path: &[PathBuf]) -> Result<Beside> {
+        let command = self.command(domain_id, package_path)?;
+        Beside::start(command).context("the package `net` does not start")
+    }
+
+    fn command(&self, domain_id: u32, package_path: &[PathBuf]) -> Result<Command> {
+        let config = match self.config {
+            None => String::new(),
+            Some(path) => {
+                // The node may run elsewhere.
+                let path = std::path::absolute(path)?;
+                path.into_os_string().into_string().map_err(|path| {
+                    anyhow::anyhow!("the path {} of a configuration is no text", path.display())
+                })?
+            }
+        };
+        let mut parameters = Parameters::default();
+        parameters
+            .add("router", self.router)
+            .add("humble", self.humble)
+            .add("max_bytes", self.max_bytes)
+            .add("config", config)
+            .add("announce", true)
+            .add_list("listen", self.listen)
+            .add_list("connect", self.connect)
+            .add_list("interfaces", self.interfaces);
+        beside::command(PACKAGE, domain_id, package_path, &parameters)
+    }
 }

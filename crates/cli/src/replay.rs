@@ -5,8 +5,8 @@
 
 mod difference;
 
-use crate::arguments::{FilesBeside, GraphFiles, Rate, ReplayArguments, RunArguments};
-use crate::load::{Chosen, Loaded, Settings, Wishes, load};
+use crate::arguments::{FilesBeside, GraphFiles, HostOptions, Rate, ReplayArguments, RunArguments};
+use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load};
 use crate::output::print_result;
 use crate::run;
 use crate::scratch::Scratch;
@@ -139,6 +139,7 @@ fn run_once(
         trace: None,
         trace_on_failure: None,
         view: false,
+        hosts: HostOptions::default(),
         trace_events: Vec::new(),
         log_level: Vec::new(),
         domain_id: arguments.domain_id,
@@ -155,6 +156,7 @@ fn run_once(
         settings: settings.clone(),
         chosen: Chosen::All,
         without: Some(&arguments.without),
+        host: OnHost::All,
     };
     let loaded: Loaded = load(&run.files, &wishes)?;
     let topics = loaded.plan.topics.iter().filter(|topic| topic.recorded && !topic.played);

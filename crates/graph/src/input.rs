@@ -87,7 +87,7 @@ impl Graph {
     }
 
     /// The declaration of a topic, made if there is none, that says that it is external.
-    fn topic_from_outside(&mut self, name: &str) -> &mut GraphTopic {
+    pub(crate) fn topic_from_outside(&mut self, name: &str) -> &mut GraphTopic {
         let declared = self.topics.iter().position(|declared| declared.name == name);
         let place = declared.unwrap_or_else(|| {
             self.topics.push(GraphTopic { name: name.to_owned(), ..GraphTopic::default() });

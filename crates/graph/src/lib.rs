@@ -19,6 +19,7 @@ mod device;
 mod expansion;
 mod graph_file;
 mod hardware_package;
+mod hosts;
 mod import;
 mod include;
 mod input;
@@ -62,6 +63,7 @@ pub use device::{
     CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic, MappedDevice, Otherwise,
 };
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
+pub use hosts::{FarPort, HostPart, MappedHost, PortEnd};
 pub use import::{ImportJoin, ImportOptions, Imported};
 pub use include::{IncludedFile, OpenIncluded};
 pub use input::InputTopic;

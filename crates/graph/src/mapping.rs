@@ -5,6 +5,7 @@
 
 use crate::device::{CopyModel, MappedDevice};
 use crate::expansion::{join, shown};
+use crate::hosts::MappedHost;
 use crate::model::{Graph, GraphNode};
 use crate::policy::{Realtime, Restart};
 use crate::source::Source;
@@ -28,6 +29,9 @@ pub struct Mapping {
     /// Users and groups whose processes are trusted like our own.
     #[serde(skip_serializing_if = "TrustedUsers::is_empty")]
     pub trust: TrustedUsers,
+    /// Computers that share the processes, in file order; empty: all of them run on one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<MappedHost>,
     /// Where each part was written; empty for a mapping built in code.
     #[serde(skip)]
     pub source: Source,

@@ -4,6 +4,7 @@
 
 use crate::device::read_devices;
 use crate::expansion::free_topic_fault;
+use crate::hosts::read_hosts;
 use crate::limits::{COST_US_MAX, LANES_MAX, SPIN_US_MAX};
 use crate::mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 const MAPPING: Keys = Keys {
     what: "a mapping file",
     required: &["crossdock", "processes"],
-    optional: &["devices", "fabrics", "topics", "trust"],
+    optional: &["devices", "fabrics", "hosts", "topics", "trust"],
 };
 const PROCESS: Keys = Keys {
     what: "a process",
@@ -90,6 +91,9 @@ fn read_mapping(reading: &mut Reading, tree: &Tree) -> Mapping {
     }
     if let Some(tree) = fields.get("devices") {
         mapping.devices = read_devices(reading, tree);
+    }
+    if let Some(tree) = fields.get("hosts") {
+        mapping.hosts = read_hosts(reading, tree);
     }
     if let Some(tree) = fields.get("topics") {
         let entries = reading.map(tree, "`topics`");

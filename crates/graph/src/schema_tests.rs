@@ -80,17 +80,17 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 10);
+    assert_eq!(blocks.len(), 11);
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[1]).unwrap()));
     for graph in [&blocks[0], &blocks[2]] {
         Graph::from_yaml("guide", graph.as_bytes()).unwrap();
         assert!(validator(GRAPH_SCHEMA).is_valid(&json(graph).unwrap()));
     }
-    for mapping in &blocks[3..9] {
+    for mapping in &blocks[3..10] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[9].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[10].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {
@@ -323,6 +323,8 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         ),
         with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
         with("fabrics: {}\ntopics: {}"),
+        with("hosts: { car: { processes: [a, b] }, desk: { processes: [c] } }"),
+        with("hosts: {}"),
         with("devices: { gpu: { device: \"opencl:0\", nodes: [x] } }"),
         with(
             "devices: { gpu: { device: cuda, nodes: [x, y], otherwise: cpu, topics: { /a: copy, \
@@ -362,6 +364,14 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("fabrics: { board: { nodes: [x], clock: 1 } }"),
         with("fabrics: { 2nd: { nodes: [x] } }"),
         with("fabrics: [board]"),
+        with("hosts: [car]"),
+        with("hosts: { car: [a] }"),
+        with("hosts: { car: {} }"),
+        with("hosts: { car: { processes: [] } }"),
+        with("hosts: { car: { processes: a } }"),
+        with("hosts: { car: { processes: [1] } }"),
+        with("hosts: { 2nd: { processes: [a] } }"),
+        with("hosts: { car: { processes: [a], address: b } }"),
         with("topics: { /a: gateway }"),
         with("topics: { /a: {} }"),
         with("topics: { /a: { mapping: gate } }"),

@@ -93,8 +93,10 @@ pub enum ViolationKind {
     ChainUnreachable,
     /// A node that the mapping places nowhere.
     Unmapped,
-    /// A node that a mapping or placement places twice.
+    /// A node that a mapping or placement places twice, or a process on two hosts.
     MappedTwice,
+    /// What a mapping says of hosts, and cannot be.
+    Host,
     /// A topic whose mapping its nodes or its contract do not allow.
     TopicMapping,
     /// A type on a hardware stream without a bounded layout.

@@ -2,6 +2,7 @@
 //!
 //! `import` adds comments through [`Notes`].
 
+use crate::hosts::MappedHost;
 use crate::mapping::{ExecutorMode, Mapping, TrustedUsers};
 use crate::model::{Copies, Graph, GraphNode, GraphTopic, InputReading, Period};
 use crate::policy::Realtime;
@@ -159,6 +160,7 @@ impl Mapping {
             fields.extend(stream_fields(&topic.stream, quoted));
             out.line(2, &format!("{}: {}", quoted(&topic.name), flow(&fields)));
         }
+        out.hosts(&self.hosts);
         if !self.trust.is_empty() {
             out.line(0, &trust_line(&self.trust));
         }
@@ -181,6 +183,17 @@ struct Text<'n> {
 }
 
 impl Text<'_> {
+    fn hosts(&mut self, hosts: &[MappedHost]) {
+        if !hosts.is_empty() {
+            self.line(0, "hosts:");
+        }
+        for host in hosts {
+            let names: Vec<String> = host.processes.iter().map(|name| quoted(name)).collect();
+            let fields = [format!("processes: [{}]", names.join(", "))];
+            self.line(2, &format!("{}: {}", quoted(&host.name), flow(&fields)));
+        }
+    }
+
     fn line(&mut self, indent: usize, content: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "{:indent$}{content}", "");

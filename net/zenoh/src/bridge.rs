@@ -69,6 +69,9 @@ pub struct NetOptions {
     /// Folders with definitions of types, beside the shipped ones and those of the sourced ROS 2
     /// environment.
     pub interfaces: Vec<PathBuf>,
+    /// Messages from the network that are encoded in more bytes are left out and counted; `None`:
+    /// they may be as large as a topic allows.
+    pub bytes_max: Option<usize>,
 }
 
 /// A bridge could not be started.
@@ -118,7 +121,7 @@ impl Net {
     /// # Errors
     /// [`NetError`] says what is in the way.
     pub fn start(options: NetOptions) -> Result<Net, NetError> {
-        let NetOptions { participant, joining, hashes, interfaces } = options;
+        let NetOptions { participant, joining, hashes, interfaces, bytes_max } = options;
         joining.config()?;
         let session = match joining.waits() {
             true => None,
@@ -133,7 +136,7 @@ impl Net {
             ..ObserverOptions::new(participant.domain_id(), participant.process())
         };
         let observer = Observer::open(looks)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(bytes_max));
         let graph = participant.graph().map_err(|error| NetError::Graph(error.to_string()))?;
         let told = Arc::clone(&shared);
         graph.set_callback(move || told.tell_change()).map_err(NetError::Thread)?;

@@ -180,17 +180,28 @@ impl Entries {
         }
         let attachment = sample.attachment().map(|it| Attachment::decode(&it.to_bytes()));
         let Some(Ok(attachment)) = attachment else { return count(&counters.malformed) };
+        if self.shared.bytes_max.is_some_and(|max| sample.payload().len() > max) {
+            count(&counters.oversize);
+            if let Some(publisher) = self.publisher(attachment.gid) {
+                lock(&publisher).count_uncarried(Uncarried::Oversize, 1);
+            }
+            return;
+        }
         let cdr = sample.payload().to_bytes();
         if !self.deliver(attachment.gid, &cdr) {
             self.keep(attachment, &cdr);
         }
     }
 
+    /// The publisher here that stands for the one over there.
+    fn publisher(&self, gid: Gid) -> Option<Arc<Mutex<AnyPublisher<AnyThread>>>> {
+        let gid = lock(&self.strange).get(&gid).copied().unwrap_or(gid);
+        lock(&self.by_gid).get(&gid).map(|entry| Arc::clone(&entry.publisher))
+    }
+
     /// Publishes a message here; false: its publisher is not known.
     fn deliver(&self, gid: Gid, cdr: &[u8]) -> bool {
-        let gid = lock(&self.strange).get(&gid).copied().unwrap_or(gid);
-        let publisher = lock(&self.by_gid).get(&gid).map(|entry| Arc::clone(&entry.publisher));
-        let Some(publisher) = publisher else { return false };
+        let Some(publisher) = self.publisher(gid) else { return false };
         // By our clock: the other one may be an hour off.
         let publisher = lock(&publisher);
         let counters = &self.shared.counters;

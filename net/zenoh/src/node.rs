@@ -44,6 +44,7 @@ impl NodeType for NetNode {
             )
             .parameter("config", "", "configuration file of zenoh, instead of these; empty: none")
             .parameter("humble", false, "whether ROS 2 Humble is spoken with, without type hashes")
+            .parameter("max_bytes", 0_i64, "largest message from the network; 0: no own limit")
             .parameter("interfaces", Vec::<String>::new(), "folders with definitions of types")
             .parameter("announce", false, "whether standard error says what the log says")
     }
@@ -59,11 +60,13 @@ impl NodeType for NetNode {
         };
         let humble: bool = setup.parameter("humble")?;
         let interfaces: Vec<String> = setup.parameter("interfaces")?;
+        let max_bytes: i64 = setup.parameter("max_bytes")?;
         let options = NetOptions {
             participant: ParticipantOptions::new(setup.participant().domain_id(), setup.node()),
             joining,
             hashes: if humble { Hashes::NotSupported } else { Hashes::Rihs01 },
             interfaces: interfaces.into_iter().map(PathBuf::from).collect(),
+            bytes_max: usize::try_from(max_bytes).ok().filter(|max| *max > 0),
         };
         let net = Net::start(options).map_err(|error| NodeError::new(error.to_string()))?;
         Ok(Self { net, announces: setup.parameter("announce")?, logger: setup.logger()? })

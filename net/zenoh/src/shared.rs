@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     bell: Condvar,
     pub(crate) counters: Counters,
+    /// Larger messages from the network are not taken; `None`: as large as a topic allows.
+    pub(crate) bytes_max: Option<usize>,
 }
 
 #[derive(Default)]
@@ -51,6 +53,10 @@ pub(crate) enum Woken {
 }
 
 impl Shared {
+    pub(crate) fn new(bytes_max: Option<usize>) -> Self {
+        Self { bytes_max, ..Self::default() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -390,6 +390,9 @@ pub(crate) struct NetArguments {
     /// Speak with ROS 2 Humble, which has no type hashes
     #[arg(long)]
     pub(crate) humble: bool,
+    /// Largest message that is taken from the network; default: as a topic allows
+    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    pub(crate) max_bytes: u32,
     /// Folder with definitions of types; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<String>,

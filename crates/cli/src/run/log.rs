@@ -2,21 +2,15 @@
 //!
 //! A thread of the launcher prints the lines in the form of ROS 2.
 
+use super::listening::{Heard, Listening};
 use crate::output::{clean, say};
 use anyhow::{Context, Result, bail};
-use crossdock_comm::{
-    Doorbell, DoorbellControl, DoorbellOptions, Participant, Qos, Subscriber, SubscriberOptions,
-};
+use crossdock_comm::{Participant, Qos, Subscriber};
 use crossdock_graph::{LogLevel, NodePlan, Plan, logger_name};
 use crossdock_msg::Message;
 use crossdock_msg::types::rcl_interfaces::Log;
 use crossdock_record::TopicToRecord;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// The topic of all logs, as in ROS 2.
 pub(crate) const TOPIC: &str = "/rosout";
@@ -62,19 +56,12 @@ pub(super) fn to_record(plan: &Plan, chosen: &[String]) -> Option<TopicToRecord>
 }
 
 /// Prints the lines of a run's nodes on standard error.
-pub(super) struct LogPrinter {
-    stop: Arc<AtomicBool>,
-    bell: DoorbellControl,
-    thread: Option<JoinHandle<()>>,
-}
+pub(super) struct LogPrinter(Listening);
 
 /// The thread's side.
 struct Printing {
-    lines: Subscriber<Log>,
-    doorbell: Doorbell,
     /// The loggers of the run's nodes: others log to the same topic.
     loggers: BTreeSet<String>,
-    stop: Arc<AtomicBool>,
     lost: u64,
 }
 
@@ -84,81 +71,26 @@ impl LogPrinter {
         let executors = plan.all_processes().flat_map(|process| &process.executors);
         let nodes = executors.flat_map(|it| &it.nodes);
         let loggers = nodes.map(|node| logger_name(&node.name)).collect();
-        let stop = Arc::new(AtomicBool::new(false));
-        let (ready, is_ready) = channel();
-        let (participant, of_thread) = (participant.clone(), Arc::clone(&stop));
-        let thread = std::thread::Builder::new()
-            .name("crossdock-log".to_owned())
-            .spawn(move || match Printing::open(&participant, loggers, of_thread) {
-                Ok(mut printing) => {
-                    // Who starts the thread waits for this.
-                    let _ = ready.send(Ok(printing.doorbell.control()));
-                    printing.print_all();
-                }
-                Err(error) => {
-                    let _ = ready.send(Err(error));
-                }
-            })
-            .context(
-                "the thread that prints what nodes log cannot be started; check the limits on \
-                 threads and address space (ulimit -u, -v)",
-            )?;
-        let bell = is_ready.recv().context("the thread that prints logs has ended")??;
-        Ok(Self { stop, bell, thread: Some(thread) })
+        let mut printing = Printing { loggers, lost: 0 };
+        let (name, node, topic) = ("crossdock-log", NODE.to_owned(), TOPIC);
+        let heard = Heard { name, node, topic, qos: Qos::best_effort(DEPTH) };
+        let listening = Listening::start::<Log>(participant, heard, move |lines| {
+            while printing.print_next(lines) {}
+            printing.tell_lost(lines);
+        });
+        Ok(Self(listening.context("nothing that nodes log would be shown")?))
     }
 
     /// Prints what there is, and ends.
     pub(super) fn finish(&mut self) {
-        let Some(thread) = self.thread.take() else { return };
-        self.stop.store(true, Ordering::Release);
-        self.bell.wake();
-        // It panics only by a defect, and its hook has said so.
-        let _ = thread.join();
-    }
-}
-
-impl Drop for LogPrinter {
-    fn drop(&mut self) {
-        self.finish();
+        self.0.finish();
     }
 }
 
 impl Printing {
-    fn open(
-        participant: &Participant,
-        loggers: BTreeSet<String>,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Self> {
-        let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
-        let lines = participant.subscriber(SubscriberOptions {
-            node: NODE,
-            topic: TOPIC,
-            qos: Qos::best_effort(DEPTH),
-            doorbell: Some(&doorbell),
-            group: None,
-        })?;
-        Ok(Self { lines, doorbell, loggers, stop, lost: 0 })
-    }
-
-    fn print_all(&mut self) {
-        // Ends with the stop; each turn that finds nothing sleeps.
-        loop {
-            // Looked at before the lines: what was logged before the stop is printed.
-            let stop = self.stop.load(Ordering::Acquire);
-            while self.print_next() {}
-            self.tell_lost();
-            if stop {
-                return;
-            }
-            self.doorbell.drain(|_| {});
-            let handle = self.lines.handle();
-            self.doorbell.sleep(None, || handle.arm());
-        }
-    }
-
     /// Prints the next line. False: there is none.
-    fn print_next(&mut self) -> bool {
-        match self.lines.take() {
+    fn print_next(&mut self, lines: &Subscriber<Log>) -> bool {
+        match lines.take() {
             Ok(None) => return false,
             Ok(Some(sample)) => {
                 let text = text(&sample.message(), &self.loggers);
@@ -169,12 +101,12 @@ impl Printing {
             // Its publisher has damaged the line.
             Err(error) => say!("warning: a line of a log is lost: {}", clean(&error.to_string())),
         }
-        self.lines.handle().mark_processed();
+        lines.handle().mark_processed();
         true
     }
 
-    fn tell_lost(&mut self) {
-        let lost = self.lines.lost();
+    fn tell_lost(&mut self, lines: &Subscriber<Log>) {
+        let lost = lines.lost();
         if lost > self.lost {
             say!("warning: {} lines of logs came faster than they were shown", lost - self.lost);
             self.lost = lost;

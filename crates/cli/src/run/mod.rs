@@ -3,13 +3,16 @@
 //! The launcher's main thread sleeps in one poll until something happens: a process reports, the
 //! player or recorder ends, a signal comes, the time is over.
 
+mod agreement;
 mod calls;
 mod counts;
 mod devices;
 mod fabrics;
 mod figures;
 mod fleet;
+mod hosts;
 mod left;
+mod listening;
 pub(crate) mod log;
 mod notes;
 mod pipes;
@@ -20,11 +23,10 @@ mod tracing;
 mod usage;
 mod wake;
 
-use crate::arguments::{Rate, RunArguments};
-use crate::load::{Chosen, Loaded, Settings, Wishes, load};
+use crate::arguments::{JoinArguments, Rate, RunArguments};
+use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load};
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
-use crate::view::Viewer;
 use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
 use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId};
@@ -39,6 +41,7 @@ pub(crate) use fabrics::check as check_fabrics;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
+use hosts::Hosts;
 use left::LastWords;
 use log::LogPrinter;
 pub(crate) use log::set_levels;
@@ -83,6 +86,15 @@ const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// Runs a graph to its end and prints the closing table.
 pub(crate) fn run(arguments: &RunArguments, settings: &Settings) -> Result<ExitCode> {
+    run_part(arguments, settings, OnHost::First)
+}
+
+/// The same for one host of the mapping.
+pub(crate) fn join(arguments: &JoinArguments, settings: &Settings) -> Result<ExitCode> {
+    run_part(&arguments.run, settings, OnHost::Named(&arguments.host))
+}
+
+fn run_part(arguments: &RunArguments, settings: &Settings, host: OnHost<'_>) -> Result<ExitCode> {
     if let Some(path) = &arguments.summary {
         crate::output::must_be_writable(path).context("--summary")?;
     }
@@ -96,8 +108,16 @@ pub(crate) fn run(arguments: &RunArguments, settings: &Settings) -> Result<ExitC
         settings: settings.clone(),
         chosen: Chosen::of(&arguments.play_topics, &arguments.without),
         without: None,
+        host,
     };
-    let summary = carry_out(load(&arguments.files, &wishes)?, arguments)?;
+    let loaded = load(&arguments.files, &wishes)?;
+    if let (None, Some(option)) = (&loaded.host, arguments.hosts.given()) {
+        bail!(
+            "{option}: the mapping names no hosts; to join a graph to other computers, run \
+             `crossdock net` beside it"
+        );
+    }
+    let summary = carry_out(loaded, arguments)?;
     let json = crate::output::json(&summary)?;
     if let Some(path) = &arguments.summary {
         crate::output::write(Some(path), &json).context("--summary")?;
@@ -122,10 +142,25 @@ pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<
     })?;
     // Before the processes: nothing is started for a view that does not. It ends after them.
     let packages = &arguments.files.beside.package_path;
+    let domain_id = arguments.domain_id;
     let viewer =
-        arguments.view.then(|| Viewer::start(arguments.domain_id, packages)).transpose()?;
-    let mut session = Session::open(loaded, counts, wake, arguments)?;
-    let end = session.carry_out(arguments)?;
+        arguments.view.then(|| crate::view::beside_run(domain_id, packages)).transpose()?;
+    let hosts = match loaded.host.take() {
+        None => None,
+        Some(run) => {
+            let mut hosts = Hosts::join(run, &loaded.plan, arguments, &wake)?;
+            hosts.meet(&wake, arguments.hosts.wait())?;
+            Some(hosts)
+        }
+    };
+    let mut session = Session::open(loaded, counts, wake, hosts, arguments)?;
+    let end = match session.carry_out(arguments) {
+        Ok(end) => end,
+        Err(error) => {
+            session.tell_hosts(&End::Failed(crate::output::sentence(&error)));
+            return Err(error);
+        }
+    };
     let summary = session.close(end);
     drop(viewer);
     summary
@@ -153,11 +188,19 @@ struct Session {
     notes: Notes,
     /// A signal came that does not wait for what is in flight.
     in_haste: bool,
+    /// The others of a run on several hosts. They hear of the end when all else has ended.
+    hosts: Option<Hosts>,
 }
 
 impl Session {
     /// Opens the launcher's own ports, then starts the processes.
-    fn open(loaded: Loaded, counts: Counts, wake: Wake, arguments: &RunArguments) -> Result<Self> {
+    fn open(
+        loaded: Loaded,
+        counts: Counts,
+        wake: Wake,
+        hosts: Option<Hosts>,
+        arguments: &RunArguments,
+    ) -> Result<Self> {
         let Loaded { plan, packages, bag, incomplete, options, .. } = loaded;
         let tracing = Tracing::wanted(arguments)?;
         figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
@@ -216,12 +259,14 @@ impl Session {
             incomplete,
             notes,
             in_haste: false,
+            hosts,
         })
     }
 
     /// From the barrier to the reason for the end.
     fn carry_out(&mut self, arguments: &RunArguments) -> Result<End> {
         if let Some(end) = self.wait_barrier()? {
+            self.tell_hosts(&end);
             return Ok(end);
         }
         self.observe()?;
@@ -245,7 +290,20 @@ impl Session {
             self.started.checked_add(Duration::try_from_secs_f64(seconds).ok()?)
         });
         let end = self.wait_end(deadline)?;
+        self.tell_hosts(&end);
         self.come_to_rest(end)
+    }
+
+    /// Tells other hosts why this one ends.
+    fn tell_hosts(&mut self, end: &End) {
+        if let Some(hosts) = &mut self.hosts {
+            hosts.tell(end);
+        }
+    }
+
+    /// What other hosts say that ends the run.
+    fn hear_hosts(&mut self) -> Option<End> {
+        self.hosts.as_mut().and_then(Hosts::listen)
     }
 
     /// Attaches to the status tables of the processes.
@@ -262,22 +320,34 @@ impl Session {
         loop {
             let events = self.fleet.events(&mut |_: &str, _: u32| LastWords::default());
             self.warn();
-            if let Some(end) = events {
+            if let Some(end) = events.or_else(|| self.hear_hosts()) {
                 return Ok(Some(end));
             }
             // The connections of the launcher itself tell nobody when they come.
             let mut until = deadline;
-            if self.fleet.is_ready() {
-                if self.is_connected() {
-                    return Ok(None);
-                }
-                until = deadline.min(Instant::now() + CONNECTION_SLICE);
+            let is_ready = self.fleet.is_ready() && self.is_connected();
+            let may_run = match &mut self.hosts {
+                Some(hosts) if is_ready => hosts.may_run()?,
+                Some(_) => false,
+                None => is_ready,
+            };
+            if may_run {
+                return Ok(None);
+            }
+            until = self.hosts.as_ref().map_or(until, |hosts| hosts.due().min(until));
+            if self.fleet.is_ready() && !is_ready {
+                until = until.min(Instant::now() + CONNECTION_SLICE);
             }
             let woken = self.wake.wait(self.fleet.descriptors(), Some(until))?;
             match woken {
                 Woken::Signal => return Ok(Some(End::Interrupted)),
                 Woken::Suspension => refuse_suspension(),
                 Woken::Deadline if deadline > Instant::now() => {}
+                Woken::Deadline if is_ready => bail!(
+                    "the run did not begin within {} s; {}",
+                    START_TIMEOUT.as_secs(),
+                    self.hosts.as_ref().map_or_else(String::new, Hosts::waits_for)
+                ),
                 Woken::Deadline if self.fleet.is_ready() => bail!(
                     "the player or the recorder is not connected to the graph; {}",
                     self.trouble()
@@ -319,7 +389,7 @@ impl Session {
     fn wait_end(&mut self, deadline: Option<Instant>) -> Result<End> {
         let mut progress = Progress::new(self.started);
         let end = loop {
-            if let Some(end) = self.events()? {
+            if let Some(end) = self.events()?.or_else(|| self.hear_hosts()) {
                 break end;
             }
             let player = self.player.as_ref();
@@ -332,7 +402,8 @@ impl Session {
             }
             let figures = self.figures.as_ref();
             let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
-            let until = [deadline, tick, self.fleet.due()].into_iter().flatten().min();
+            let hosts = self.hosts.as_ref().map(Hosts::due);
+            let until = [deadline, tick, self.fleet.due(), hosts].into_iter().flatten().min();
             let descriptors = self.fleet.descriptors().chain(progress.descriptors());
             match self.wake.wait(descriptors, until)? {
                 Woken::Signal => break End::Interrupted,

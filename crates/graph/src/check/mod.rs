@@ -76,6 +76,7 @@ pub fn check(
         return Err(check.violations);
     }
     check.run_options();
+    mapping.host_faults().into_iter().for_each(|fault| check.note(fault));
     check.costs();
     let hardware = check.hardware_nodes();
     let mut seats = check.place(&hardware);

@@ -174,6 +174,7 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
             fabrics: (0..3).map(fabric).collect(),
             topics: mappings.into_iter().enumerate().map(mapped).collect(),
             trust: Default::default(),
+            hosts: Vec::new(),
             source: Source::default(),
         };
         for (index, (inputs, outputs, process)) in described.into_iter().enumerate() {

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod devices;
+mod hosts;
 mod lanes;
 mod policies;
 use crate::support;

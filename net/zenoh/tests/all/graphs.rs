@@ -49,12 +49,17 @@ impl Place {
     }
 
     pub(crate) fn try_bridge(&self, joining: Joining) -> Result<Net, NetError> {
-        Net::start(NetOptions {
+        Net::start(self.bridge_options(joining))
+    }
+
+    pub(crate) fn bridge_options(&self, joining: Joining) -> NetOptions {
+        NetOptions {
             participant: self.options("net"),
             joining,
             hashes: Hashes::Rihs01,
             interfaces: Vec::new(),
-        })
+            bytes_max: None,
+        }
     }
 
     pub(crate) fn router(&self, place: &str) -> Net {

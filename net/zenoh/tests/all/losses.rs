@@ -1,10 +1,13 @@
 //! What a slow network loses is counted, and seen by all who look at the graph.
 
 use crate::foreign::{CHATTER, Foreign, attachment};
-use crate::graphs::{Place, cdr, free_place, heard, listener, reliable, say, talker, until};
+use crate::graphs::{
+    Place, Text, cdr, free_place, hear, heard, listener, reliable, say, talker, until,
+};
 use crate::link::Link;
-use crossdock_comm::PortKind;
-use crossdock_sight::lost_of;
+use crossdock_comm::{GraphView, PortKind, Sample};
+use crossdock_net::{Joining, Net, NetOptions};
+use crossdock_sight::{Losses, lost_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -129,4 +132,92 @@ fn what_a_reliable_subscriber_does_not_take_in_time_is_counted() {
     });
     assert!(counters.blocked > 0, "{counters:?}");
     assert_eq!(heard(&takes_nothing).len() as u64, counters.taken);
+}
+
+/// What the port here that stands for the foreign publisher has lost, as `top` shows it.
+fn lost_of_foreigner(view: &GraphView) -> Losses {
+    let graph = view.snapshot();
+    let mut ports = graph.ports(PortKind::Publisher);
+    let port = ports.find(|(_, port)| port.node == "foreigner");
+    port.map(|(_, port)| lost_of(port)).unwrap_or_default()
+}
+
+#[test]
+fn a_message_that_is_larger_than_the_bridge_allows_is_counted_and_seen_at_the_topic() {
+    const MAX: usize = 1000;
+    let (graph, place) = (Place::new("oversize"), free_place());
+    let (listen, connect) = (vec![place.clone()], Vec::new());
+    let options = graph.bridge_options(Joining::Router { listen, connect });
+    let net = Net::start(NetOptions { bytes_max: Some(MAX), ..options }).unwrap();
+    let here = graph.open("here");
+    let listens = listener(&here, "/chatter", reliable(10));
+    let foreign = Foreign::join(&place);
+    let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    let fits = "x".repeat(MAX - cdr("").len());
+    for (number, text) in
+        [fits.clone(), format!("{fits}x"), "still here".to_owned()].iter().enumerate()
+    {
+        let put = publisher.put(cdr(text)).attachment(attachment(number as i64, gid));
+        put.wait().unwrap();
+    }
+    assert_eq!(hear(&listens, 2), [fits, "still here".to_owned()]);
+    let counters = net.counters();
+    assert_eq!((counters.taken, counters.oversize), (2, 1), "{counters:?}");
+    assert_eq!(counters.sentences()[1], "lost: oversize 1");
+    let view = here.graph().unwrap();
+    until("the topic shows it", || lost_of_foreigner(&view).oversize == 1);
+}
+
+#[test]
+fn a_message_for_which_a_topic_has_no_room_is_counted_and_the_next_one_comes() {
+    // A topic has 256 MiB: the messages that these readers hold are more.
+    const BYTES: usize = 24 << 20;
+    const HELD: usize = 4;
+    const READERS: usize = 4;
+    let (graph, place) = (Place::new("no-room"), free_place());
+    let net = graph.router(&place);
+    let here = graph.open("here");
+    let readers = [(); READERS].map(|()| listener(&here, "/chatter", reliable(1)));
+    let foreign = Foreign::join(&place);
+    let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,1:,:,:,,");
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    let large = cdr(&"x".repeat(BYTES));
+    let put = |number: usize| {
+        let put = publisher.put(large.clone()).attachment(attachment(number as i64, gid));
+        put.wait().unwrap();
+    };
+    let mut held: Vec<Sample<Text>> = Vec::new();
+    for number in 0..READERS * HELD {
+        put(number);
+        let arrived = || net.counters().taken + net.counters().no_room > number as u64;
+        until("the message is taken or lost", arrived);
+        if net.counters().no_room > 0 {
+            break;
+        }
+        // A reader that holds all that it may takes no more.
+        for (index, reader) in readers.iter().enumerate().skip(number / HELD) {
+            let mut sample = None;
+            until("each reader has it", || {
+                sample = sample.take().or_else(|| reader.take().unwrap());
+                sample.is_some()
+            });
+            held.extend(sample.filter(|_| index == number / HELD));
+        }
+    }
+    let counters = net.counters();
+    assert_eq!(counters.no_room, 1, "{counters:?}");
+    assert!(counters.sentences()[1].contains("no room 1"), "{counters:?}");
+    let view = here.graph().unwrap();
+    until("the topic shows it", || lost_of_foreigner(&view).no_room == 1);
+    held.clear();
+    until("what is held no more is room for others", || {
+        put(100);
+        std::thread::sleep(Duration::from_millis(50));
+        readers[0].take().unwrap().is_some()
+    });
 }

@@ -6,6 +6,7 @@ mod certificates;
 mod foreign;
 mod graphs;
 mod hostile;
+mod hosts;
 mod kept;
 mod large;
 mod link;

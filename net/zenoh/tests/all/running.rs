@@ -55,7 +55,7 @@ impl Computer {
         command
     }
 
-    fn output(&self, arguments: &[&str]) -> String {
+    pub(crate) fn output(&self, arguments: &[&str]) -> String {
         String::from_utf8(self.crossdock(arguments).output().unwrap().stdout).unwrap()
     }
 }

@@ -54,7 +54,8 @@ impl Folder {
     fn bridge(&self, place: &Place, joining: Joining) -> Net {
         let (participant, hashes) = (place.options("net"), Hashes::Rihs01);
         let interfaces = vec![self.0.clone()];
-        Net::start(NetOptions { participant, joining, hashes, interfaces }).unwrap()
+        let bytes_max = None;
+        Net::start(NetOptions { participant, joining, hashes, interfaces, bytes_max }).unwrap()
     }
 }
 
