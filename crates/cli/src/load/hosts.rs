@@ -74,7 +74,7 @@ impl Part {
             graph_hash: hash(&said)?,
             mapping_hash: hash(&mapping)?,
             far: part.far,
-            interfaces: texts(&interfaces(files, &graph))?,
+            interfaces: texts(&interfaces(&files.interfaces, &files.graph, &graph))?,
             files: words(files),
         };
         let is_here = |name: &str| part.graph.arguments.iter().any(|it| it.name == *name);
