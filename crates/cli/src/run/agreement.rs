@@ -10,6 +10,7 @@
 //! 3. It is *running* when all are ready.
 //! 4. The first end is the end of all. A host that is not heard for [`PATIENCE`] has failed.
 
+use crate::output::clean;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -354,9 +355,9 @@ impl IsHeard for Option<Other> {
     }
 }
 
-/// Another host's words, cut to what an error can hold.
+/// Another host's words, on one line and cut to what an error can hold.
 fn shown(text: &str) -> String {
-    text.chars().take(REASON_CHARS_MAX).collect()
+    clean(&text.chars().take(REASON_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]
@@ -406,6 +407,19 @@ mod tests {
         assert!(car.may_run() && desk.may_run());
         talk(&mut car, &mut desk, now);
         (car, desk)
+    }
+
+    #[test]
+    fn a_reason_of_another_host_is_one_line_of_limited_length() {
+        let now = Instant::now();
+        let (car, mut desk) = running(now);
+        let mut word = car.word().clone();
+        let reason = format!("\u{1b}[2J\nerror: {}", "x".repeat(2 * REASON_CHARS_MAX));
+        (word.phase, word.end) = (Phase::Ended, Some(LastWord { failed: true, reason }));
+        desk.hear(&serde_json::to_string(&word).unwrap(), now);
+        let end = desk.end(now).unwrap();
+        assert!(end.failed && !end.reason.contains(char::is_control), "{:?}", end.reason);
+        assert!(end.reason.chars().count() < REASON_CHARS_MAX + 100);
     }
 
     #[test]
