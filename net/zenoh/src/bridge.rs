@@ -409,12 +409,13 @@ impl Bridge {
         let local = Local::of(&snapshot);
         self.tell_nodes(&local);
         // Who sees a server's token asks at once.
-        self.open_to_network(&local);
+        let served = self.served(&local);
+        self.open_to_network(&served);
         self.tell_ends(&local);
         self.show_nodes();
         self.carry_in(&local);
         self.carry_out(&local);
-        self.carry_calls(&local);
+        self.carry_calls(&local, &served);
     }
 
     /// Whether an older bridge joins the same graph to the same network.

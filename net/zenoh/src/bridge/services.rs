@@ -30,14 +30,14 @@ pub(super) struct Services {
 
 impl Bridge {
     /// Servers and clients here for those over there, and the other way round.
-    pub(super) fn carry_calls(&mut self, local: &Local) {
+    pub(super) fn carry_calls(&mut self, local: &Local, served: &BTreeSet<TopicKey>) {
         self.name_clients(local);
         self.show_servers(local);
-        self.show_clients(local);
+        self.show_clients(served);
     }
 
     /// The services of servers here, as the network has them.
-    fn served(&self, local: &Local) -> BTreeSet<TopicKey> {
+    pub(super) fn served(&self, local: &Local) -> BTreeSet<TopicKey> {
         let servers = local.ends.iter().filter(|end| end.kind == PortKind::Server);
         let named = servers.map(|LocalEnd { port, .. }| TopicKey {
             topic: port.topic.clone(),
@@ -102,10 +102,9 @@ impl Bridge {
     }
 
     /// The network may ask the servers here.
-    pub(super) fn open_to_network(&mut self, local: &Local) {
-        let here = self.served(local);
+    pub(super) fn open_to_network(&mut self, here: &BTreeSet<TopicKey>) {
         self.services.queryables.retain(|service, _| here.contains(service));
-        for service in &here {
+        for service in here {
             // What nobody over there wants need not be known.
             if self.services.queryables.contains_key(service)
                 || self.service_schema(service, false).is_none()
@@ -134,8 +133,7 @@ impl Bridge {
     }
 
     /// Clients here for those over there whose service has a server here.
-    fn show_clients(&mut self, local: &Local) {
-        let here = self.served(local);
+    fn show_clients(&mut self, here: &BTreeSet<TopicKey>) {
         let mut there = self.remote.ends(PortKind::Client);
         there.retain(|service, _| here.contains(service));
         let gids: BTreeSet<Gid> = there.values().flat_map(BTreeMap::keys).copied().collect();

@@ -120,11 +120,22 @@ fn a_graph_runs_on_two_hosts_from_its_first_message_to_the_end_that_one_of_them_
 }
 
 #[test]
-fn the_page_shows_the_mapping_that_is_run_here() {
+fn the_page_shows_the_mapping_that_is_run_here_and_checks_it() {
     let text = |path: &str| std::fs::read_to_string(workspace().join(path)).unwrap();
     let mapping = text(MAPPING);
     let (_, mapping) = mapping.split_once('\n').unwrap();
-    assert!(text("docs/network.md").contains(mapping));
+    let page = text("docs/network.md");
+    assert!(page.contains(mapping));
+    let computer = Computer::new("checks");
+    let commands = page.lines().filter_map(|line| line.strip_prefix("crossdock check "));
+    let said: Vec<String> = commands
+        .map(|command| {
+            let words: Vec<&str> = ["check"].into_iter().chain(command.split(' ')).collect();
+            computer.output(&words)
+        })
+        .collect();
+    assert_eq!(said.len(), 2, "the whole, and one part");
+    assert!(said[0].contains("11 nodes in 4 processes") && said[1].contains("8 nodes in 2"));
 }
 
 #[test]

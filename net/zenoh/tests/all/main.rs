@@ -13,6 +13,7 @@ mod link;
 mod losses;
 mod machines;
 mod restarts;
+mod ros2_client;
 mod running;
 mod sdk;
 mod services;
