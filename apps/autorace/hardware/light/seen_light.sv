@@ -9,7 +9,7 @@
 // Next          The image is done with, made or not. What the other light reported stays.
 // Other light   `other_came`: it reported `other_state` for the image of `other_sec` and `other_nanosec`,
 //               until other_go_on.
-// Latency       From start to made: that of find_lamp.
+// Latency       From start to made: as find_lamp.
 // Throughput    As find_lamp.
 // Back-pressure s_ready follows find_lamp. other_go_on comes after 20 cycles at most.
 // Reset         No image, nothing reported.

@@ -30,7 +30,7 @@ const TOPIC: &str = "/_crossdock_hosts";
 /// Name of this participant of the domain.
 const PROCESS: &str = "crossdock_hosts";
 
-/// Words that may wait here: those of all hosts of a large run.
+/// Words that may wait here: all hosts of a large run say some.
 const WORDS_MAX: usize = 256;
 
 /// How long an end waits until the others have heard of it.
@@ -181,7 +181,7 @@ impl Hosts {
         }
     }
 
-    /// Says this host's word if it is time, and takes those of the others.
+    /// Says this host's word if it is time, and takes the others' words.
     fn beat(&mut self) {
         if self.due <= Instant::now() {
             self.say_now();

@@ -43,7 +43,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// Percentiles are those of the nearest rank.
+    /// Percentiles are by the nearest rank.
     pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let count = values.len();
