@@ -67,9 +67,11 @@ impl Context {
         lock(&self.graph_guards).retain(|other| *other != guard);
     }
 
-    /// Nothing new is made any more. What exists can be used until it is destroyed.
+    /// Nothing new is made any more, and no thread waits for long. What exists can be used until
+    /// it is destroyed.
     pub(crate) fn shut_down(&self) {
         self.is_shut_down.store(true, Ordering::Release);
+        self.hub.waiting.end();
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {

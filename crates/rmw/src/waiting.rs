@@ -18,6 +18,7 @@
 //!    sleeps on the bell.
 //! 5. A guard condition is a mark that anybody sets. If its set's thread leads, the bell is nudged;
 //!    if it follows, its condition variable is notified; if nobody waits, the mark is all.
+//! 6. After [`Waiting::end`] a wait sleeps at most once, and at most for [`REST`].
 //!
 //! A single thread that waits always leads: it is woken once per message, by the publisher itself.
 //! No wake-up is lost: marks and the change between leading, following and running are under the
@@ -27,7 +28,14 @@
 
 use crate::sync::{self, Condvar, Mutex, MutexGuard, lock};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a wait lasts at most after [`Waiting::end`].
+///
+/// Client libraries end their loops if the context is not valid any more. They look before each
+/// wait, and make it invalid only after `rmw_shutdown`: a thread that looks in between would wait
+/// for ever.
+pub const REST: Duration = Duration::from_millis(100);
 
 /// What the leader sleeps on.
 pub trait Bell {
@@ -94,6 +102,8 @@ struct State {
     leader: Option<usize>,
     /// What rang; kept for its memory.
     rang: Vec<EntityId>,
+    /// Rule 6 holds.
+    has_ended: bool,
     /// The negative control of the model: rule 4 without its first sentence.
     #[cfg(loom)]
     keeps_lead: bool,
@@ -205,6 +215,13 @@ impl<B: Bell> Waiting<B> {
         }
     }
 
+    /// Ends all waits that are under way, and shortens later ones: see [`REST`].
+    pub fn end(&self) {
+        let mut state = lock(&self.state);
+        state.has_ended = true;
+        state.sets.iter_mut().flatten().for_each(|set| self.wake_set(set));
+    }
+
     /// Waits until a member has something, or the time is over, and adds those that have to
     /// `fired`, in the order of `members`. A deadline in the past only looks, and sees everything
     /// that came before. Allocates if the set changes.
@@ -233,11 +250,17 @@ impl<B: Bell> Waiting<B> {
             Some(_) if is_over() => state.mark_ports(id.0),
             Some(_) => {}
         }
+        let mut has_slept = false;
         loop {
             self.collect(&mut state, id.0, fired);
-            if fired.len() > before || is_over() {
+            if fired.len() > before || is_over() || (state.has_ended && has_slept) {
                 break;
             }
+            let deadline = match state.has_ended {
+                true => Some(earlier(deadline, Instant::now() + REST)),
+                false => deadline,
+            };
+            has_slept = true;
             state = match state.leader {
                 None => self.lead(state, id.0, deadline),
                 Some(_) => follow(state, id.0, deadline),
@@ -309,14 +332,21 @@ impl<B: Bell> Waiting<B> {
         let State { entities, sets, .. } = state;
         let Some(Some(entity)) = entities.get(id.0 as usize) else { return };
         for set in &entity.sets {
-            match &mut sets[*set] {
-                Some(Set { at: At::Leading, .. }) => self.bell.nudge(),
-                Some(set) if set.at == At::Following => {
-                    set.at = At::Awake;
-                    set.wake.notify_one();
-                }
-                _ => {}
+            if let Some(set) = &mut sets[*set] {
+                self.wake_set(set);
             }
+        }
+    }
+
+    /// Wakes the thread of a set if it sleeps.
+    fn wake_set(&self, set: &mut Set) {
+        match set.at {
+            At::Leading => self.bell.nudge(),
+            At::Following => {
+                set.at = At::Awake;
+                set.wake.notify_one();
+            }
+            At::Away | At::Awake => {}
         }
     }
 }
@@ -334,6 +364,11 @@ fn follow<'a>(
     let mut state = sync::wait(&wake, state, deadline);
     state.place(set, At::Awake);
     state
+}
+
+/// The earlier one of two deadlines; none is the latest.
+fn earlier(deadline: Option<Instant>, other: Instant) -> Instant {
+    deadline.map_or(other, |deadline| deadline.min(other))
 }
 
 /// Puts a value at the first free place.

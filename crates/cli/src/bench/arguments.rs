@@ -52,8 +52,8 @@ pub(crate) enum BenchCommand {
     ///
     /// Images of the closed course go through the board of the nodes, whose topic A is
     /// software-mapped or has a gateway: section 6 of the gateway paper. Rows with a model of the
-    /// paper's board stand beside them. The command fails if a drive command differs from that of
-    /// the software nodes, or if Crossdock misses a goal. It runs for many minutes.
+    /// paper's board stand beside them. The command fails if a drive command differs from
+    /// the software nodes' command, or if Crossdock misses a goal. It runs for many minutes.
     Driving {
         #[command(flatten)]
         out: OutFolder,

@@ -65,8 +65,8 @@ fn comparable(traces: [&Trace; 2]) -> Result<()> {
     });
     let Some(gateway) = gateways.next() else { return Ok(()) };
     bail!(
-        "--compare: one of the traces has fabric `{}`, which was simulated: its events have the times of \
-         the simulation, not those of a board; compare traces without a fabric (the board's own times \
+        "--compare: one of the traces has fabric `{}`, which was simulated: its events have simulated \
+         times, not times of a board; compare traces without a fabric (the board's own times \
          are in the events `fabric_message` of --timeline)",
         gateway.text(2)
     )

@@ -2,7 +2,7 @@
 //! hardware node to the last, with topic A in host memory and with a gateway.
 //!
 //! Crossdock's rows run the nodes of the package `autorace` on a simulated board, image by image,
-//! and hold every drive command against that of the software nodes. The rows beside them are a
+//! and compare every drive command with the software nodes' command. The rows beside them are a
 //! model of the paper's board.
 
 mod course;

@@ -54,7 +54,7 @@ fn head(profile: &Profile, seed: u64) -> String {
          software-mapped, or has a gateway.\n\n\
          Rows of `{}` are a **simulation** of the generated hardware with the nodes of the package \
          `autorace`, cycle by cycle: {} bit, {} MHz ({}). Images are of the closed course; every drive \
-         command was compared with that of the software nodes, and the board reads and writes every \
+         command was compared with the software nodes' command, and the board reads and writes every \
          message once for each gateway that it passes (counted). Software is real, its time is drawn: \
          log-normal, medians as on {processor}. One image is under way at a time. Seed {seed}, Crossdock \
          {}.\n\n\
@@ -122,8 +122,8 @@ fn model(chains: &[(Mapped, u32, Chain)]) -> String {
         let _ = writeln!(text, "| all | {sum:.3} | |");
     }
     text.push_str(
-        "\nThe deviation of the model is that of software-mapped messages in table I, 0.03 ms each: one for \
-         the image, and one more if topic A is software-mapped. The paper prints far larger ones. Table I \
+        "\nTable I gives a deviation of 0.03 ms for each software-mapped message. The model adds one \
+         for the image, and one more if topic A is software-mapped. The paper prints far larger ones. Table I \
          was measured on a board without other work. The vehicle's board runs a mapping node and receives \
          images over Ethernet meanwhile. What these do to its deviation is not reproducible here.\n",
     );

@@ -99,7 +99,8 @@ functions! {
 }
 
 endings! {
-    /// Ends a context: nothing new is made in it. What exists stays until it is destroyed.
+    /// Ends a context: nothing new is made in it, and waits return. What exists stays until it is
+    /// destroyed.
     fn rmw_shutdown(context: *mut Context) {
         // SAFETY: null or a context (caller).
         let context = unsafe { self::context(context) }?;

@@ -53,11 +53,12 @@ impl Ports {
 }
 
 impl Bell for Ports {
-    fn sleep(&self, _: Option<Instant>, rang: &mut Vec<EntityId>) {
+    /// Time passes at once.
+    fn sleep(&self, deadline: Option<Instant>, rang: &mut Vec<EntityId>) {
         let mut state = self.state.lock().unwrap();
         assert_eq!(state.sleepers, 0, "one thread leads");
         state.sleepers += 1;
-        while state.rang.is_empty() && !state.is_nudged {
+        while state.rang.is_empty() && !state.is_nudged && deadline.is_none() {
             state = self.rung.wait(state).unwrap();
         }
         state.sleepers -= 1;
@@ -245,6 +246,24 @@ fn two_threads_may_wait_for_one_port() {
             })
         });
         waiting.bell().publish(port);
+        join(threads);
+    });
+}
+
+#[test]
+fn no_wait_outlasts_the_end() {
+    explore(2, || {
+        let waiting = Arc::new(Waiting::new(Ports::default()));
+        let threads = [0, 1].map(|_| {
+            let waiting = waiting.clone();
+            let (guard, set) = (waiting.add(Kind::Guard), waiting.add_set());
+            thread::spawn(move || {
+                let mut fired = Vec::new();
+                waiting.wait(set, &[guard], None, &mut fired).unwrap();
+                assert_eq!(fired, []);
+            })
+        });
+        waiting.end();
         join(threads);
     });
 }

@@ -97,6 +97,42 @@ fn waits_without_time_see_what_was_published_before() {
 }
 
 #[test]
+fn a_shutdown_ends_the_waits_of_its_context_and_later_ones_are_short() {
+    let Some(mut ros) = Ros::new(own_domain(), "ends") else { return };
+    let sets = [(ros.guard(), ros.wait_set()), (ros.guard(), ros.wait_set())];
+    let context = Pointer(&raw mut *ros.context);
+    let (shared, begin) = (Shared(&ros), std::time::Instant::now());
+    std::thread::scope(|scope| {
+        for (guard, set) in sets {
+            let (shared, ends) = (Shared(shared.0), (Pointer(guard), Pointer(set)));
+            scope.spawn(move || {
+                let (Shared(ros), (Pointer(guard), Pointer(set))) = (shared, ends);
+                let on = On { guards: vec![guard], ..On::default() };
+                // The second wait begins after the shutdown, the first one probably before.
+                assert_eq!(ros.wait(set, &on, super::PATIENCE), [false]);
+                assert_eq!(ros.wait(set, &on, super::PATIENCE), [false]);
+            });
+        }
+        let Pointer(context) = context;
+        // SAFETY: as the API asks.
+        assert_eq!(unsafe { (shared.0.api.rmw_shutdown)(context) }, RMW_RET_OK);
+    });
+    let patience = std::time::Duration::from_secs(super::PATIENCE.sec);
+    assert!(begin.elapsed() < patience, "no wait lasted until its time was over");
+    // A guard condition still ends a wait.
+    for (guard, set) in sets {
+        // SAFETY: as the API asks.
+        unsafe {
+            assert_eq!((ros.api.rmw_trigger_guard_condition)(guard), RMW_RET_OK);
+            let on = On { guards: vec![guard], ..On::default() };
+            assert_eq!(ros.wait(set, &on, super::PATIENCE), [true]);
+            assert_eq!((ros.api.rmw_destroy_guard_condition)(guard), RMW_RET_OK);
+            assert_eq!((ros.api.rmw_destroy_wait_set)(set), RMW_RET_OK);
+        }
+    }
+}
+
+#[test]
 fn four_threads_wait_and_each_gets_its_own_messages() {
     const MESSAGES: usize = 200;
     let Some(mut ros) = Ros::new(own_domain(), "threads") else { return };
