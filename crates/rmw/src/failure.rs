@@ -1,5 +1,6 @@
 //! Why a function of the API fails, and what C gets then.
 
+use crate::abi::current::RET_OF_MISSING;
 use crate::abi::shared::{
     RMW_RET_BAD_ALLOC, RMW_RET_ERROR, RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
     RMW_RET_INVALID_ARGUMENT, RMW_RET_NODE_NAME_NON_EXISTENT, RMW_RET_UNSUPPORTED, Ret,
@@ -16,7 +17,7 @@ use crossdock_comm::{AnswerError, LoanError, OpenError, PortError, PublishCdrErr
 pub(crate) enum Failure {
     #[error("argument `{name}` is null")]
     Null { name: &'static str },
-    /// The same for functions that must answer `RMW_RET_ERROR` then.
+    /// The same for functions whose answer depends on the distribution.
     #[error("argument `{name}` is null")]
     Missing { name: &'static str },
     #[error("argument `{name}`: {what}")]
@@ -86,7 +87,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// For functions that must answer `RMW_RET_ERROR` if an argument is null, as ROS 2's tests ask.
+    /// For functions of which older distributions ask for `RMW_RET_ERROR` if an argument is null.
     pub(crate) fn of_missing(self) -> Self {
         match self {
             Self::Null { name } => Self::Missing { name },
@@ -100,6 +101,7 @@ impl Failure {
             Self::Null { .. } | Self::Argument { .. } | Self::NotLent | Self::Name(_) => {
                 RMW_RET_INVALID_ARGUMENT
             }
+            Self::Missing { .. } => RET_OF_MISSING,
             Self::NoNode { .. } => RMW_RET_NODE_NAME_NON_EXISTENT,
             Self::Foreign { .. } => RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
             Self::Unsupported { .. } => RMW_RET_UNSUPPORTED,

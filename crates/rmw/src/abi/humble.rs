@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, reason = "types, fields and constants are named as in C")]
 
-use super::shared::{Allocator, ContentFilterOptions, Function, QosProfile, SecurityOptions};
+use super::shared::{
+    Allocator, ContentFilterOptions, Function, QosProfile, RMW_RET_ERROR, Ret, SecurityOptions,
+};
 use std::ffi::{c_char, c_void};
 
 pub type Node = super::shared::Node<Context>;
@@ -63,6 +65,8 @@ pub struct Gid {
 pub const GID_BYTES: usize = 24;
 /// What the GID in a request's identity is made of.
 pub type GuidByte = i8;
+/// What `rmw_destroy_wait_set` and `rmw_service_server_is_available` answer to a null argument.
+pub const RET_OF_MISSING: Ret = RMW_RET_ERROR;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

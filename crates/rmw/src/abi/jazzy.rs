@@ -3,8 +3,8 @@
 #![allow(missing_docs, reason = "types, fields and constants are named as in C")]
 
 use super::shared::{
-    Allocator, ContentFilterOptions, DiscoveryOptions, Function, QosProfile, SecurityOptions,
-    TypeHash,
+    Allocator, ContentFilterOptions, DiscoveryOptions, Function, QosProfile, RMW_RET_ERROR, Ret,
+    SecurityOptions, TypeHash,
 };
 use std::ffi::{c_char, c_void};
 
@@ -66,6 +66,8 @@ pub struct Gid {
 pub const GID_BYTES: usize = 16;
 /// What the GID in a request's identity is made of.
 pub type GuidByte = u8;
+/// What `rmw_destroy_wait_set` and `rmw_service_server_is_available` answer to a null argument.
+pub const RET_OF_MISSING: Ret = RMW_RET_ERROR;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -1,5 +1,5 @@
 //! Kilted: as Jazzy, but `RMW_EVENT_INVALID` is 0, which moves every kind of event, and the options
-//! of a context have no `localhost_only`.
+//! of a context have no `localhost_only`. A null argument is an invalid one everywhere.
 
 #![allow(missing_docs, reason = "types, fields and constants are named as in C")]
 
@@ -8,11 +8,14 @@ pub use super::jazzy::{
     PrimitiveSequence, RequestId, ServiceInfo, ServiceMembers, ServiceSupport, Subscription,
     SubscriptionOptions, TopicEndpointInfo,
 };
-use super::shared::{Allocator, DiscoveryOptions, SecurityOptions};
+use super::shared::{Allocator, DiscoveryOptions, RMW_RET_INVALID_ARGUMENT, Ret, SecurityOptions};
 use std::ffi::{c_char, c_void};
 
 pub type Node = super::shared::Node<Context>;
 pub type GuardCondition = super::shared::GuardCondition<Context>;
+
+/// What `rmw_destroy_wait_set` and `rmw_service_server_is_available` answer to a null argument.
+pub const RET_OF_MISSING: Ret = RMW_RET_INVALID_ARGUMENT;
 
 #[derive(Debug)]
 #[repr(C)]

@@ -143,8 +143,8 @@ functions! {
         Ok(())
     }
 
-    /// Waits until something is there to take, a guard condition was triggered, or the time is
-    /// over. What has nothing becomes null in the lists.
+    /// Waits until something is there to take, a guard condition was triggered, the time is over,
+    /// or the context is shut down. What has nothing becomes null in the lists.
     ///
     /// Allocates if there are more conditions than in any wait with this set before, or if one is
     /// of another context than the set.
@@ -192,7 +192,7 @@ functions! {
             }
             Ok(())
         }) }?;
-        if fired.is_empty() { Err(Failure::TimedOut) } else { Ok(()) }
+        ending(!fired.is_empty(), deadline)
     }
 }
 
@@ -220,7 +220,14 @@ unsafe fn wait_across(lists: &Conditions, deadline: Option<Instant>) -> Result<(
             Ok(())
         })
     }?;
-    if has_any { Ok(()) } else { Err(Failure::TimedOut) }
+    ending(has_any, deadline)
+}
+
+/// How a wait ends. The shutdown of a context ends one with nothing before its time is over, and
+/// client libraries bear that, but no time-out of a wait that has no limit.
+fn ending(has_any: bool, deadline: Option<Instant>) -> Result<(), Failure> {
+    let is_over = deadline.is_some_and(|deadline| deadline <= Instant::now());
+    if !has_any && is_over { Err(Failure::TimedOut) } else { Ok(()) }
 }
 
 /// The lists of a wait.

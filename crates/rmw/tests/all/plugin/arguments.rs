@@ -1,11 +1,10 @@
 //! Null arguments, and handles of another implementation, for every function that takes one.
 
 use super::{DEFAULT, NO_TIME, PLAIN, Plain, Ros, options, own_domain, service_support, zeroed};
-use rmw_crossdock::abi::current::{EVENTS, Gid, MessageInfo, ServiceInfo};
+use rmw_crossdock::abi::current::{EVENTS, Gid, MessageInfo, RET_OF_MISSING, ServiceInfo};
 use rmw_crossdock::abi::shared::{
-    Event, PublisherOptions, QosProfile, RMW_RET_ERROR,
-    RMW_RET_INCORRECT_RMW_IMPLEMENTATION as FOREIGN, RMW_RET_INVALID_ARGUMENT as NULL, RMW_RET_OK,
-    RMW_RET_UNSUPPORTED, Ret,
+    Event, PublisherOptions, QosProfile, RMW_RET_INCORRECT_RMW_IMPLEMENTATION as FOREIGN,
+    RMW_RET_INVALID_ARGUMENT as NULL, RMW_RET_OK, RMW_RET_UNSUPPORTED, Ret,
 };
 use rmw_crossdock::introspection::Language;
 use std::ffi::{c_char, c_void};
@@ -33,11 +32,11 @@ macro_rules! null {
     )*};
 }
 
-/// Of some functions ROS 2 asks for another answer.
+/// Of some functions older distributions ask for another answer.
 macro_rules! missing {
     ($($call:expr;)*) => {$(
         // SAFETY: what the plug-in must refuse.
-        assert_eq!(unsafe { $call }, RMW_RET_ERROR, stringify!($call));
+        assert_eq!(unsafe { $call }, RET_OF_MISSING, stringify!($call));
     )*};
 }
 

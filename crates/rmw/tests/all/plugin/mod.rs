@@ -25,8 +25,8 @@ use rmw_crossdock::abi::current::{
 };
 use rmw_crossdock::abi::shared::{
     Allocator, Client, Clients, Event, Events, Function, GuardConditions, Publisher,
-    PublisherOptions, QosProfile, RMW_RET_OK, RMW_RET_TIMEOUT, Service, Services, Subscriptions,
-    Time, WaitSet,
+    PublisherOptions, QosProfile, RMW_RET_OK, RMW_RET_TIMEOUT, Ret, Service, Services,
+    Subscriptions, Time, WaitSet,
 };
 use rmw_crossdock::introspection::Language;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -232,6 +232,14 @@ impl Ros {
 
     /// Waits once. Which of the conditions have something, in the order in which they are given.
     fn wait(&self, set: *mut WaitSet, on: &On, timeout: Time) -> Vec<bool> {
+        let (ret, fired) = self.wait_or_end(set, on, timeout);
+        let wanted = if fired.contains(&true) { RMW_RET_OK } else { RMW_RET_TIMEOUT };
+        assert_eq!(ret, wanted);
+        fired
+    }
+
+    /// The same, in a context that may be shut down, and what the function answers.
+    fn wait_or_end(&self, set: *mut WaitSet, on: &On, timeout: Time) -> (Ret, Vec<bool>) {
         let mut lists = on.lists();
         let [subscribers, guards, services, clients, events] = &mut lists;
         let mut subscriptions = Subscriptions {
@@ -258,10 +266,7 @@ impl Ros {
                 &timeout,
             )
         };
-        let fired: Vec<bool> = lists.iter().flatten().map(|place| !place.is_null()).collect();
-        let wanted = if fired.contains(&true) { RMW_RET_OK } else { RMW_RET_TIMEOUT };
-        assert_eq!(ret, wanted);
-        fired
+        (ret, lists.iter().flatten().map(|place| !place.is_null()).collect())
     }
 
     /// Waits until one condition has something.
