@@ -36,7 +36,7 @@ export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 PREFIX ?= $(HOME)/.local
 
 .PHONY: demo install test test-processes test-beside test-long docs packages hardware-tools check-format check-lints \
-    check-bench check-beside check-docs view net-test rmw rmw-packages rmw-abi ros-test loom fuzz bench-transport bench-runtime \
+    check-bench check-beside check-docs view net-test net-bench rmw rmw-packages rmw-abi ros-test loom fuzz bench-transport bench-runtime \
     bench-cpu-gpu clean
 
 demo:
@@ -133,6 +133,10 @@ net-test:
 	$(CARGO) build --locked
 	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/lint-and-compile CROSSDOCK_SKIP_LOG=$(SKIPPED) \
 	    $(CARGO) test --locked --manifest-path net/Cargo.toml
+
+# What a message pays on its way to another computer, beside zenoh alone.
+net-bench:
+	$(CARGO) bench --locked --manifest-path net/Cargo.toml -p crossdock-net --bench hop
 
 # The plug-in for ROS 2's client libraries, one for each distribution: docs/ros2.md.
 rmw:
