@@ -2,11 +2,11 @@
 
 use crate::bridge::{Net, NetOptions};
 use crate::session::Joining;
-use crate::wire::Hashes;
 use crossdock_comm::ParticipantOptions;
 use crossdock_executor::{
     Context, Logger, Node, NodeDescription, NodeError, NodeType, Setup, TimerClock, log_info,
 };
+use crossdock_wire::Hashes;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
