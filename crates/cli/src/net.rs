@@ -35,9 +35,9 @@ pub(crate) struct Bridge<'a> {
     pub(crate) connect: &'a [String],
     pub(crate) config: Option<&'a Path>,
     pub(crate) humble: bool,
-    /// 0: no limit of its own.
-    pub(crate) max_bytes: u32,
-    pub(crate) interfaces: &'a [String],
+    /// `None`: as a topic allows.
+    pub(crate) max_bytes: Option<u32>,
+    pub(crate) interfaces: &'a [PathBuf],
 }
 
 impl Bridge<'_> {
@@ -48,26 +48,27 @@ impl Bridge<'_> {
     }
 
     fn command(&self, domain_id: u32, package_path: &[PathBuf]) -> Result<Command> {
-        let config = match self.config {
-            None => String::new(),
-            Some(path) => {
-                // The node may run elsewhere.
-                let path = std::path::absolute(path)?;
-                path.into_os_string().into_string().map_err(|path| {
-                    anyhow::anyhow!("the path {} of a configuration is no text", path.display())
-                })?
-            }
-        };
+        let config = self.config.map(text).transpose()?.unwrap_or_default();
+        let interfaces: Result<Vec<String>> =
+            self.interfaces.iter().map(|path| text(path)).collect();
         let mut parameters = Parameters::default();
         parameters
             .add("router", self.router)
             .add("humble", self.humble)
-            .add("max_bytes", self.max_bytes)
             .add("config", config)
             .add("announce", true)
             .add_list("listen", self.listen)
             .add_list("connect", self.connect)
-            .add_list("interfaces", self.interfaces);
+            .add_list("interfaces", &interfaces?);
+        if let Some(max_bytes) = self.max_bytes {
+            parameters.add("max_bytes", max_bytes);
+        }
         beside::command(PACKAGE, domain_id, package_path, &parameters)
     }
+}
+
+/// A path as text, from the root: the node may run elsewhere.
+fn text(path: &Path) -> Result<String> {
+    let path = std::path::absolute(path)?.into_os_string().into_string();
+    path.map_err(|path| anyhow::anyhow!("the path {} is no text", path.display()))
 }

@@ -12,18 +12,22 @@ use crate::source::Place;
 use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Tree};
+use serde::Serialize;
 
 /// The key below which a node's values stand.
 const VALUES: &str = "ros__parameters";
 
 /// Values for nodes of certain names, in the order in which they count: the last one wins.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// Serialized, it says nothing of where they stand.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RosParameters {
+    #[serde(skip)]
     file: String,
     values: Vec<Value>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Value {
     /// A whole name of a node in which `*` stands for a part and `**` for any number of parts.
     nodes: String,
@@ -31,6 +35,7 @@ struct Value {
     last: Option<String>,
     name: String,
     value: ParameterValue,
+    #[serde(skip)]
     place: Option<Place>,
 }
 
@@ -274,6 +279,19 @@ mod tests {
         assert!(faults[0].to_string().contains("quote a text that begins with `#`"), "{faults:?}");
         let quoted = RosParameters::from_rule("color:='#ff0000'").unwrap();
         assert_eq!(quoted.values[0].value, ParameterValue::String("#ff0000".to_owned()));
+    }
+
+    #[test]
+    fn what_is_serialized_is_what_is_said_and_not_where() {
+        let json = |file, text: &str| {
+            let parameters = RosParameters::from_yaml(file, text.as_bytes()).unwrap();
+            serde_json::to_value(parameters).unwrap()
+        };
+        let text = "/**:\n  ros__parameters:\n    gain: 0.5\n";
+        let said = json("here.yaml", text);
+        assert_eq!(said, json("elsewhere/there.yaml", &format!("# moved\n\n{text}")));
+        assert_ne!(said, json("here.yaml", &text.replace("0.5", "0.25")));
+        assert_ne!(said, json("here.yaml", &text.replace("/**", "/camera")));
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Services that viewers may call: each call is a call of a client of our own.
+//! Calls of services for viewers: each is a call of a client of our own.
 
 use crate::studio::service_schema;
 use crossdock_comm::service::AnyClient;
 use crossdock_comm::service::CallCdrError;
 use crossdock_comm::{AnyThread, FreeClientOptions, Participant, PortError};
-use crossdock_msg::{FlatError, ServiceSchema};
+use crossdock_msg::{FlatError, ServiceSchema, ValueError};
 use foxglove::websocket::service::{Request, Service};
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,9 +15,11 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A call did not end with a response.
 #[derive(Debug, thiserror::Error)]
-enum ServiceError {
+pub(crate) enum ServiceError {
     #[error(transparent)]
     Port(#[from] PortError),
+    #[error("the request cannot be written: {0}")]
+    Request(#[from] ValueError),
     #[error(transparent)]
     Call(#[from] CallCdrError),
     #[error("the response is damaged: {0}")]
@@ -39,12 +42,8 @@ impl Calls {
         let client = match &mut *client {
             Some(client) => client,
             none => {
-                let options = FreeClientOptions {
-                    node: &self.node,
-                    service: &self.service,
-                    ..FreeClientOptions::default()
-                };
-                none.insert(self.participant.free_any_client(Arc::clone(&self.schema), options)?)
+                let Self { participant, node, service, schema, .. } = self;
+                none.insert(client_of(participant, node, service, schema)?)
             }
         };
         // Without a server the call says so.
@@ -54,6 +53,34 @@ impl Calls {
         self.schema.response().encode_cdr(response.block(), &mut cdr)?;
         Ok(cdr)
     }
+}
+
+fn client_of(
+    participant: &Participant,
+    node: &str,
+    service: &str,
+    schema: &Arc<ServiceSchema>,
+) -> Result<AnyClient<AnyThread>, PortError> {
+    let options = FreeClientOptions { node, service, ..FreeClientOptions::default() };
+    participant.free_any_client(Arc::clone(schema), options)
+}
+
+/// Calls a service once, in words of JSON; blocks until it answers, at most for `timeout` after it
+/// has been found.
+pub(crate) fn ask(
+    participant: &Participant,
+    node: &str,
+    service: &str,
+    schema: &Arc<ServiceSchema>,
+    request: &Value,
+    timeout: Duration,
+) -> Result<Value, ServiceError> {
+    let request = schema.request().cdr_of_json(request)?;
+    let client = client_of(participant, node, service, schema)?;
+    // Without a server the call says so.
+    client.wait_for_server(timeout);
+    let response = client.call_cdr(&request, timeout)?;
+    Ok(schema.response().to_json(response.block())?)
 }
 
 /// A service as viewers see it.

@@ -4,10 +4,10 @@
 //! while somebody looks at it, and its publishers do nothing for it. Topics that stay inside a
 //! chain are in no ring, so they are subscribed to, and that is said.
 //!
-//! From the bottom up: `feed`, the messages of one topic; `studio` and `calls`, what Foxglove is
-//! offered; `panel` and `looks`, what the page shows; `watcher`, the thread that looks at the graph
-//! and moves messages; `gate`, who may connect; `page` and `front`, the web server; `view`, all of
-//! it.
+//! From the bottom up: `feed`, the messages of one topic; `calls`, of services; `parameters`, of
+//! nodes; `studio`, what Foxglove is offered; `panel` and `looks`, what the page shows; `watcher`,
+//! the thread that looks at the graph and moves messages; `gate`, who may connect; `page` and
+//! `front`, the web server; `view`, all of it.
 
 mod browser;
 mod calls;
@@ -18,6 +18,7 @@ mod looks;
 mod node;
 mod page;
 mod panel;
+mod parameters;
 mod studio;
 mod tracing;
 mod view;

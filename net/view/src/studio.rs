@@ -1,15 +1,17 @@
-//! Foxglove's server: channels for topics, services, time and the graph. The `foxglove` crate
-//! speaks the protocol.
+//! Foxglove's server: channels for topics, services, parameters, time and the graph. The `foxglove`
+//! crate speaks the protocol.
 //!
 //! It listens on an address that nobody can guess, of the 2^24 that only this computer has, and a
 //! port of the system's choice: `front` lets connections in and passes them on.
 
+use crate::parameters::Parameters;
 use crate::watcher::Shared;
 use crossdock_comm::{GraphSnapshot, PortKind};
 use crossdock_msg::Schema;
 use foxglove::websocket::service::Service;
 use foxglove::websocket::{
-    Capability, ChannelView, Client, ConnectionGraph, ServerListener, Status, StatusLevel,
+    Capability, ChannelView, Client, ConnectionGraph, Parameter, ServerListener, Status,
+    StatusLevel,
 };
 use foxglove::{
     ChannelBuilder, Context, FoxgloveError, PartialMetadata, RawChannel, WebSocketServerHandle,
@@ -34,7 +36,8 @@ pub(crate) struct Studio {
 }
 
 impl Studio {
-    /// Starts it on a runtime. `shared` hears of clients and their wishes.
+    /// Starts it on a runtime. `shared` hears of clients and their wishes, but for those of
+    /// `parameters`.
     ///
     /// # Errors
     /// No address of this computer can be listened on.
@@ -42,12 +45,13 @@ impl Studio {
         runtime: &Handle,
         shared: &Arc<Shared>,
         name: &str,
+        parameters: Option<Parameters>,
     ) -> Result<Self, FoxgloveError> {
         let context = Context::new();
         let [a, b, c, _] = random_bytes().to_ne_bytes();
         // Of 127.0.0.0/8, but not the first and last address.
         let address = IpAddr::V4(Ipv4Addr::new(127, a, b, c.clamp(1, 254)));
-        let server = context
+        let mut server = context
             .websocket_server()
             .name(name)
             .bind(address.to_string(), 0)
@@ -56,6 +60,9 @@ impl Studio {
             .message_backlog_size(BACKLOG)
             .listener(Arc::new(Listener(Arc::clone(shared))))
             .tokio_runtime(runtime);
+        if let Some(parameters) = parameters {
+            server = server.parameter_handler(Arc::new(parameters));
+        }
         let server = runtime.block_on(server.start())?;
         let address = SocketAddr::new(address, server.port());
         Ok(Self { context, server, address })
@@ -90,6 +97,11 @@ impl Studio {
 
     pub(crate) fn remove_service(&self, name: &str) {
         self.server.remove_services([name]);
+    }
+
+    /// Tells the clients that follow these parameters.
+    pub(crate) fn tell_parameters(&self, parameters: Vec<Parameter>) {
+        self.server.publish_parameter_values(parameters);
     }
 
     /// Tells clients the time of the graph.
@@ -181,6 +193,14 @@ impl ServerListener for Listener {
 
     fn on_client_connect(&self) {
         self.0.wake();
+    }
+
+    fn on_parameters_subscribe(&self, names: Vec<String>) {
+        self.0.follow_parameters(|followed| followed + names.len());
+    }
+
+    fn on_parameters_unsubscribe(&self, names: Vec<String>) {
+        self.0.follow_parameters(|followed| followed.saturating_sub(names.len()));
     }
 }
 

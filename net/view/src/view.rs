@@ -3,6 +3,7 @@
 use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::looks::Looks;
+use crate::parameters::Parameters;
 use crate::studio::Studio;
 use crate::watcher::{Shared, Watcher};
 use crossdock_comm::{GraphView, ObserveError, Observer, ObserverOptions, Participant};
@@ -113,7 +114,9 @@ impl View {
             .map_err(ViewError::Thread)?;
         let shared = Arc::new(Shared::default());
         let name = format!("Crossdock, domain {}", participant.domain_id());
-        let studio = Studio::start(runtime.handle(), &shared, &name)?;
+        let graph = || participant.graph().map_err(|error| ViewError::Graph(error.to_string()));
+        let parameters = Parameters::new(participant, graph()?, &node, &definitions);
+        let studio = Studio::start(runtime.handle(), &shared, &name, parameters)?;
         let domain_id = participant.domain_id();
         let (listener, looks) = {
             let _entered = runtime.enter();
@@ -139,7 +142,7 @@ impl View {
             .name("view-graph".to_owned())
             .spawn(move || watcher.run())
             .map_err(ViewError::Thread)?;
-        let graph = participant.graph().map_err(|error| ViewError::Graph(error.to_string()))?;
+        let graph = graph()?;
         let told = Arc::clone(&shared);
         graph.set_callback(move || told.tell_graph_change()).map_err(ViewError::Thread)?;
         let (watcher, runtime) = (Some(watcher), Some(runtime));

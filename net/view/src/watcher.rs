@@ -8,12 +8,14 @@
 use crate::calls;
 use crate::feed::{Arrived, Feed, Opener, Source, on_rings};
 use crate::panel::Panel;
+use crate::parameters::{EVENTS_TOPIC, EVENTS_TYPE, of_event};
 use crate::studio::{Channel, Studio};
 use crossdock_comm::{GraphSnapshot, Observer, Participant, PeerName, PortSnapshot};
 use crossdock_msg::{JsonOptions, Schema};
 use crossdock_sight::Definitions;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -43,6 +45,8 @@ pub(crate) struct Shared {
     bell: Condvar,
     /// What pages show of topics.
     panels: Mutex<Vec<Arc<Panel>>>,
+    /// Parameters that viewers follow.
+    followed: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -75,6 +79,12 @@ impl Shared {
 
     pub(crate) fn remove_panel(&self, panel: &Arc<Panel>) {
         self.lock_panels().retain(|known| !Arc::ptr_eq(known, panel));
+        self.wake();
+    }
+
+    /// Viewers follow more or fewer parameters. Called by one thread at a time.
+    pub(crate) fn follow_parameters(&self, change: impl FnOnce(usize) -> usize) {
+        self.followed.store(change(self.followed.load(Relaxed)), Relaxed);
         self.wake();
     }
 
@@ -304,14 +314,18 @@ impl Watcher {
     /// Opens and closes feeds as they are wanted, and moves what is new.
     fn move_messages(&mut self, has_clients: bool) {
         let Self { participant, observer, node, topics, studio, clock, cdr, shared, .. } = self;
-        let panels = shared.panels();
+        let (panels, are_followed) = (shared.panels(), shared.followed.load(Relaxed) > 0);
         let mut opener = Opener { participant, observer, node };
         for (name, topic) in topics {
             let is_clock = name == CLOCK_TOPIC && topic.schema.type_name() == CLOCK_TYPE;
             let panels: Vec<&Arc<Panel>> =
                 panels.iter().filter(|panel| panel.topic() == name).collect();
-            let is_wanted =
-                topic.channel.is_wanted() || !panels.is_empty() || is_clock && has_clients;
+            let tells_parameters =
+                are_followed && name == EVENTS_TOPIC && topic.schema.type_name() == EVENTS_TYPE;
+            let is_wanted = topic.channel.is_wanted()
+                || !panels.is_empty()
+                || is_clock && has_clients
+                || tells_parameters;
             if is_wanted {
                 topic.open(name, &mut opener, studio);
             } else {
@@ -321,6 +335,9 @@ impl Watcher {
             feed.pump(&mut |arrived| {
                 clock.see(&arrived, is_clock);
                 panels.iter().for_each(|panel| panel.take(&arrived));
+                if tells_parameters && let Ok(event) = arrived.schema.to_json(arrived.block) {
+                    studio.tell_parameters(of_event(&event));
+                }
                 // A message that is damaged is no message.
                 if channel.is_wanted() && arrived.schema.encode_cdr(arrived.block, cdr).is_ok() {
                     channel.send(cdr, arrived.stamp_ns);

@@ -19,9 +19,6 @@ use crate::outgoing::{Outgoing, Source, Sources, WirePublisher};
 use crate::remote::{Remote, TopicKey};
 use crate::session::{Joining, SessionError};
 use crate::shared::{Shared, Woken};
-use crate::wire::{
-    Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, key, tokens_of_domain,
-};
 use crossdock_comm::names::split_node_name;
 use crossdock_comm::{
     GraphSnapshot, GraphView, Maker, Member, MemberOptions, NodeEntry, NodeOptions, ObserveError,
@@ -30,6 +27,9 @@ use crossdock_comm::{
 use crossdock_msg::Schema;
 use crossdock_msg::find::FindError;
 use crossdock_sight::Definitions;
+use crossdock_wire::{
+    Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, key, tokens_of_domain,
+};
 use services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

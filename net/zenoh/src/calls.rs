@@ -16,10 +16,10 @@ mod serving;
 
 use crate::counters::Counters;
 use crate::shared::Shared;
-use crate::wire::Gid;
 use asking::{Asked, Unnamed};
 use crossdock_comm::service::{AnyClient, AnyServer};
 use crossdock_comm::{AnyThread, CallId, DoorbellOptions, Participant, PortError, SharedDoorbell};
+use crossdock_wire::Gid;
 pub(crate) use inbox::Inbox;
 use inbox::{Notes, Order, Question};
 use serving::Served;

@@ -8,12 +8,12 @@
 
 use crate::counters::count;
 use crate::shared::{Shared, wall_ns};
-use crate::wire::{Attachment, Gid};
 use crossdock_comm::{
     AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PublishCdrError, Qos,
     Uncarried,
 };
 use crossdock_msg::Schema;
+use crossdock_wire::{Attachment, Gid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

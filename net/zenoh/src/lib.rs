@@ -5,10 +5,10 @@
 //! ports of the graph here, and the graph sees theirs. A message travels over the network only
 //! while somebody on the other side wants it, and is handed to the network once.
 //!
-//! From the bottom up: `wire`, the format; `counters`; `session`, how the network is joined;
-//! `shared`, what wakes the thread of a bridge; `outgoing` and `incoming`, messages of one topic;
-//! `calls`, of all services; `local` and `remote`, what either side has; `bridge`, all of it;
-//! `node`.
+//! The format is in the crate `wire`. From the bottom up: `counters`; `session`, how the network is
+//! joined; `shared`, what wakes the thread of a bridge; `outgoing` and `incoming`, messages of one
+//! topic; `calls`, of all services; `local` and `remote`, what either side has; `bridge`, all of
+//! it; `node`.
 
 mod bridge;
 mod calls;
@@ -20,7 +20,6 @@ mod outgoing;
 mod remote;
 mod session;
 mod shared;
-pub mod wire;
 
 pub use bridge::{Net, NetError, NetOptions};
 pub use counters::NetCounters;

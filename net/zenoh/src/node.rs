@@ -2,17 +2,20 @@
 
 use crate::bridge::{Net, NetOptions};
 use crate::session::Joining;
-use crate::wire::Hashes;
 use crossdock_comm::ParticipantOptions;
 use crossdock_executor::{
     Context, Logger, Node, NodeDescription, NodeError, NodeType, Setup, TimerClock, log_info,
 };
+use crossdock_wire::Hashes;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often the node says what its bridge has to say.
 const CHECK_PERIOD: Duration = Duration::from_millis(500);
+
+/// More than any topic allows.
+const BYTES_MAX: i64 = 1 << 36;
 
 /// Joins the graph to a network in the format of rmw_zenoh. It has no ports of its own: ports of
 /// nodes over there are here while they are there.
@@ -44,7 +47,7 @@ impl NodeType for NetNode {
             )
             .parameter("config", "", "configuration file of zenoh, instead of these; empty: none")
             .parameter("humble", false, "whether ROS 2 Humble is spoken with, without type hashes")
-            .parameter("max_bytes", 0_i64, "largest message from the network; 0: no own limit")
+            .parameter("max_bytes", BYTES_MAX, "largest message from the network")
             .parameter("interfaces", Vec::<String>::new(), "folders with definitions of types")
             .parameter("announce", false, "whether standard error says what the log says")
     }
@@ -60,17 +63,26 @@ impl NodeType for NetNode {
         };
         let humble: bool = setup.parameter("humble")?;
         let interfaces: Vec<String> = setup.parameter("interfaces")?;
-        let max_bytes: i64 = setup.parameter("max_bytes")?;
         let options = NetOptions {
             participant: ParticipantOptions::new(setup.participant().domain_id(), setup.node()),
             joining,
             hashes: if humble { Hashes::NotSupported } else { Hashes::Rihs01 },
             interfaces: interfaces.into_iter().map(PathBuf::from).collect(),
-            bytes_max: usize::try_from(max_bytes).ok().filter(|max| *max > 0),
+            bytes_max: Some(bytes_max(setup.parameter("max_bytes")?)?),
         };
         let net = Net::start(options).map_err(|error| NodeError::new(error.to_string()))?;
         Ok(Self { net, announces: setup.parameter("announce")?, logger: setup.logger()? })
     }
+}
+
+/// The largest message that the parameter `max_bytes` lets in.
+fn bytes_max(parameter: i64) -> Result<usize, NodeError> {
+    usize::try_from(parameter).ok().filter(|max| *max > 0).ok_or_else(|| {
+        NodeError::new(format!(
+            "parameter `max_bytes` is {parameter}, and a message has at least one byte; set it to \
+             the size of the largest message that may come from the network, or leave it out"
+        ))
+    })
 }
 
 impl NetNode {

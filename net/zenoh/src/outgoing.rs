@@ -10,7 +10,6 @@
 
 use crate::counters::{add, count};
 use crate::shared::Shared;
-use crate::wire::{Attachment, Gid};
 use bytes::Bytes;
 use crossdock_comm::{
     AnySample, AnySubscriber, AnyThread, BackPressure, DoorbellControl, DoorbellOptions,
@@ -19,6 +18,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::cdr::{CdrBuffer, CdrSlices};
 use crossdock_msg::{FlatError, Schema};
+use crossdock_wire::{Attachment, Gid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;

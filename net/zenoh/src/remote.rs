@@ -2,8 +2,8 @@
 
 use crate::counters::count;
 use crate::shared::Shared;
-use crate::wire::{Endpoint, Gid, NodeNames, Token, WireHash, gid_of};
 use crossdock_comm::PortKind;
+use crossdock_wire::{Endpoint, Gid, NodeNames, Token, WireHash, gid_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A topic of a type, as endpoints over there have it.

@@ -150,6 +150,8 @@ impl Joining {
             ("scouting/multicast/enabled", "false".to_owned()),
             // Publishers that keep messages for latecomers stamp them.
             ("timestamping/enabled", "true".to_owned()),
+            // Only of use where zenoh was built with it, as in tests.
+            ("transport/shared_memory/enabled", "false".to_owned()),
         ];
         for (name, value) in settings {
             let set = config.insert_json5(name, &value);

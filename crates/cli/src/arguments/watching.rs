@@ -391,11 +391,11 @@ pub(crate) struct NetArguments {
     #[arg(long)]
     pub(crate) humble: bool,
     /// Largest message that is taken from the network; default: as a topic allows
-    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
-    pub(crate) max_bytes: u32,
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_bytes: Option<u32>,
     /// Folder with definitions of types; may be repeated
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) interfaces: Vec<String>,
+    pub(crate) interfaces: Vec<PathBuf>,
     /// Folder to look for the package `net` in, before CROSSDOCK_PACKAGE_PATH and the folder of
     /// this command; may be repeated
     #[arg(long, value_name = "FOLDER")]

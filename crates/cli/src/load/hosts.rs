@@ -1,7 +1,7 @@
 //! The part of a graph and its mapping that one host of the mapping runs, and what it has to know
 //! of the others.
 
-use super::{Wishes, interfaces};
+use super::Wishes;
 use crate::arguments::GraphFiles;
 use crate::files::Violations;
 use anyhow::Result;
@@ -11,7 +11,6 @@ use crossdock_graph::{
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
 
 /// The host of a mapping whose part is meant.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,8 +33,6 @@ pub(crate) struct HostRun {
     pub(crate) mapping_hash: String,
     /// Ports of other hosts that ports here wait for.
     pub(crate) far: Vec<FarPort>,
-    /// Folders with definitions, as text.
-    pub(crate) interfaces: Vec<String>,
     /// The graph and its mapping as words of a command line, for an error.
     pub(crate) files: String,
 }
@@ -66,7 +63,7 @@ impl Part {
         };
         let part = graph.part_of_host(&mapping, &name).map_err(Violations::from)?;
         // What is said of nodes and names is part of the graph, wherever they are.
-        let said = (&graph, &wishes.settings.arguments, format!("{ros_parameters:?}"));
+        let said = (&graph, &wishes.settings.arguments, ros_parameters);
         let others = mapping.hosts.iter().map(|it| it.name.clone());
         let host = HostRun {
             others: others.filter(|other| *other != name).collect(),
@@ -74,7 +71,6 @@ impl Part {
             graph_hash: hash(&said)?,
             mapping_hash: hash(&mapping)?,
             far: part.far,
-            interfaces: texts(&interfaces(&files.interfaces, &files.graph, &graph))?,
             files: words(files),
         };
         let is_here = |name: &str| part.graph.arguments.iter().any(|it| it.name == *name);
@@ -141,15 +137,6 @@ pub(super) fn check_parts(
 fn hash(value: &impl Serialize) -> Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(value)?);
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Paths as text, from the root.
-fn texts(paths: &[PathBuf]) -> Result<Vec<String>> {
-    let text = |path: &PathBuf| {
-        let path = std::path::absolute(path)?.into_os_string().into_string();
-        path.map_err(|path| anyhow::anyhow!("the path {} is no text", path.display()))
-    };
-    paths.iter().map(text).collect()
 }
 
 /// The graph and the mapping as words of a command line.

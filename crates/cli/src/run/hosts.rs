@@ -21,6 +21,7 @@ use crossdock_comm::{
 use crossdock_graph::{FarPort, Plan, PortEnd};
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::String as Text;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,7 @@ impl Hosts {
     /// A package or a port of this computer is missing.
     pub(super) fn join(
         run: HostRun,
+        interfaces: &[PathBuf],
         plan: &Plan,
         arguments: &RunArguments,
         wake: &Wake,
@@ -73,8 +75,8 @@ impl Hosts {
                     connect: &options.connect,
                     config: options.net_config.as_deref(),
                     humble: false,
-                    max_bytes: 0,
-                    interfaces: &run.interfaces,
+                    max_bytes: None,
+                    interfaces,
                 };
                 Some(bridge.start(arguments.domain_id, &arguments.files.beside.package_path)?)
             }

@@ -148,7 +148,7 @@ pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<
     let hosts = match loaded.host.take() {
         None => None,
         Some(run) => {
-            let mut hosts = Hosts::join(run, &loaded.plan, arguments, &wake)?;
+            let mut hosts = Hosts::join(run, &loaded.interfaces, &loaded.plan, arguments, &wake)?;
             hosts.meet(&wake, arguments.hosts.wait())?;
             Some(hosts)
         }

@@ -13,7 +13,7 @@ const IMAGE: &str = "/camera/image_raw";
 const LANE: &str = "/lane";
 const VIEWER: &str = "https://app.foxglove.dev";
 
-fn watch(address: &str, protocol: &str, origin: &str, wishes: &Value) -> Option<Value> {
+pub(crate) fn watch(address: &str, protocol: &str, origin: &str, wishes: &Value) -> Option<Value> {
     python::run("foxglove_client.py", &[address, protocol, origin, &wishes.to_string()])
 }
 
@@ -95,7 +95,7 @@ fn services_are_called() {
 }
 
 /// Ends the server with the test, even when that fails.
-struct Over<'a>(&'a AtomicBool);
+pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {

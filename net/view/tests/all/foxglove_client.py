@@ -3,8 +3,11 @@
 
 usage: foxglove_client.py ADDRESS PROTOCOL ORIGIN JSON
 
-ORIGIN may be empty. JSON: {"topics": {TOPIC: COUNT}, "calls": {SERVICE: {FIELD: VALUE}}}. Waits for the
-topics and services, takes COUNT messages of each topic, calls each service, and prints what it saw.
+ORIGIN may be empty. JSON: {"topics": {TOPIC: COUNT}, "calls": {SERVICE: {FIELD: VALUE}}, "parameters":
+{"services": [SERVICE], "get": [NAME], "set": [PARAMETER], "follow": [NAME]}}; parameters may be left out.
+Waits for the topics and services, takes COUNT messages of each topic, calls each service, and prints what
+it saw. When the services of parameters are there, it gets all parameters and those of "get", sets those of
+"set", and does that again and again until it is told of new values of what it follows.
 """
 
 import json
@@ -19,6 +22,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 PATIENCE_S = 60
+AGAIN_S = 0.5
 MESSAGE, TIME, SERVICE_RESPONSE, SERVICE_REQUEST = 1, 2, 3, 2
 
 
@@ -47,6 +51,7 @@ class Viewer:
         self.info, self.channels, self.services, self.graph = {}, {}, {}, None
         self.names, self.messages = {}, {topic: [] for topic in wishes["topics"]}
         self.responses, self.asked, self.times, self.notes = {}, {}, [], []
+        self.wanted, self.parameters, self.set_at = wishes.get("parameters"), {}, None
 
     def know(self, name, text):
         self.types.register(get_types_from_msg(text, message_name(name)))
@@ -58,12 +63,30 @@ class Viewer:
             and self.graph is not None
             and all(len(self.messages[topic]) >= count for topic, count in topics.items())
             and all(service in self.responses for service in calls)
+            and (self.wanted is None or {"all", "get", "set", "told"} <= self.parameters.keys())
         )
 
+    def say(self, op, **fields):
+        self.socket.send(json.dumps({"op": op, **fields}))
+
+    def wish_parameters(self):
+        if self.wanted is None or not set(self.wanted["services"]) <= self.services.keys():
+            return
+        if self.set_at is None:
+            self.say("subscribeParameterUpdates", parameterNames=self.wanted["follow"])
+            self.say("getParameters", parameterNames=[], id="all")
+            self.say("getParameters", parameterNames=self.wanted["get"], id="get")
+            self.set_at = time.monotonic()
+        # Not before all has been got, as it was.
+        if {"all", "get"} <= self.parameters.keys() and self.set_at <= time.monotonic():
+            self.say("setParameters", parameters=self.wanted["set"], id="set")
+            self.set_at = time.monotonic() + AGAIN_S
+
     def watch(self):
-        self.socket.send(json.dumps({"op": "subscribeConnectionGraph"}))
+        self.say("subscribeConnectionGraph")
         end = time.monotonic() + PATIENCE_S
         while not self.is_done():
+            self.wish_parameters()
             assert time.monotonic() < end, f"of {self.wishes} there is {self.messages} and {self.responses}"
             frame = self.socket.recv(timeout=PATIENCE_S)
             if isinstance(frame, str):
@@ -86,6 +109,9 @@ class Viewer:
                 self.graph[topic["name"]] = topic["publisherIds"]
         elif said["op"] == "serviceCallFailure":
             self.responses[self.asked[said["callId"]]["name"]] = said["message"]
+        elif said["op"] == "parameterValues":
+            values = {it["name"]: [it["value"], it.get("type")] for it in said["parameters"]}
+            self.parameters[said.get("id", "told")] = values
         elif said["op"] == "status":
             self.notes.append(said["message"])
 
@@ -96,7 +122,7 @@ class Viewer:
             self.know(channel["schemaName"], channel["schema"])
             self.names[channel["id"]] = topic
             wanted = [{"id": channel["id"], "channelId": channel["id"]}]
-            self.socket.send(json.dumps({"op": "subscribe", "subscriptions": wanted}))
+            self.say("subscribe", subscriptions=wanted)
 
     def served(self, service):
         self.services[service["name"]] = service
@@ -152,6 +178,7 @@ def main():
                     "graph": viewer.graph,
                     "messages": viewer.messages,
                     "responses": viewer.responses,
+                    "parameters": viewer.parameters,
                     "times": viewer.times,
                     "notes": viewer.notes,
                 }

@@ -5,5 +5,6 @@
 mod browser;
 mod cost;
 mod foxglove;
+mod parameters;
 mod python;
 mod running;

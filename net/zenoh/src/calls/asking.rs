@@ -3,8 +3,8 @@
 use super::inbox::{End, Inbox};
 use super::{CALLS_MAX, Carrier, MEET_FOR, TURN_MAX};
 use crate::counters::{add, count};
-use crate::wire::{Attachment, Gid};
 use crossdock_comm::{AnswerError, Ticket};
+use crossdock_wire::{Attachment, Gid};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

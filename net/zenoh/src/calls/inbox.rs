@@ -4,8 +4,8 @@
 use super::{ClientHere, ServerHere};
 use crate::counters::count;
 use crate::shared::Shared;
-use crate::wire::{Attachment, Gid};
 use crossdock_comm::DoorbellControl;
+use crossdock_wire::{Attachment, Gid};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

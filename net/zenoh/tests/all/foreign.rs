@@ -1,7 +1,7 @@
 //! A peer that is nothing of ours: a session of zenoh that speaks as a node of rmw_zenoh does.
 
 use crate::graphs::{Place, cdr, free_place, hear, listener, reliable, say, talker, until};
-use crossdock_net::wire::{Attachment, Gid, gid_of};
+use crossdock_wire::{Attachment, Gid, gid_of};
 use std::sync::{Arc, Mutex};
 use zenoh::liveliness::LivelinessToken;
 use zenoh::{Config, Session, Wait as _};

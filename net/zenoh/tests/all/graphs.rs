@@ -6,9 +6,9 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs;
-use crossdock_net::wire::Hashes;
 use crossdock_net::{Joining, Net, NetError, NetOptions};
 pub(crate) use crossdock_suite::until;
+use crossdock_wire::Hashes;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

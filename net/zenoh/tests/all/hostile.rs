@@ -3,8 +3,8 @@
 use crate::foreign::{CHATTER, Foreign, attachment};
 use crate::graphs::{Place, cdr, free_place, hear, heard, listener, reliable, until};
 use crossdock_comm::PortKind;
-use crossdock_net::wire::Gid;
 use crossdock_sight::lost_of;
+use crossdock_wire::Gid;
 use zenoh::Wait as _;
 
 #[test]

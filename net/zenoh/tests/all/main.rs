@@ -5,6 +5,7 @@
 mod certificates;
 mod foreign;
 mod graphs;
+mod hiroz;
 mod hostile;
 mod hosts;
 mod kept;

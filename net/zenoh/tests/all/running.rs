@@ -153,4 +153,12 @@ fn what_is_wrong_is_said() {
     let said = String::from_utf8_lossy(&none.unwrap().stderr).into_owned();
     assert!(said.contains("nowhere"), "{said}");
     assert!(!taken.has_ended());
+    for bytes in [0, -1] {
+        let mut node = Command::new(env!("CARGO_BIN_EXE_crossdock-net"));
+        node.args(["--ros-args", "-p", &format!("max_bytes:={bytes}")]);
+        let output = node.env("XDG_RUNTIME_DIR", &desk.folder).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let wanted = format!("`max_bytes` is {bytes}, and a message has at least one byte");
+        assert!(!output.status.success() && said.contains(&wanted), "{said}");
+    }
 }

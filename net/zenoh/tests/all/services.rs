@@ -9,8 +9,8 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
-use crossdock_net::wire::{Attachment, Gid};
 use crossdock_net::{Net, NetCounters};
+use crossdock_wire::{Attachment, Gid};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};

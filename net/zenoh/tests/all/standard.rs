@@ -6,9 +6,9 @@ use crossdock_comm::{
     FreeSubscriberOptions, Participant,
 };
 use crossdock_msg::{Schema, ServiceSchema};
-use crossdock_net::wire::Hashes;
 use crossdock_net::{Joining, Net, NetOptions};
 use crossdock_sight::Definitions;
+use crossdock_wire::Hashes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

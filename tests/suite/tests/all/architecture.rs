@@ -306,6 +306,7 @@ fn comments_fit_the_columns_of_the_style() {
             "fuzz/targets",
             "net/view/src",
             "net/view/tests",
+            "net/wire/src",
             "net/zenoh/src",
             "net/zenoh/tests",
         ]
@@ -333,7 +334,8 @@ fn comments_fit_the_columns_of_the_style() {
 #[test]
 fn functions_of_the_product_fit_the_lines_of_the_style() {
     let mut wrong = Vec::new();
-    let beside = ["bench/src", "net/view/src", "net/zenoh/src"].map(|it| workspace().join(it));
+    let beside = ["bench/src", "net/view/src", "net/wire/src", "net/zenoh/src"];
+    let beside = beside.map(|it| workspace().join(it));
     let folders = packages().into_iter().map(|package| package.folder.join("src"));
     for file in folders.chain(beside).flat_map(|folder| product_files(&folder)) {
         let text = std::fs::read_to_string(&file).expect("source");

@@ -96,10 +96,8 @@ pub fn qos_of_text(text: &str) -> Result<Qos, QosError> {
         other => return Err(policy("durability", other)),
     };
     let (history, depth) = head[2].split_once(',').ok_or_else(wrong)?;
-    let depth = match depth {
-        "" | "0" => DEPTH_DEFAULT,
-        depth => number::<usize>(depth, u64::MAX)?.min(DEPTH_MAX),
-    };
+    let depth = if depth.is_empty() { 0 } else { number::<usize>(depth, u64::MAX)? };
+    let depth = if depth == 0 { DEPTH_DEFAULT } else { depth.min(DEPTH_MAX) };
     let history = match history {
         "" | "0" | "1" => History::KeepLast,
         KEEP_ALL => History::KeepAll,
@@ -145,7 +143,9 @@ mod tests {
     #[test]
     fn what_is_left_out_has_the_defaults_of_rmw_zenoh() {
         let default = Qos::reliable(42, PATIENCE).overwriting();
-        for text in ["::,", "::,:,:,:,,", "1:2:1,42:,:,:1,,", "0:0:0,0", "::,42:0,0:0,0:0,0,0"] {
+        for text in
+            ["::,", "::,:,:,:,,", "1:2:1,42:,:,:1,,", "0:0:0,0", "::,00", "::,42:0,0:0,0:0,0,0"]
+        {
             assert_eq!(qos_of_text(text), Ok(default), "{text}");
         }
         assert_eq!(qos_text(&default), "::,:,:,:,,");
