@@ -11,8 +11,8 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
-use crossdock_net::wire::Hashes;
 use crossdock_net::{Joining, Net, NetOptions};
+use crossdock_wire::Hashes;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
