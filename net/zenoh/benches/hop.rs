@@ -117,7 +117,7 @@ fn compare() {
     let places = [free_place(), free_place()];
     let name = |side: &PathBuf| side.to_str().unwrap().to_owned();
     let mut zenoh = Zenoh::open("router", &places[0], "there", "back");
-    let _others = [
+    let others = [
         Other::start(&format!("zenoh {}", places[0])),
         Other::start(&format!("net {} router {}", name(left), places[1])),
         Other::start(&format!("net {} client {}", name(right), places[1])),
@@ -152,7 +152,7 @@ fn compare() {
         );
         std::io::stdout().flush().unwrap();
     }
-    drop(_others);
+    drop(others);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
