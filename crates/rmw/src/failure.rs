@@ -87,7 +87,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// For functions of which older distributions ask for `RMW_RET_ERROR` if an argument is null.
+    /// For functions that answer `RMW_RET_ERROR` to a null argument in older distributions.
     pub(crate) fn of_missing(self) -> Self {
         match self {
             Self::Null { name } => Self::Missing { name },
