@@ -31,6 +31,17 @@ pub enum Projection {
     CameraMatrix,
 }
 
+impl Projection {
+    /// As the parameter `projection` names it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "camera_info" => Some(Self::CameraInfo),
+            "camera_matrix" => Some(Self::CameraMatrix),
+            _ => None,
+        }
+    }
+}
+
 /// A camera and the size of its pictures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {

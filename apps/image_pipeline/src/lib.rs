@@ -11,4 +11,5 @@ pub mod calibration;
 pub mod gpu;
 pub mod nodes;
 pub mod picture;
+pub mod rectify_setup;
 pub mod resize;

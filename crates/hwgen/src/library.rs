@@ -104,6 +104,8 @@ pub enum LibraryModule {
     RunPatches,
     /// Marks of a picture, counted in the margin of a box.
     MarginCount,
+    /// A picture at places between the pixels of another one.
+    BandRemap,
     /// Makes a reset of a clock out of any other.
     ResetSync,
     /// Host memory as in published systems, for reproductions.
@@ -153,7 +155,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 50] = [
+    pub const ALL: [Self; 51] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -203,6 +205,7 @@ impl LibraryModule {
         Self::MarkRuns,
         Self::RunPatches,
         Self::MarginCount,
+        Self::BandRemap,
         Self::ResetSync,
     ];
 
@@ -251,6 +254,7 @@ impl LibraryModule {
             Self::AxisReg => "axis_reg",
             Self::MemifTlb => "memif_tlb",
             Self::NodeShell => "node_shell",
+            Self::BandRemap => "band_remap",
             Self::ByteGear => "byte_gear",
             Self::LineWindow => "line_window",
             Self::PictureCheck => "picture_check",
@@ -294,6 +298,7 @@ impl LibraryModule {
                 Self::AxisPack,
             ],
             Self::MemifMmu | Self::MemifTlb => &[Self::MemifGate],
+            Self::BandRemap => &[Self::ByteGear],
             Self::PictureShell => &[Self::PictureCheck],
             Self::PixelLevels => &[Self::PixelGear, Self::Replay],
             _ => &[],
@@ -330,6 +335,7 @@ impl LibraryModule {
             Self::AxisReg => include_str!("../../../hw/axis_reg/axis_reg.sv"),
             Self::MemifTlb => include_str!("../../../hw/memif_tlb/memif_tlb.sv"),
             Self::NodeShell => include_str!("../../../hw/node_shell/node_shell.sv"),
+            Self::BandRemap => include_str!("../../../hw/kernels/band_remap/band_remap.sv"),
             Self::ByteGear => include_str!("../../../hw/kernels/byte_gear/byte_gear.sv"),
             Self::LineWindow => include_str!("../../../hw/kernels/line_window/line_window.sv"),
             Self::PictureCheck => {

@@ -1,18 +1,21 @@
 // Picture check: whether an image message is a picture that a kernel works on.
 //
 // Function      The fields of a message stand from `look` on until `next`. It is a picture if its
-//               encoding is rgb8 or mono8 (CHANNELS), its rows are packed (step is width *
-//               CHANNELS), its data have step * height bytes, and it has no more than MAX_BYTES,
-//               nor rows of more than MAX_ROW_BYTES. A message without data may have rows of any
-//               length. If WIDTH or HEIGHT is not 0, the picture has exactly that side. That is
-//               what software refuses (apps/autorace/src/nodes/message.rs), and what there is no
-//               room for.
+//               encoding is one of CHANNELS, its rows are packed (step is width * bytes of a pixel),
+//               its data have step * height bytes, and it has no more than MAX_BYTES, nor rows of
+//               more than MAX_ROW_BYTES. A message without data may have rows of any length. If
+//               WIDTH or HEIGHT is not 0, the picture has exactly that side. If SIDE_MAX is not 0,
+//               both sides have SIDE_MIN to SIDE_MAX pixels. That is what software refuses
+//               (apps/autorace/src/nodes/message.rs, apps/image_pipeline/src/picture.rs), and what
+//               there is no room for.
 // Verdict       `fits`, in the cycle of `look`: all but step * height. `looked`: it stands.
 //               `settled`: so does `good`, all together. Before `settled` `good` means nothing.
+//               `kind`, while the fields stand: 0 mono8, 1 rgb8, 2 bgr8; chance if not `fits`.
 // Latency       1 cycle from `look` to `looked`, bits of MAX_BYTES + 1 to `settled`.
 // Reset         Nothing looked at.
-// Parameters    CHANNELS: 3 (rgb8) or 1 (mono8). MAX_BYTES: of a picture, 8 to 2^24.
-//               MAX_ROW_BYTES: of a row, 1 to 2^24. WIDTH, HEIGHT: sides, 1 to 2^24, or 0: any.
+// Parameters    CHANNELS: 3 (rgb8), 1 (mono8) or 0 (mono8, rgb8, bgr8). MAX_BYTES: of a picture, 8
+//               to 2^24. MAX_ROW_BYTES: of a row, 1 to 2^24. WIDTH, HEIGHT: sides, 1 to 2^24, or
+//               0: any. SIDE_MIN, SIDE_MAX: of both sides, up to 2^24; SIDE_MAX 0: any.
 `default_nettype none
 
 module picture_check #(
@@ -20,7 +23,9 @@ module picture_check #(
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
   parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,
   parameter int unsigned WIDTH = 0,
-  parameter int unsigned HEIGHT = 0
+  parameter int unsigned HEIGHT = 0,
+  parameter int unsigned SIDE_MIN = 0,
+  parameter int unsigned SIDE_MAX = 0
 ) (
   input  wire         clk,
   input  wire         rst,
@@ -33,13 +38,14 @@ module picture_check #(
   input  wire  [31:0] step,
   input  wire  [31:0] length,
   output logic        fits,
+  output logic [1:0]  kind,
   output logic        looked,
   output logic        settled,
   output logic        good
 );
 
-  if (CHANNELS != 1 && CHANNELS != 3) begin : g_bad_channels
-    $fatal(1, "%m: CHANNELS is 1 or 3");
+  if (CHANNELS != 0 && CHANNELS != 1 && CHANNELS != 3) begin : g_bad_channels
+    $fatal(1, "%m: CHANNELS is 0, 1 or 3");
   end
   if (MAX_BYTES < 8 || MAX_BYTES > (1 << 24)) begin : g_bad_bytes
     $fatal(1, "%m: MAX_BYTES is 8 to 2^24");
@@ -50,14 +56,20 @@ module picture_check #(
 
   localparam int unsigned Bits = $clog2(MAX_BYTES + 1);
   localparam int unsigned Steps = $clog2(Bits + 1);
-  localparam logic [39:0] Name = (CHANNELS == 3) ? 40'h00_38_62_67_72 : 40'h38_6f_6e_6f_6d;
-  localparam logic [31:0] NameBytes = (CHANNELS == 3) ? 32'd4 : 32'd5;
-  localparam logic [39:0] NameMask = (CHANNELS == 3) ? 40'h00_ff_ff_ff_ff : 40'hff_ff_ff_ff_ff;
 
-  wire [33:0] row_bytes = (CHANNELS == 3) ? {2'd0, width} + {1'd0, width, 1'b0} : {2'd0, width};
-  assign fits = encoding_length == NameBytes && (encoding & NameMask) == Name
-      && row_bytes == {2'd0, step} && length <= 32'(MAX_BYTES)
-      && (step <= 32'(MAX_ROW_BYTES) || length == '0)
+  // The first byte is the lowest.
+  wire is_mono = encoding_length == 32'd5 && encoding == "8onom";
+  wire is_rgb = encoding_length == 32'd4 && encoding[31:0] == "8bgr";
+  wire is_bgr = encoding_length == 32'd4 && encoding[31:0] == "8rgb";
+  wire named = (CHANNELS == 3) ? is_rgb : (CHANNELS == 1) ? is_mono : is_mono || is_rgb || is_bgr;
+  assign kind = is_mono ? 2'd0 : is_rgb ? 2'd1 : 2'd2;
+
+  wire        triples = (CHANNELS == 0) ? !is_mono : CHANNELS == 3;
+  wire [33:0] row_bytes = triples ? {2'd0, width} + {1'd0, width, 1'b0} : {2'd0, width};
+  wire        sides = SIDE_MAX == 0 || (width >= 32'(SIDE_MIN) && width <= 32'(SIDE_MAX)
+      && height >= 32'(SIDE_MIN) && height <= 32'(SIDE_MAX));
+  assign fits = named && row_bytes == {2'd0, step} && length <= 32'(MAX_BYTES)
+      && (step <= 32'(MAX_ROW_BYTES) || length == '0) && sides
       && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT));
 
   // step * height, a bit of height per cycle from the top. What does not fit into the bits of a

@@ -4,9 +4,15 @@
 // Fields stand from the look at them on. The product is the whole one, not a bit of it missing.
 wire [191:0] formal_fields = {encoding_length, 24'd0, encoding, height, width, step};
 wire [63:0]  formal_area = {32'd0, step} * {32'd0, height};
-wire         formal_named = (CHANNELS == 3) ? encoding_length == 32'd4 && encoding[31:0] == "8bgr"
-    : encoding_length == 32'd5 && encoding == "8onom";
-wire         formal_good = formal_named && {2'd0, step} == 34'(CHANNELS) * {2'd0, width}
+wire         formal_mono = encoding_length == 32'd5 && encoding == "8onom";
+wire         formal_rgb = encoding_length == 32'd4 && encoding[31:0] == "8bgr";
+wire         formal_bgr = encoding_length == 32'd4 && encoding[31:0] == "8rgb";
+wire         formal_named = (CHANNELS != 3 && formal_mono) || (CHANNELS != 1 && formal_rgb)
+    || (CHANNELS == 0 && formal_bgr);
+wire [33:0]  formal_channels = formal_mono ? 34'd1 : 34'd3;
+wire         formal_good = formal_named && {2'd0, step} == formal_channels * {2'd0, width}
+    && (SIDE_MAX == 0 || (width >= SIDE_MIN && height >= SIDE_MIN && width <= SIDE_MAX
+        && height <= SIDE_MAX))
     && length <= 32'(MAX_BYTES) && (length == '0 || step <= 32'(MAX_ROW_BYTES))
     && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT))
     // A product of two that are not 0 is at least each of them.
@@ -27,6 +33,8 @@ always @(posedge clk) if (formal_running) begin
   formal_age <= looked && !next ? formal_age + !settled : '0;
   if (looked) a_in_time: assert (formal_age == Steps'(Bits) - todo);
   if (settled) a_verdict: assert (good == formal_good);
+  if (settled && good)
+    a_kind: assert (kind == (formal_mono ? 2'd0 : formal_rgb ? 2'd1 : 2'd2));
   if (formal_past && $past(next)) a_next: assert (!looked);
   c_good: cover (settled && good && height > 32'd2 && length > 32'd20);
   c_bad: cover (settled && !good && fitted && length != '0);

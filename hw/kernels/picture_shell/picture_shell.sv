@@ -10,7 +10,7 @@
 //               end at the pace of all others and counted by a cycle of `dropped`.
 // Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing
 //               is fed before picture_check has settled, and not before the message before is out.
-//               `start` begins a picture, with its fields. If its message turns out to be wrong,
+//               `start` begins a picture, with its fields and its k_kind (see picture_check). If its message turns out to be wrong,
 //               `cut` is high for a cycle at least: the kernel has to end the picture on its own.
 //               Its last beat waits for the end of the message that came. `m_damaged` says that the
 //               message must be marked, and it uses up no sequence number.
@@ -30,16 +30,19 @@
 //               over two words (at most 16 operations), the bits of step * height, and the stages
 //               of the kernel, which may be 20.
 // Reset         Nothing taken, nothing published, sequence 0.
-// Parameters    STREAMS: 0 or 1. MAX_BYTES, MAX_ROW_BYTES, WIDTH, HEIGHT: see picture_check.
-//               FRAME_BYTES: bound of header.frame_id, 1 to 4096.
+// Parameters    STREAMS: 0 or 1. CHANNELS, MAX_BYTES, MAX_ROW_BYTES, WIDTH, HEIGHT, SIDE_MIN,
+//               SIDE_MAX: see picture_check. FRAME_BYTES: bound of header.frame_id, 1 to 4096.
 `default_nettype none
 
 module picture_shell #(
   parameter int unsigned STREAMS = 1,
+  parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
   parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,
   parameter int unsigned WIDTH = 0,
   parameter int unsigned HEIGHT = 0,
+  parameter int unsigned SIDE_MIN = 0,
+  parameter int unsigned SIDE_MAX = 0,
   parameter int unsigned FRAME_BYTES = 64
 ) (
   input  wire                     clk,
@@ -67,6 +70,7 @@ module picture_shell #(
   output logic                    s_data_ready,
   // Its bytes into the kernel, which takes s_data itself.
   output logic                    start,
+  output logic [1:0]              k_kind,
   output logic                    cut,
   output logic [3:0]              k_bytes,
   output logic                    k_last,
@@ -86,6 +90,7 @@ module picture_shell #(
   output logic [31:0]             m_nanosec,
   output logic [31:0]             m_frame_length,
   output logic [FRAME_BYTES*8-1:0] m_frame,
+  output logic [1:0]              m_kind,
   output logic [31:0]             m_height,
   output logic [31:0]             m_width,
   output logic [31:0]             m_step,
@@ -117,11 +122,13 @@ module picture_shell #(
   wire ends = (s_valid && s_ready) || s_failed;
 
   picture_check #(
-    .CHANNELS(3),
+    .CHANNELS(CHANNELS),
     .MAX_BYTES(MAX_BYTES),
     .MAX_ROW_BYTES(MAX_ROW_BYTES),
     .WIDTH(WIDTH),
-    .HEIGHT(HEIGHT)
+    .HEIGHT(HEIGHT),
+    .SIDE_MIN(SIDE_MIN),
+    .SIDE_MAX(SIDE_MAX)
   ) u_check (
     .clk,
     .rst,
@@ -134,6 +141,7 @@ module picture_shell #(
     .step(s_step),
     .length(s_length),
     .fits,
+    .kind(k_kind),
     .looked,
     .settled,
     .good
@@ -234,6 +242,7 @@ module picture_shell #(
       m_nanosec <= s_nanosec;
       held_frame_length <= s_frame_length[Frame-1:0];
       m_frame <= s_frame;
+      m_kind <= k_kind;
       m_height <= s_height;
       m_width <= s_width;
       m_step <= s_step;

@@ -60,6 +60,8 @@ module gaussian_blur #(
   localparam int unsigned Bits = $clog2(MAX_BYTES + 1);
 
   wire [31:0] height;
+  wire [31:0] width;
+  wire [1:0]  kind;
   wire [31:0] step;
   wire [31:0] length;
   wire        start;
@@ -97,6 +99,8 @@ module gaussian_blur #(
     .m_axis_tready(m_axis_blurred_tready),
     .start,
     .height,
+    .width,
+    .kind,
     .step,
     .length,
     .cut,
@@ -105,6 +109,10 @@ module gaussian_blur #(
     .k_last(data_last),
     .k_valid(data_valid),
     .k_ready(data_ready),
+    .made_height('0),
+    .made_width('0),
+    .made_step('0),
+    .made_length('0),
     .made_data(picture),
     .made_last(picture_last),
     .made_valid(picture_valid),
@@ -139,7 +147,7 @@ module gaussian_blur #(
     .m_ready(picture_ready)
   );
 
-  wire unused = &{1'b0, data_last, picture_bytes, kernel_busy, height, step, length};
+  wire unused = &{1'b0, width, kind, data_last, picture_bytes, kernel_busy, height, step, length};
 
 endmodule
 

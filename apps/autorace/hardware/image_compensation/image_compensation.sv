@@ -58,6 +58,8 @@ module image_compensation #(
 
 
   wire [31:0] height;
+  wire [31:0] width;
+  wire [1:0]  kind;
   wire [31:0] step;
   wire [31:0] length;
   wire        start;
@@ -94,6 +96,8 @@ module image_compensation #(
     .m_axis_tready(m_axis_compensated_tready),
     .start,
     .height,
+    .width,
+    .kind,
     .step,
     .length,
     .cut,
@@ -102,6 +106,10 @@ module image_compensation #(
     .k_last(data_last),
     .k_valid(data_valid),
     .k_ready(data_ready),
+    .made_height('0),
+    .made_width('0),
+    .made_step('0),
+    .made_length('0),
     .made_data(picture),
     .made_last(picture_last),
     .made_valid(picture_valid),
@@ -128,7 +136,7 @@ module image_compensation #(
     .m_ready(picture_ready)
   );
 
-  wire unused = &{1'b0, start, height, step, length, cut, picture_bytes};
+  wire unused = &{1'b0, width, kind, start, height, step, length, cut, picture_bytes};
 
 endmodule
 

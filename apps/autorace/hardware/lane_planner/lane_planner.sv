@@ -51,6 +51,8 @@ module lane_planner (
   localparam int unsigned Height = lane_planner_setup::Height;
 
   wire [31:0] height;
+  wire [31:0] width;
+  wire [1:0]  kind;
   wire [31:0] step;
   wire [31:0] length;
   wire        start;
@@ -91,6 +93,8 @@ module lane_planner (
     .m_axis_tready(m_axis_view_tready),
     .start,
     .height,
+    .width,
+    .kind,
     .step,
     .length,
     .cut,
@@ -99,6 +103,10 @@ module lane_planner (
     .k_last(data_last),
     .k_valid(data_valid),
     .k_ready(data_ready),
+    .made_height('0),
+    .made_width('0),
+    .made_step('0),
+    .made_length('0),
     .made_data(view),
     .made_last(view_last),
     .made_valid(view_valid),
@@ -124,7 +132,7 @@ module lane_planner (
     .m_ready(view_ready)
   );
 
-  wire unused = &{1'b0, height, step, length, data_bytes, data_last, kernel_busy};
+  wire unused = &{1'b0, width, kind, height, step, length, data_bytes, data_last, kernel_busy};
 
 endmodule
 

@@ -47,14 +47,11 @@ impl NodeType for Rectify {
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
-        let projection = match setup.parameter::<String>("projection")?.as_str() {
-            "camera_info" => Projection::CameraInfo,
-            "camera_matrix" => Projection::CameraMatrix,
-            other => {
-                return Err(NodeError::new(format!(
-                    "projection is `{other}`, but must be camera_info or camera_matrix"
-                )));
-            }
+        let projection = setup.parameter::<String>("projection")?;
+        let Some(projection) = Projection::named(&projection) else {
+            return Err(NodeError::new(format!(
+                "projection is `{projection}`, but must be camera_info or camera_matrix"
+            )));
         };
         let camera_info = setup.optional_subscriber("camera_info")?;
         let file: String = setup.parameter("calibration")?;

@@ -12,7 +12,9 @@ use std::collections::BTreeSet;
 pub(super) type Implementation<'a> = (&'a HardwarePackage, &'a HardwareNode);
 
 impl<'a> Check<'a> {
-    /// What exists twice must be the same seen from outside, wherever the mapping places it.
+    /// What exists twice must be the same seen from outside, wherever the mapping places it. Hardware
+    /// may lack what a graph may leave unconnected: the network generator refuses a graph that
+    /// connects it.
     pub(super) fn agreement(&mut self) {
         let mut seen = BTreeSet::new();
         for node in &self.graph.nodes {
@@ -39,18 +41,18 @@ impl<'a> Check<'a> {
                 let path: Vec<&str> = [&["nodes", node_type.as_str(), key], path].concat();
                 let advice = format!(
                     "make the {what}s of `{node_type}` the same here and in `{binary}`, which has {}",
-                    listed(of_software.iter().map(|(port, _)| *port))
+                    listed(of_software.iter().map(|(port, ..)| *port))
                 );
                 let kind = ViolationKind::HardwareNode;
                 self.note(Violation::at(kind, &package.source, &path, message, advice));
             };
-            for (port, message_type) in &of_hardware {
-                match of_software.iter().find(|(other, _)| other == port) {
+            for (port, message_type, _) in &of_hardware {
+                match of_software.iter().find(|(other, ..)| other == port) {
                     None => differs(
                         &[port],
                         format!("{what} `{port}` of `{node_type}` is in hardware, not in software"),
                     ),
-                    Some((_, other)) if other != message_type => differs(
+                    Some((_, other, _)) if other != message_type => differs(
                         &[port, "type"],
                         format!(
                             "{what} `{port}` of `{node_type}` is of type `{message_type}` in hardware \
@@ -60,8 +62,8 @@ impl<'a> Check<'a> {
                     Some(_) => {}
                 }
             }
-            for (port, _) in &of_software {
-                if !of_hardware.iter().any(|(other, _)| other == port) {
+            for (port, ..) in of_software.iter().filter(|(.., optional)| !optional) {
+                if !of_hardware.iter().any(|(other, ..)| other == port) {
                     let message =
                         format!("{what} `{port}` of `{node_type}` is in software, not in hardware");
                     differs(&[], message);
@@ -90,11 +92,14 @@ impl<'a> Check<'a> {
     }
 }
 
-fn ports(description: &NodeTypeDescription, publishes: bool) -> Vec<(&str, &str)> {
+/// Names, message types, and whether a graph may leave them unconnected.
+fn ports(description: &NodeTypeDescription, publishes: bool) -> Vec<(&str, &str, bool)> {
     if publishes {
         let outputs = description.outputs.iter();
-        return outputs.map(|it| (it.port.as_str(), it.message_type.as_str())).collect();
+        return outputs
+            .map(|it| (it.port.as_str(), it.message_type.as_str(), it.optional))
+            .collect();
     }
     let inputs = description.inputs.iter();
-    inputs.map(|it| (it.port.as_str(), it.message_type.as_str())).collect()
+    inputs.map(|it| (it.port.as_str(), it.message_type.as_str(), it.optional)).collect()
 }

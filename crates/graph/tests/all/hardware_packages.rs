@@ -213,7 +213,9 @@ fn what_exists_twice_has_the_same_ports_and_types() {
     let mut software = invert(vec![parameter("mask", 1_i64)]);
     software.inputs.push(input("other", LANE, false));
     software.outputs[0].message_type = LANE.into();
-    software.inputs[1].optional = true;
+    // What a graph may leave unconnected need not be in hardware.
+    software.inputs.push(input("unless", LANE, false));
+    software.inputs[2].optional = true;
     let graph = GRAPH.replace("/b", "/c");
     for mapping in [in_process(), in_fabric()] {
         let all = descriptions(Some(software.clone()), Some(PACKAGE));
@@ -224,8 +226,8 @@ fn what_exists_twice_has_the_same_ports_and_types() {
             of_package,
             [
                 "p.hardware.yaml:4:3: input `other` of `invert` is in software, not in hardware; make \
-                 the inputs of `invert` the same here and in `crossdock-p`, which has `image` and \
-                 `other`",
+                 the inputs of `invert` the same here and in `crossdock-p`, which has `image`, `other` \
+                 and `unless`",
                 "p.hardware.yaml:8:34: output `inverted` of `invert` is of type \
                  `sensor_msgs/msg/Image` in hardware and of type `autorace_msgs/msg/Lane` in software; \
                  make the outputs of `invert` the same here and in `crossdock-p`, which has `inverted`",

@@ -469,6 +469,7 @@ impl Adapter<'_> {
         for name in ["fits", "looked"] {
             self.unread(1, name);
         }
+        self.unread(2, "kind");
         for name in ["settled", "good"] {
             self.wire(1, name);
         }
@@ -490,6 +491,7 @@ impl Adapter<'_> {
                 ["step", &of("step")],
                 ["length", &of("data__length")],
                 ["fits", "fits"],
+                ["kind", "kind"],
                 ["looked", "looked"],
                 ["settled", "settled"],
                 ["good", "good"],

@@ -1,18 +1,24 @@
 // Frames of pictures of node type NODE: all that the node needs beside its kernel, made of the
 // adapters of its ports and picture_shell, which has the contract. Generated.
 //
-// Kernel        start with height, step and length of a picture; k_* its bytes, and cut; made_*
-//               what the kernel makes of them. See picture_shell.
-// Published     OUT_CHANNELS 0: rgb8, of the size that came. 1 (mono8) or 3 (rgb8): OUT_WIDTH *
-//               OUT_HEIGHT pixels. is_bigendian is 0: bytes have no order.
+// Kernel        start with height, width, step, length and kind of a picture; k_* its bytes, and cut;
+//               made_* what the kernel makes of them. See picture_shell and picture_check.
+// Published     OUT_CHANNELS 0: the encoding that came. RESIZES 0: the size that came; 1: the size
+//               that made_height, made_width, made_step and made_length tell, from made_valid on.
+//               OUT_CHANNELS 1 (mono8) or 3 (rgb8): OUT_WIDTH * OUT_HEIGHT pixels. is_bigendian is
+//               0: bytes have no order.
 `default_nettype none
 
 module NODE_pictures #(
   parameter int unsigned STREAMS = 1,
+  parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
   parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,
   parameter int unsigned WIDTH = 0,
   parameter int unsigned HEIGHT = 0,
+  parameter int unsigned SIDE_MIN = 0,
+  parameter int unsigned SIDE_MAX = 0,
+  parameter int unsigned RESIZES = 0,
   parameter int unsigned OUT_CHANNELS = 0,
   parameter int unsigned OUT_WIDTH = 0,
   parameter int unsigned OUT_HEIGHT = 0
@@ -34,6 +40,8 @@ module NODE_pictures #(
   input  wire         m_axis_tready,
   output logic        start,
   output logic [31:0] height,
+  output logic [31:0] width,
+  output logic [1:0]  kind,
   output logic [31:0] step,
   output logic [31:0] length,
   output logic        cut,
@@ -42,6 +50,10 @@ module NODE_pictures #(
   output logic        k_last,
   output logic        k_valid,
   input  wire         k_ready,
+  input  wire  [31:0] made_height,
+  input  wire  [31:0] made_width,
+  input  wire  [31:0] made_step,
+  input  wire  [31:0] made_length,
   input  wire  [63:0] made_data,
   input  wire         made_last,
   input  wire         made_valid,
@@ -52,9 +64,6 @@ module NODE_pictures #(
 
   localparam int unsigned FrameBytes = @FRAME;
   localparam int unsigned EncodingBits = 8 * @ENCODING;
-  // The first byte is the lowest.
-  localparam logic [39:0] Encoding = (OUT_CHANNELS == 1) ? "8onom" : 40'("8bgr");
-  localparam logic [31:0] EncodingBytes = (OUT_CHANNELS == 1) ? 32'd5 : 32'd4;
   localparam logic [31:0] OutStep = 32'(OUT_WIDTH * OUT_CHANNELS);
 
   wire                    came;
@@ -65,7 +74,6 @@ module NODE_pictures #(
   wire [31:0]             nanosec;
   wire [31:0]             frame_length;
   wire [FrameBytes*8-1:0] frame;
-  wire [31:0]             width;
   wire [31:0]             encoding_length;
   wire [EncodingBits-1:0] encoding;
   wire [7:0]              data_keep;
@@ -83,10 +91,11 @@ module NODE_pictures #(
   wire [31:0]             made_nanosec;
   wire [31:0]             made_frame_length;
   wire [FrameBytes*8-1:0] made_frame;
-  wire [31:0]             made_height;
-  wire [31:0]             made_width;
-  wire [31:0]             made_step;
-  wire [31:0]             made_length;
+  wire [1:0]              came_kind;
+  wire [31:0]             came_height;
+  wire [31:0]             came_width;
+  wire [31:0]             came_step;
+  wire [31:0]             came_length;
   wire                    given;
   wire                    wanted;
   wire                    wrong;
@@ -99,9 +108,23 @@ module NODE_pictures #(
   wire [7:0]  is_bigendian;
   wire [31:0] data_index;
   wire        refused;
+  // What is published. The first byte of the encoding is the lowest.
+  wire [1:0]  out_kind = (OUT_CHANNELS == 0) ? came_kind : (OUT_CHANNELS == 1) ? 2'd0 : 2'd1;
+  wire [39:0] out_encoding = (out_kind == 2'd0) ? "8onom" : (out_kind == 2'd1) ? 40'("8bgr")
+      : 40'("8rgb");
+  wire [31:0] out_encoding_bytes = (out_kind == 2'd0) ? 32'd5 : 32'd4;
+  wire [31:0] out_height = (OUT_CHANNELS != 0) ? 32'(OUT_HEIGHT)
+      : (RESIZES != 0) ? made_height : came_height;
+  wire [31:0] out_width = (OUT_CHANNELS != 0) ? 32'(OUT_WIDTH)
+      : (RESIZES != 0) ? made_width : came_width;
+  wire [31:0] out_step = (OUT_CHANNELS != 0) ? OutStep : (RESIZES != 0) ? made_step : came_step;
+  wire [31:0] out_length = (OUT_CHANNELS != 0) ? 32'(OUT_HEIGHT) * OutStep
+      : (RESIZES != 0) ? made_length : came_length;
+
   // The bounds of the ports are such that publishing cannot fail.
   wire unused = &{1'b0, fault, header_publisher_id, payload_bytes, sequence_number, parsed,
-      is_bigendian, data_index, refused, encoding};
+      is_bigendian, data_index, refused, encoding, made_height, made_width, made_step, made_length,
+      out_encoding};
 
   NODE_INPUT_take #(
     .WIDTH(64)
@@ -145,10 +168,13 @@ module NODE_pictures #(
 
   picture_shell #(
     .STREAMS(STREAMS),
+    .CHANNELS(CHANNELS),
     .MAX_BYTES(MAX_BYTES),
     .MAX_ROW_BYTES(MAX_ROW_BYTES),
     .WIDTH(WIDTH),
     .HEIGHT(HEIGHT),
+    .SIDE_MIN(SIDE_MIN),
+    .SIDE_MAX(SIDE_MAX),
     .FRAME_BYTES(FrameBytes)
   ) u_shell (
     .clk,
@@ -174,6 +200,7 @@ module NODE_pictures #(
     .s_data_valid(data_valid),
     .s_data_ready(data_ready),
     .start,
+    .k_kind(kind),
     .cut,
     .k_bytes,
     .k_last,
@@ -191,10 +218,11 @@ module NODE_pictures #(
     .m_nanosec(made_nanosec),
     .m_frame_length(made_frame_length),
     .m_frame(made_frame),
-    .m_height(made_height),
-    .m_width(made_width),
-    .m_step(made_step),
-    .m_length(made_length),
+    .m_kind(came_kind),
+    .m_height(came_height),
+    .m_width(came_width),
+    .m_step(came_step),
+    .m_length(came_length),
     .m_given(given),
     .m_wanted(wanted),
     .dropped,
@@ -222,13 +250,13 @@ module NODE_pictures #(
     .field_header__stamp__nanosec(made_nanosec),
     .field_header__frame_id__length(made_frame_length),
     .field_header__frame_id(made_frame),
-    .field_height((OUT_CHANNELS == 0) ? made_height : 32'(OUT_HEIGHT)),
-    .field_width((OUT_CHANNELS == 0) ? made_width : 32'(OUT_WIDTH)),
-    .field_encoding__length(EncodingBytes),
-    .field_encoding(@OUT_ENCODING'(Encoding)),
+    .field_height(out_height),
+    .field_width(out_width),
+    .field_encoding__length(out_encoding_bytes),
+    .field_encoding(@OUT_ENCODING'(out_encoding)),
     .field_is_bigendian(8'd0),
-    .field_step((OUT_CHANNELS == 0) ? made_step : OutStep),
-    .field_data__length((OUT_CHANNELS == 0) ? made_length : 32'(OUT_HEIGHT) * OutStep),
+    .field_step(out_step),
+    .field_data__length(out_length),
     .field_data__tdata(made_data),
     .field_data__tvalid(given),
     .field_data__tready(wanted)

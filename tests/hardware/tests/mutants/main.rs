@@ -127,6 +127,18 @@ fn the_tests_of_the_byte_gear_find_its_mutants() {
 
 #[test]
 #[ignore = "long: mutants"]
+fn the_simulations_of_the_band_remap_find_its_mutants() {
+    let design = Design::new("band_remap", &["band_remap", "byte_gear"]);
+    let design = design.set("MAX_WIDTH", 21).set("BAND", 4);
+    let simulation = Simulation::new(design.clone(), "kernels/band_remap/band_remap_tb.cpp");
+    let simulations = [vec!["--seed", "1"], vec!["--stalls", "0", "--pictures", "4"]];
+    let simulations = simulations.map(|it| (simulation.clone(), it)).into();
+    let found = Mutants { module: "band_remap", simulations, proofs: Vec::new(), harmless: &[] };
+    println!("{:#?}", found.survivors(&design));
+}
+
+#[test]
+#[ignore = "long: mutants"]
 fn the_proofs_of_the_line_window_find_its_mutants() {
     let lines = |reach| {
         let design = Design::module("line_window").set("REACH", reach).set("WIDTH", 2);

@@ -17,6 +17,7 @@ use crossdock_fabric::{
 use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions, Violation};
 use crossdock_hardware_tests::must;
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
+use crossdock_image_pipeline::nodes::package as image_pipeline;
 use crossdock_msg::frame::{FrameHeader, FramePlan, SegmentSource};
 use crossdock_msg::types::geometry_msgs::TwistStamped;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -76,18 +77,18 @@ fn schema(name: &str) -> Result<Schema, String> {
     found.map_err(|error| error.to_string())
 }
 
-/// The network and board of fabric `board`.
+/// The network and board of fabric `board`, with the sources that are shipped for this package.
 pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -> Generated {
-    let implementation = |node| {
-        let HardwarePackage { nodes, .. } = package;
-        let node = nodes.iter().find(|it| it.description.node_type == node).expect("the node type");
-        let text = |name: &String| autorace(&format!("hardware/{name}"));
+    let folder = workspace().join("apps").join(&package.name).join("hardware");
+    let text = |name: &String| must(std::fs::read_to_string(folder.join(name)));
+    let implementations = package.nodes.iter().map(|node| {
         let sources = node.sources.iter();
         let sources = sources.map(|name| SourceText { name: name.clone(), text: text(name) });
         Implementation { package, node, sources: sources.collect() }
-    };
+    });
+    let implementations: Vec<Implementation<'_>> = implementations.collect();
     let interfaces = PackageDescriptions {
-        binaries: vec![software().description()],
+        binaries: vec![software().description(), image_pipeline().description()],
         hardware: vec![package.clone()],
     };
     let request = Request {
@@ -96,16 +97,7 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
         descriptions: &interfaces,
         fabric: "board",
         types: &schema,
-        implementations: &[
-            "image_compensation",
-            "gaussian_blur",
-            "lane_planner",
-            "polyfit",
-            "lane_control",
-            "red_light",
-            "green_light",
-        ]
-        .map(implementation),
+        implementations: &implementations,
     };
     must(generate(&request).map_err(shown))
 }

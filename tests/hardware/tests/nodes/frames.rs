@@ -161,8 +161,8 @@ pub(crate) fn noise(width: usize, height: usize, random: &mut Random) -> Fields 
     Fields::picture(width, height, data.collect())
 }
 
-/// A picture of chance: noise, a narrow range, two levels, a ramp, blank; any size.
-fn picture(random: &mut Random, limits: Limits) -> Fields {
+/// An rgb8 picture of chance: noise, a narrow range, two levels, a ramp, blank; any size.
+pub(crate) fn picture(random: &mut Random, limits: Limits) -> Fields {
     let pixels = limits.max_bytes as usize / 3;
     let most = [1, 3, 40, pixels][random.below(4)];
     let width = 1 + random.below(most.min(limits.max_width as usize));
@@ -269,6 +269,16 @@ pub(crate) fn damage(mut sent: Sent, number: usize, random: &mut Random) -> Sent
 
 /// Good pictures, and between them odd and damaged ones, as many as both together.
 pub(crate) fn chance(seed: u64, count: usize, limits: Limits) -> Vec<Sent> {
+    chance_of(seed, count, limits, picture)
+}
+
+/// The same with other pictures of chance.
+pub(crate) fn chance_of(
+    seed: u64,
+    count: usize,
+    limits: Limits,
+    picture: impl Fn(&mut Random, Limits) -> Fields,
+) -> Vec<Sent> {
     let mut random = Random::new(seed);
     let mut all = Vec::new();
     for number in 0..count {
@@ -324,7 +334,7 @@ pub(crate) fn published(header: &FrameHeader, block: &FlatBuffer, plan: &FramePl
 
 /// What the software node publishes for each frame, of sequence and publisher 0; nothing where it
 /// refuses the message, or hardware does: damaged, above its bounds, too large.
-fn expected(
+pub(crate) fn expected(
     sent: &[Sent],
     limits: Limits,
     (node, output): Twin,
@@ -351,12 +361,6 @@ fn expected(
     let plan = Limits { bound: 1 << 24, ..limits }.plan();
     let mut frame = |header| published(header, results.next().expect("as many"), &plan);
     taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect()
-}
-
-/// The file that the testbench reads, and how many messages it has published. `told` are the
-/// parameters of the software node.
-pub(crate) fn file(sent: &[Sent], limits: Limits, twin: Twin, told: &str) -> (PathBuf, u64) {
-    written(sent, &expected(sent, limits, twin, told))
 }
 
 /// The file of these frames and what is published for each of them, named by its content; and how

@@ -1,6 +1,7 @@
 //! The hardware node of the Gaussian blur against the software one, frame by frame, and its kernel
 //! against its specification.
 
+use crate::board;
 use crate::frames::{self, Limits};
 use crate::picture_node::PictureNode;
 use crossdock_hardware_tests::budget::area_within_budget;
@@ -9,6 +10,8 @@ use crossdock_test_support::{done, workspace};
 
 const NODE: PictureNode = PictureNode {
     twin: ("gaussian_blur", "blurred"),
+    package: board::package,
+    expected: frames::expected,
     kernels: &["byte_gear", "line_window", "row_window"],
     parameters: |limits| vec![("MAX_WIDTH", limits.max_width), ("MAX_BYTES", limits.max_bytes)],
     streams: true,

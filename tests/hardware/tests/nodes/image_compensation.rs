@@ -1,5 +1,6 @@
 //! The hardware node of image compensation against the software one, frame by frame.
 
+use crate::board;
 use crate::frames::{self, Limits};
 use crate::picture_node::PictureNode;
 use crossdock_hardware_tests::budget::area_within_budget;
@@ -8,6 +9,8 @@ use crossdock_test_support::done;
 
 const NODE: PictureNode = PictureNode {
     twin: ("image_compensation", "compensated"),
+    package: board::package,
+    expected: frames::expected,
     kernels: &["pixel_gear", "pixel_levels", "replay"],
     parameters: |limits| vec![("MAX_BYTES", limits.max_bytes)],
     streams: false,

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 const NODE: PictureNode = PictureNode {
     twin: ("lane_planner", "view"),
+    package: board::package,
+    expected: frames::expected,
     kernels: &["byte_gear", "pixel_hsv", "row_contrast", "row_warp"],
     parameters: |_| Vec::new(),
     streams: true,

@@ -5,6 +5,7 @@ mod board;
 mod frames;
 mod gaussian_blur;
 mod image_compensation;
+mod image_pipeline;
 mod kernels;
 mod lane_control;
 mod lane_planner;
@@ -12,6 +13,8 @@ mod lights;
 mod numbers;
 mod patches;
 mod picture_node;
+#[path = "../../../../apps/image_pipeline/tests/pipeline/pictures.rs"]
+mod pictures;
 mod points;
 mod polyfit;
 mod twin;

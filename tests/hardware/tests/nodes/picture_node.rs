@@ -19,7 +19,7 @@ topics:
 nodes:
   camera: { package: ends, type: camera, outputs: { image: /image } }
   node:
-    package: autorace
+    package: PACKAGE
     type: NODE
     inputs: { image: /image }
     outputs: { OUTPUT: /made }
@@ -60,10 +60,16 @@ pub(crate) fn node_simulation(design: Design, testbench: &str, ports: &str) -> S
         .with_file("ports.hpp", &format!("#pragma once\n{ports}"))
 }
 
-/// A node of autorace.
+/// What a node publishes for frames, see [`frames::expected`].
+pub(crate) type Expected = fn(&[Sent], Limits, Twin, &str) -> Vec<Option<Vec<u8>>>;
+
+/// A node that makes a picture of a picture.
 pub(crate) struct PictureNode {
     /// Its type and its output.
     pub(crate) twin: Twin,
+    /// Its package file, with these limits.
+    pub(crate) package: fn(Limits) -> HardwarePackage,
+    pub(crate) expected: Expected,
     /// The library modules that its kernel is made of.
     pub(crate) kernels: &'static [&'static str],
     /// Its parameters, of these limits.
@@ -83,7 +89,9 @@ impl PictureNode {
     /// limits.
     pub(crate) fn design(&self, limits: Limits) -> Design {
         let (node, output) = self.twin;
+        let package = (self.package)(limits);
         let graph = GRAPH.replace("NODE", node).replace("OUTPUT", output);
+        let graph = graph.replace("PACKAGE", &package.name);
         let adapters = [
             format!("{node}_image_take"),
             format!("{node}_{output}_publish"),
@@ -92,7 +100,7 @@ impl PictureNode {
         let parts = ["frame_take", "frame_publish", "picture_check", "picture_shell"];
         let parts = parts.iter().chain(self.kernels).map(|it| (*it).to_owned());
         let modules: Vec<String> = adapters.into_iter().chain(parts).collect();
-        let design = node_design(board::package(limits), (&graph, MAPPING), node, &modules);
+        let design = node_design(package, (&graph, MAPPING), node, &modules);
         let made = (self.made)(limits).into_iter();
         let design = made.fold(design, |design, (name, text)| design.with_source(name, &text));
         let parameters = (self.parameters)(limits).into_iter();
@@ -113,7 +121,8 @@ impl PictureNode {
 
     /// The file of these frames for the testbench, and how many messages are published.
     pub(crate) fn file(&self, sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
-        frames::file(sent, limits, self.twin, &(self.told)(limits))
+        let expected = (self.expected)(sent, limits, self.twin, &(self.told)(limits));
+        frames::written(sent, &expected)
     }
 
     pub(crate) fn run(&self, limits: Limits, vectors: &Path, options: &[&str]) -> Report {

@@ -1,0 +1,456 @@
+//! The hardware nodes of `image_pipeline` against the software ones, frame by frame, and the kernel
+//! that they share against its specification.
+
+use crate::frames::{self, Fields, Limits, Random, Sent, Twin};
+use crate::picture_node::PictureNode;
+use crate::pictures;
+use crate::twin;
+use crossdock_graph::{HardwarePackage, ParameterValue, Violation};
+use crossdock_hardware_tests::budget::area_within_budget;
+use crossdock_hardware_tests::{Design, Mutation, Simulation, lint, must, on_all_cores};
+use crossdock_image_pipeline::calibration::{Calibration, Projection};
+use crossdock_image_pipeline::nodes::package as software;
+use crossdock_image_pipeline::picture::Picture;
+use crossdock_image_pipeline::rectify_setup::{rectify_setup, rectify_setup_of};
+use crossdock_msg::frame::FrameHeader;
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Block, FlatBuffer, Message};
+use crossdock_test_support::{done, workspace};
+use std::path::PathBuf;
+
+const FILE: &str = "hardware/image_pipeline.hardware.yaml";
+const SETUP: &str = "rectify_setup.sv";
+/// The camera of the shipped package file.
+const CAMERA: &str = "apps/image_pipeline/hardware/camera.yaml";
+
+const RECTIFY: PictureNode = PictureNode {
+    twin: ("rectify", "image_rect"),
+    package,
+    expected,
+    kernels: &["band_remap", "byte_gear"],
+    parameters: |_| Vec::new(),
+    streams: true,
+    pictures: 90,
+    told: |limits| format!("{{ calibration: {} }}", camera(limits).display()),
+    made: |limits| vec![(SETUP, made(limits))],
+};
+/// Half of each side.
+const HALF: PictureNode = PictureNode {
+    twin: ("resize", "resized"),
+    parameters: |limits| {
+        vec![
+            ("MAX_WIDTH", limits.max_width),
+            ("MAX_BYTES", limits.max_bytes),
+            ("WIDTH", 0),
+            ("HEIGHT", 0),
+        ]
+    },
+    pictures: 200,
+    told: |_| "{}".to_owned(),
+    made: |_| Vec::new(),
+    ..RECTIFY
+};
+/// To a size that most pictures are smaller than, and some larger.
+const SIZED: PictureNode = PictureNode {
+    parameters: |limits| {
+        vec![
+            ("MAX_WIDTH", limits.max_width),
+            ("MAX_BYTES", limits.max_bytes),
+            ("WIDTH", 37),
+            ("HEIGHT", 23),
+        ]
+    },
+    told: |_| "{ width: 37, height: 23 }".to_owned(),
+    ..HALF
+};
+const FUSED: PictureNode = PictureNode {
+    twin: ("rectify_resize", "resized"),
+    parameters: |_| vec![("WIDTH", 0), ("HEIGHT", 0)],
+    ..RECTIFY
+};
+
+/// Small pictures of one camera.
+const SMALL: Limits = of_camera((64, 48));
+/// The camera that is shipped.
+const SHIPPED: Limits = of_camera((640, 480));
+/// Resize takes pictures of any size: longer and wider messages than pictures.
+const ANY: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45, size: None };
+/// Resize as it is shipped.
+const ANY_SHIPPED: Limits =
+    Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
+
+const fn of_camera(size: (u32, u32)) -> Limits {
+    let max_bytes = size.0 * size.1 * 3;
+    Limits { bound: max_bytes + 100, max_bytes, max_width: 1 << 20, size: Some(size) }
+}
+
+fn shown(all: Vec<Violation>) -> String {
+    all.iter().map(|it| it.to_string() + "\n").collect()
+}
+
+/// The hardware package as it is shipped, but for these limits.
+fn package(limits: Limits) -> HardwarePackage {
+    let text = must(std::fs::read_to_string(workspace().join("apps/image_pipeline").join(FILE)));
+    let text = text.replace("data: 921600", &format!("data: {}", limits.bound));
+    must(HardwarePackage::from_yaml(FILE, text.as_bytes()).map_err(shown))
+}
+
+/// The calibration file of a camera with this size: the shipped one, or one whose lens is as
+/// strong.
+fn camera(limits: Limits) -> PathBuf {
+    let (width, height) = limits.size.expect("a camera");
+    if (width, height) == (640, 480) {
+        return workspace().join(CAMERA);
+    }
+    let text = "image_width: WIDTH\nimage_height: HEIGHT\ncamera_name: small\ndistortion_model: plumb_bob\n\
+                camera_matrix: { rows: 3, cols: 3, data: [53.3, 0, 34.1, 0, 53.3, 23.5, 0, 0, 1] }\n\
+                distortion_coefficients: { rows: 1, cols: 5, data: [-0.29, 0.11, 0.0014, -0.0003, -0.006] }\n\
+                rectification_matrix: { rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1] }\n\
+                projection_matrix: { rows: 3, cols: 4, data: [47, 0, 32, 0, 0, 47, 24, 0, 0, 0, 1, 0] }\n";
+    let text = text.replace("WIDTH", &width.to_string()).replace("HEIGHT", &height.to_string());
+    let folder = workspace().join("target/hw/vectors");
+    must(std::fs::create_dir_all(&folder));
+    let path = folder.join(format!("camera_{width}_{height}.yaml"));
+    // Whole or not at all, even if another test writes it at the same time.
+    let thread = std::thread::current().id();
+    let unfinished = folder.join(format!("camera.{}.{thread:?}", std::process::id()));
+    must(std::fs::write(&unfinished, text));
+    must(std::fs::rename(&unfinished, &path));
+    path
+}
+
+fn made(limits: Limits) -> String {
+    must(rectify_setup(&must(Calibration::read(&camera(limits), Projection::CameraInfo))))
+}
+
+/// What the software publishes for each frame, of sequence and publisher 0; nothing where it refuses
+/// the message, or hardware does: damaged, above its bounds, too large.
+fn expected(
+    sent: &[Sent],
+    limits: Limits,
+    (node, output): Twin,
+    told: &str,
+) -> Vec<Option<Vec<u8>>> {
+    let is_taken = |(_, block): &(FrameHeader, FlatBuffer)| {
+        let Ok(view) = Image::view(Block::new(block.as_slice())) else { return false };
+        let sides = (view.width(), view.height(), view.step());
+        let (Ok(encoding), Ok(data)) = (view.encoding(), view.data()) else { return false };
+        let Ok(picture) = Picture::new(sides, encoding, data) else { return false };
+        let (width, height) = picture.size();
+        if let Some(size) = limits.size {
+            return (width, height) == (size.0 as usize, size.1 as usize);
+        }
+        // Half of a pixel is none.
+        let has_sides = told != "{}" || width.min(height) > 1;
+        has_sides
+            && data.len() <= limits.max_bytes as usize
+            && width * picture.channels() <= 3 * limits.max_width as usize
+    };
+    let taken = frames::messages(sent, &limits.plan()).into_iter();
+    let taken: Vec<_> = taken.map(|it| it.filter(is_taken)).collect();
+    let blocks: Vec<_> = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
+    let made_by = |node, output, told: &str, blocks| {
+        twin::published::<Image>(software(), node, ["image", output], told, blocks)
+    };
+    let results = match node {
+        "rectify_resize" => {
+            made_by("resize", "resized", "{}", made_by("rectify", "image_rect", told, blocks))
+        }
+        node => made_by(node, output, told, blocks),
+    };
+    assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
+    let mut results = results.iter();
+    let plan = Limits { bound: 1 << 24, ..limits }.plan();
+    let mut frame = |header| frames::published(header, results.next().expect("as many"), &plan);
+    taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect()
+}
+
+/// A picture of chance in one of the three encodings, few with a side of one pixel.
+fn chance(random: &mut Random, limits: Limits) -> Fields {
+    let mut fields = frames::picture(random, limits);
+    while fields.width.min(fields.height) < 2 && random.below(8) > 0 {
+        fields = frames::picture(random, limits);
+    }
+    match random.below(3) {
+        0 => fields.encoding = b"bgr8".to_vec(),
+        1 => {
+            fields.encoding = b"mono8".to_vec();
+            fields.data.truncate((fields.width * fields.height) as usize);
+            fields.step = fields.width;
+        }
+        _ => {}
+    }
+    fields
+}
+
+fn equals_its_twin(node: &PictureNode, limits: Limits) {
+    let sent = frames::chance_of(1, node.pictures, limits, chance);
+    let (path, count) = node.file(&sent, limits);
+    assert!(count as usize > node.pictures, "{count} pictures");
+    for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
+        let report = node.run(limits, &path, &["--seed", seed, "--stalls", stalls]);
+        assert_eq!(report.value("published"), count);
+        assert!(report.value("dropped") as usize > node.pictures / 6, "{report:?}");
+        assert!(report.value("damaged") > 0, "{report:?}");
+    }
+    let sent = frames::chance_of(2, node.pictures, limits, chance);
+    let (path, _) = node.file(&sent, limits);
+    node.run(limits, &path, &["--seed", "4", "--resets", "1"]);
+}
+
+/// The pictures of the camera `camera` in grey and colour, or the first one of them.
+fn real(camera: &str, few: bool) -> Vec<Fields> {
+    let Some(shared) = crossdock_test_support::data() else { return Vec::new() };
+    let cases = pictures::CASES.into_iter().filter(|(_, of)| *of == camera);
+    let cases = cases.take(if few { 1 } else { usize::MAX });
+    let fields = cases.flat_map(|(name, _)| {
+        let picture = pictures::picture(&shared.join("calibration"), name, "in");
+        let (width, height) = picture.size;
+        match picture.channels {
+            // The files are grey: a colour picture has the grey one in shades.
+            1 => {
+                let shades = picture.pixels.iter().flat_map(|it| [*it, 255 - *it, *it / 2]);
+                let colours = Fields::picture(width, height, shades.collect());
+                vec![Fields::grey(width, height, picture.pixels), colours]
+            }
+            _ => vec![Fields::picture(width, height, picture.pixels)],
+        }
+    });
+    fields.collect()
+}
+
+fn equals_its_twin_on(node: &PictureNode, limits: Limits, all: &[Fields]) -> u64 {
+    if all.is_empty() {
+        return 0;
+    }
+    let mut random = Random::new(1);
+    let sent: Vec<_> = all.iter().map(|it| frames::frame(it, &mut random)).collect();
+    let (path, count) = node.file(&sent, limits);
+    assert_eq!(count, all.len() as u64);
+    node.run(limits, &path, &["--seed", "1", "--stalls", "10"]);
+    count
+}
+
+#[test]
+fn what_is_shipped_is_made_of_the_camera_in_the_package_file() {
+    let folder = workspace().join("apps/image_pipeline/hardware");
+    let shipped = must(std::fs::read_to_string(folder.join("rectify").join(SETUP)));
+    let mut package = package(SHIPPED);
+    let node = package.nodes.iter_mut().find(|it| it.description.node_type == "rectify");
+    // As seen from here.
+    let path = ParameterValue::String(workspace().join(CAMERA).display().to_string());
+    let values = &mut node.expect("the node type").built_in;
+    assert_eq!(values.insert("calibration".to_owned(), path), Some(CAMERA.into()));
+    assert!(
+        must(rectify_setup_of(&package)) == shipped,
+        "make it anew: crossdock-image-pipeline rectify-setup apps/image_pipeline/{FILE} -o \
+         apps/image_pipeline/hardware/rectify/{SETUP}"
+    );
+}
+
+#[test]
+fn the_nodes_are_clean_under_all_warnings() {
+    let designs = vec![
+        (&RECTIFY, SHIPPED),
+        (&RECTIFY, SMALL),
+        (&HALF, ANY_SHIPPED),
+        (&SIZED, ANY),
+        (&FUSED, SMALL),
+    ];
+    on_all_cores(designs, |(node, limits)| must(lint(&node.design(limits))));
+}
+
+#[test]
+fn frames_of_all_kinds_are_rectified_as_the_software_node_does() {
+    equals_its_twin(&RECTIFY, SMALL);
+}
+
+#[test]
+fn frames_of_all_kinds_are_resized_as_the_software_node_does() {
+    equals_its_twin(&HALF, ANY);
+    equals_its_twin(&SIZED, ANY);
+}
+
+#[test]
+fn frames_of_all_kinds_become_in_one_node_what_the_software_nodes_make_of_them() {
+    equals_its_twin(&FUSED, SMALL);
+}
+
+#[test]
+fn the_shipped_camera_is_the_one_whose_pictures_have_truths() {
+    let Some(shared) = crossdock_test_support::data() else { return };
+    let shipped = must(Calibration::read(&workspace().join(CAMERA), Projection::CameraInfo));
+    let of_pictures = pictures::calibration(&shared.join("calibration"), "opencv_left_640x480");
+    assert_eq!(shipped, of_pictures);
+}
+
+#[test]
+fn real_pictures_become_what_the_software_nodes_make_of_them() {
+    let all = real("opencv_left_640x480", true);
+    for (node, limits) in [(&RECTIFY, SHIPPED), (&HALF, ANY_SHIPPED), (&FUSED, SHIPPED)] {
+        equals_its_twin_on(node, limits, &all);
+    }
+}
+
+#[test]
+#[ignore = "long: all pictures of both cameras"]
+fn all_real_pictures_become_what_the_software_nodes_make_of_them() {
+    let all = real("opencv_left_640x480", false);
+    let mut count = 0;
+    for (node, limits) in [(&RECTIFY, SHIPPED), (&HALF, ANY_SHIPPED), (&FUSED, SHIPPED)] {
+        count += equals_its_twin_on(node, limits, &all);
+    }
+    let wide = Limits { bound: 2_764_800, max_bytes: 2_764_800, max_width: 1280, size: None };
+    count += equals_its_twin_on(&HALF, wide, &real("udacity_1280x720", false));
+    done(count, "image-pipeline-pictures");
+}
+
+#[test]
+fn a_picture_takes_a_cycle_per_pixel_and_the_rows_that_the_lens_moves_apart() {
+    let pixels = 640 * 480;
+    let (_, latency, period) = RECTIFY.pace(SHIPPED);
+    // Rows need up to 36 rows of the camera's picture more than there are rows above them.
+    for cycles in [latency, period] {
+        let all = pixels + 36 * 640;
+        assert!((all..all + 250).contains(&cycles), "{cycles} for {all}");
+    }
+    let (_, latency, period) = HALF.pace(ANY_SHIPPED);
+    for cycles in [latency, period] {
+        assert!((pixels..pixels + 640 + 400).contains(&cycles), "{cycles} for {pixels}");
+    }
+}
+
+/// The kernel alone.
+fn kernel(width: u64, band: u64) -> Simulation {
+    let design = Design::new("band_remap", &["band_remap", "byte_gear"]);
+    let design = design.set("MAX_WIDTH", width).set("BAND", band);
+    must(lint(&design));
+    Simulation::new(design, "kernels/band_remap/band_remap_tb.cpp")
+}
+
+#[test]
+fn pixels_between_others_are_mixed_as_specified_under_stalls_cuts_and_resets() {
+    for (width, band) in [(21, 4), (8, 16)] {
+        let simulation = kernel(width, band);
+        for (seed, stalls) in [("1", "30"), ("2", "2")] {
+            must(simulation.run(&["--seed", seed, "--stalls", stalls]));
+        }
+    }
+}
+
+#[test]
+fn the_kernel_takes_and_gives_a_pixel_per_cycle() {
+    let report = must(kernel(21, 4).run(&["--stalls", "0", "--pictures", "4"]));
+    let (pixels, latency) = (report.value("pixels"), report.value("latency"));
+    assert!((2 * 21..2 * 21 + 25).contains(&latency), "{report:?}");
+    assert!((pixels..pixels + 21 + 40).contains(&report.value("period")), "{report:?}");
+}
+
+const FAULTS_OF_THE_KERNEL: [Mutation; 5] = [
+    Mutation {
+        what: "a row is overwritten before it is read",
+        file: "band_remap.sv",
+        from: "{1'b0, keep} + 16'(BAND);",
+        to: "{1'b0, keep} + 16'(BAND) + 16'd1;",
+    },
+    Mutation {
+        what: "a place goes on before its rows are there",
+        file: "band_remap.sv",
+        from: "rows_done >= p_need || is_cut;",
+        to: "rows_done + 15'd1 >= p_need || is_cut;",
+    },
+    Mutation {
+        what: "rows are freed by a place that waits while others are read",
+        file: "band_remap.sv",
+        from: "else if (!at_valid && p_valid",
+        to: "else if (p_valid",
+    },
+    Mutation {
+        what: "a picture that is cut never ends",
+        file: "band_remap.sv",
+        from: "if (cut && busy) is_cut <= 1'b1;",
+        to: "",
+    },
+    Mutation {
+        what: "halves are rounded down",
+        file: "band_remap.sv",
+        from: "+ 30'd524288)",
+        to: "+ 30'd524287)",
+    },
+];
+
+const FAULTS: [(&PictureNode, Limits, Mutation); 5] = [
+    (
+        &RECTIFY,
+        SMALL,
+        Mutation {
+            what: "a step changes a pixel too late",
+            file: "rectify_places.sv",
+            from: "p_x <= p_x + 26'(step_x);",
+            to: "p_x <= p_x + 26'(step_x) + 26'(change_x);",
+        },
+    ),
+    (
+        &HALF,
+        ANY,
+        Mutation {
+            what: "pictures of one row have a half",
+            file: "resize.sv",
+            from: ".SIDE_MIN((WIDTH == 0) ? 2 : 1)",
+            to: ".SIDE_MIN(1)",
+        },
+    ),
+    (
+        &HALF,
+        ANY,
+        Mutation {
+            what: "half of an odd side is not the even one",
+            file: "resize_picture.sv",
+            from: "15'(side[0] && side[1])",
+            to: "15'(side[0])",
+        },
+    ),
+    (
+        &SIZED,
+        ANY,
+        Mutation {
+            what: "what a step has left over is forgotten",
+            file: "resize_places.sv",
+            from: "assign next[i] = at[i] + step[i] + Bits'(carries[i]);",
+            to: "assign next[i] = at[i] + step[i];",
+        },
+    ),
+    (
+        &FUSED,
+        SMALL,
+        Mutation {
+            what: "what is cut stops between the kernels",
+            file: "rectify_resize.sv",
+            from: "    .colour(kind != 2'd0),\n    .busy(rectifies),\n    .cut,",
+            to: "    .colour(kind != 2'd0),\n    .busy(rectifies),\n    .cut(1'b0),",
+        },
+    ),
+];
+
+#[test]
+#[ignore = "long: a simulator for each fault"]
+fn faults_of_the_image_pipeline_are_caught() {
+    for fault in &FAULTS_OF_THE_KERNEL {
+        must(kernel(21, 4).catches(fault, &["--seed", "1", "--stalls", "30"]));
+    }
+    for (node, limits, fault) in &FAULTS {
+        let sent = frames::chance_of(1, node.pictures, *limits, chance);
+        let (path, _) = node.file(&sent, *limits);
+        let vectors = path.to_str().expect("a path");
+        let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
+        must(node.simulation(*limits).catches(fault, &options));
+    }
+}
+
+#[test]
+#[ignore = "long: synthesis of whole nodes"]
+fn the_nodes_of_the_image_pipeline_take_no_more_area_than_their_budget() {
+    must(area_within_budget(&RECTIFY.design(SHIPPED)));
+    must(area_within_budget(&HALF.design(ANY_SHIPPED)));
+    must(area_within_budget(&FUSED.design(SHIPPED)));
+}
