@@ -8,6 +8,7 @@ use crate::arguments::{PluginArguments, RosCommand};
 use crate::output::{self, clean};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -35,11 +36,21 @@ pub(crate) fn ros(command: &RosCommand) -> Result<ExitCode> {
 fn env(arguments: &PluginArguments) -> Result<()> {
     let distribution = distribution(arguments.distro.as_deref(), &Surroundings::here())?;
     let folder = plugin(arguments, &distribution)?;
-    let quoted = quoted(&folder.display().to_string());
-    output::print(&format!(
-        "export RMW_IMPLEMENTATION={IMPLEMENTATION}\n\
-         export LD_LIBRARY_PATH={quoted}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\n"
-    ))
+    let mut script = format!("export RMW_IMPLEMENTATION={IMPLEMENTATION}\n");
+    let mut put_first = |variable: &str, folder: &Path| {
+        let folder = quoted(&folder.display().to_string());
+        // Writing to a String cannot fail.
+        let _ = writeln!(script, "export {variable}={folder}${{{variable}:+:${variable}}}");
+    };
+    put_first("LD_LIBRARY_PATH", &folder);
+    // Of a whole prefix, builds take the package of the implementation, and ROS 2 its index.
+    if let Some(prefix) =
+        folder.parent().filter(|it| it.join("share").join(IMPLEMENTATION).is_dir())
+    {
+        put_first("AMENT_PREFIX_PATH", prefix);
+        put_first("CMAKE_PREFIX_PATH", prefix);
+    }
+    output::print(&script)
 }
 
 /// What a shell takes as one word.
@@ -99,6 +110,8 @@ fn plugin(arguments: &PluginArguments, distribution: &str) -> Result<PathBuf> {
             let mut places = own_places(&own, distribution);
             // A .deb puts it beside ROS 2's own libraries.
             places.push(Path::new(INSTALLED).join(distribution).join("lib"));
+            // A prefix elsewhere, if its setup file was sourced.
+            places.extend(loaded_from(std::env::var("LD_LIBRARY_PATH").ok().as_deref()));
             places
         }
     };
@@ -114,6 +127,12 @@ fn plugin(arguments: &PluginArguments, distribution: &str) -> Result<PathBuf> {
         );
     };
     folder.canonicalize().with_context(|| folder.display().to_string())
+}
+
+/// The folder from which nodes load the plug-in.
+fn loaded_from(library_path: Option<&str>) -> Option<PathBuf> {
+    let folders = library_path?.split(':').filter(|folder| !folder.is_empty()).map(Path::new);
+    folders.into_iter().find(|folder| folder.join(LIBRARY).is_file()).map(Path::to_path_buf)
 }
 
 /// Where the plug-in of a command is: beside an installed one, and in the sources of one that was

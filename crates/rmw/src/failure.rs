@@ -44,6 +44,11 @@ pub(crate) enum Failure {
     NoNode { name: String },
     #[error(transparent)]
     Graph(#[from] crossdock_shm::status::OpenStatusError),
+    #[error(
+        "security is enforced (ROS_SECURITY_STRATEGY=Enforce), and rmw_crossdock neither signs nor \
+         encrypts messages: unset ROS_SECURITY_ENABLE, and see docs/security.md for who may connect"
+    )]
+    Security,
     #[error("the time is over")]
     TimedOut,
     #[error("{what} is not supported")]
@@ -104,7 +109,7 @@ impl Failure {
             Self::Missing { .. } => RET_OF_MISSING,
             Self::NoNode { .. } => RMW_RET_NODE_NAME_NON_EXISTENT,
             Self::Foreign { .. } => RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
-            Self::Unsupported { .. } => RMW_RET_UNSUPPORTED,
+            Self::Unsupported { .. } | Self::Security => RMW_RET_UNSUPPORTED,
             Self::Allocator { .. } | Self::Convert(ConvertError::NoMemory) => RMW_RET_BAD_ALLOC,
             _ => RMW_RET_ERROR,
         }

@@ -1,7 +1,7 @@
 //! `crossdock ros check`: looks at what keeps nodes of ROS 2 from each other.
 
 use super::processes::{self, RosProcess, numbers_of};
-use super::{IMPLEMENTATION, LIBRARY, Surroundings, distribution, plugin};
+use super::{IMPLEMENTATION, LIBRARY, Surroundings, distribution, loaded_from, plugin};
 use crate::arguments::RosCheckArguments;
 use crate::output::{self, clean};
 use anyhow::Result;
@@ -10,7 +10,7 @@ use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Descriptors that a process may have open so that an ordinary node meets a hundred others.
@@ -24,15 +24,21 @@ struct Finding {
     /// What keeps nodes from each other here, and the next step; none: all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+    /// It keeps apart what should meet. What is apart on purpose, too, has a next step only.
+    is_problem: bool,
 }
 
 impl Finding {
     fn good(found: impl Into<String>) -> Self {
-        Self { found: found.into(), next: None }
+        Self { found: found.into(), next: None, is_problem: false }
+    }
+
+    fn note(found: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { found: found.into(), next: Some(next.into()), is_problem: false }
     }
 
     fn bad(found: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { found: found.into(), next: Some(next.into()) }
+        Self { is_problem: true, ..Self::note(found, next) }
     }
 }
 
@@ -65,7 +71,7 @@ pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
     findings.push(descriptors());
     findings.extend(running(&here, &processes::running()));
     findings.extend(processes::other_users().into_iter().map(|users| of_user(&here, users)));
-    let is_well = findings.iter().all(|finding| finding.next.is_none());
+    let is_well = findings.iter().all(|finding| !finding.is_problem);
     match arguments.json {
         true => output::print_json(&findings)?,
         false => output::print(&shown(&findings))?,
@@ -75,12 +81,13 @@ pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
 
 fn shown(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for Finding { found, next } in findings {
+    for Finding { found, next, is_problem } in findings {
         let found = clean(found);
+        let word = if *is_problem { "problem" } else { "note   " };
         // Writing to a String cannot fail.
         let _ = match next {
             None => writeln!(text, "good     {found}"),
-            Some(next) => writeln!(text, "problem  {found}\n         -> {}", clean(next)),
+            Some(next) => writeln!(text, "{word}  {found}\n         -> {}", clean(next)),
         };
     }
     text
@@ -121,12 +128,6 @@ fn installation(
     findings
 }
 
-/// The folder from which nodes load the plug-in.
-fn loaded_from(library_path: Option<&str>) -> Option<PathBuf> {
-    let folders = library_path?.split(':').filter(|folder| !folder.is_empty()).map(Path::new);
-    folders.into_iter().find(|folder| folder.join(LIBRARY).is_file()).map(Path::to_path_buf)
-}
-
 /// Whether processes can meet, and who is there.
 fn meeting(here: &Here) -> Finding {
     const DOMAIN: &str = "set ROS_DOMAIN_ID to a number from 0 to 232";
@@ -134,6 +135,15 @@ fn meeting(here: &Here) -> Finding {
     let Some(domain) = domain else {
         return Finding::bad(format!("ROS_DOMAIN_ID is `{}`", here.domain), DOMAIN);
     };
+    if !here.meets.as_os_str().is_empty() && here.meets.is_relative() {
+        return Finding::bad(
+            format!(
+                "CROSSDOCK_RENDEZVOUS is `{}`, another folder from each place",
+                here.meets.display()
+            ),
+            "name the whole path, from / on",
+        );
+    }
     let found = || format!("processes meet in {}, domain {domain}", here.meets.display());
     let options = crate::run::observer_options(domain, "crossdock ros check");
     match Observer::open(options).and_then(|mut observer| observer.snapshot()) {
@@ -163,16 +173,19 @@ fn of_process(here: &Here, process: &RosProcess) -> Finding {
     let RosProcess { pid, program, implementations, domain, .. } = process;
     let loaded = implementations.iter().cloned().collect::<Vec<_>>().join(", ");
     let found = format!("process {pid} ({program}) uses {loaded}, domain {domain}");
+    if *domain != here.domain {
+        let next = format!(
+            "it is apart: this shell has domain {}; to meet it, set ROS_DOMAIN_ID alike",
+            here.domain
+        );
+        return Finding::note(found, next);
+    }
     let ours = BTreeSet::from([IMPLEMENTATION.to_owned()]);
     if process.is_daemon && *implementations != ours {
         return Finding::bad(found, "it answers `ros2` for another rmw: `ros2 daemon stop`");
     }
     if *implementations != ours {
         let next = format!("start it again with RMW_IMPLEMENTATION={IMPLEMENTATION}");
-        return Finding::bad(found, next);
-    }
-    if *domain != here.domain {
-        let next = format!("this shell has domain {}: set ROS_DOMAIN_ID alike", here.domain);
         return Finding::bad(found, next);
     }
     let (theirs, own) = (process.meets.display(), here.meets.display());
@@ -243,8 +256,9 @@ mod tests {
         assert!(said.starts_with("start it again with RMW_IMPLEMENTATION"), "{said}");
         let daemon = RosProcess { implementations: other(), is_daemon: true, ..talker() };
         assert!(next(daemon).ends_with("`ros2 daemon stop`"));
-        let said = next(RosProcess { domain: "5".to_owned(), ..talker() });
-        assert!(said.contains("this shell has domain 0"), "{said}");
+        let apart = RosProcess { domain: "5".to_owned(), ..talker() };
+        let found = of_process(&here(), &apart);
+        assert!(!found.is_problem && found.next.unwrap().contains("this shell has domain 0"));
         let said = next(RosProcess { folder: Some((9, 2)), ..talker() });
         assert!(said.starts_with("it is in a container"), "{said}");
         let elsewhere = PathBuf::from("/tmp/crossdock-1000");
@@ -257,7 +271,7 @@ mod tests {
         let said = of_user(&here(), (1001, 2)).next.unwrap_or_default();
         assert!(said.starts_with("they meet elsewhere"), "{said}");
         let shared = Here { is_named: true, ..here() };
-        let Finding { found, next } = of_user(&shared, (1001, 2));
+        let Finding { found, next, .. } = of_user(&shared, (1001, 2));
         assert_eq!(next, None);
         assert!(
             found.starts_with("user 1001 runs processes with Crossdock: 2; messages"),

@@ -103,6 +103,9 @@ pub struct QosProfile {
     pub avoid_ros_namespace_conventions: bool,
 }
 
+/// `RMW_SECURITY_ENFORCEMENT_ENFORCE`.
+pub const SECURITY_ENFORCE: u32 = 1;
+
 #[derive(Debug)]
 #[repr(C)]
 pub struct SecurityOptions {

@@ -7,7 +7,7 @@ use super::handles::{
 use super::{endings, functions};
 use crate::abi::DISTRIBUTION;
 use crate::abi::current::{Context, InitOptions};
-use crate::abi::shared::Allocator;
+use crate::abi::shared::{Allocator, SECURITY_ENFORCE};
 use crate::context;
 use crate::failure::Failure;
 use std::ffi::c_char;
@@ -71,6 +71,10 @@ functions! {
         }
         check_zero(context.implementation_identifier, "context")?;
         check_distribution()?;
+        // What is asked for and not given must not be silent.
+        if options.security_options.enforce_security == SECURITY_ENFORCE {
+            return Err(Failure::Security);
+        }
         let domain_id = match options.domain_id {
             DEFAULT_DOMAIN_ID => 0,
             domain_id => domain_id,

@@ -54,11 +54,11 @@ fn text(of: PathBuf) -> String {
 
 /// Sources a setup file in a shell in which a distribution is sourced, and prints the variables.
 fn source(setup: &Path, distribution: &str) -> Output {
-    let script =
-        ". \"$0\" && . \"$0\" && echo \"$RMW_IMPLEMENTATION $AMENT_PREFIX_PATH $LD_LIBRARY_PATH\"";
+    let script = ". \"$0\" && . \"$0\" && echo \"$RMW_IMPLEMENTATION $AMENT_PREFIX_PATH $CMAKE_PREFIX_PATH $LD_LIBRARY_PATH\"";
     let mut shell = Command::new("bash");
     shell.args(["-c", script]).arg(setup).env("ROS_DISTRO", distribution);
-    shell.env("AMENT_PREFIX_PATH", "/opt/ros/x").env_remove("LD_LIBRARY_PATH").output().unwrap()
+    shell.env("AMENT_PREFIX_PATH", "/opt/ros/x").env_remove("LD_LIBRARY_PATH");
+    shell.env("CMAKE_PREFIX_PATH", "/opt/ros/x").output().unwrap()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_tarball_and_a_deb_have_the_library_and_what_ros_2_finds_it_by() {
     run(Command::new("tar").arg("-xzf").arg(tarball).arg("-C").arg(&out));
     let prefix = out.join(name);
     let mut with_setup = wanted();
-    with_setup.insert("setup.bash".to_owned());
+    with_setup.extend(["setup.bash", "local_setup.bash"].map(str::to_owned));
     assert_eq!(files(&prefix), with_setup);
     let deb = format!("ros-{DISTRIBUTION}-rmw-crossdock_{version}_{architecture}.deb");
     let deb = out.join("first").join(deb);
@@ -138,7 +138,7 @@ fn a_shell_that_sources_the_prefix_finds_the_library_once() {
     let setup = prefix.join("setup.bash");
     let said = String::from_utf8(source(&setup, DISTRIBUTION).stdout).unwrap();
     let at = prefix.display();
-    assert_eq!(said.trim(), format!("rmw_crossdock {at}:/opt/ros/x {at}/lib"));
+    assert_eq!(said.trim(), format!("rmw_crossdock {at}:/opt/ros/x {at}:/opt/ros/x {at}/lib"));
     let refused = source(&setup, "foxy");
     assert!(!refused.status.success());
     let said = String::from_utf8(refused.stderr).unwrap();

@@ -8,7 +8,8 @@ use super::{
 use crate::rosidl::types;
 use rmw_crossdock::abi::current::{Context, InitOptions};
 use rmw_crossdock::abi::shared::{
-    RMW_RET_ERROR, RMW_RET_INVALID_ARGUMENT, RMW_RET_OK, RMW_RET_TIMEOUT, Ret,
+    RMW_RET_ERROR, RMW_RET_INVALID_ARGUMENT, RMW_RET_OK, RMW_RET_TIMEOUT, RMW_RET_UNSUPPORTED, Ret,
+    SECURITY_ENFORCE,
 };
 use rmw_crossdock::introspection::Language;
 use std::ffi::{CStr, c_char, c_void};
@@ -370,12 +371,18 @@ fn a_process_that_exits_without_shutdown_is_gone_and_its_messages_are_not() {
 
 /// A context, if the plug-in makes one; it is given up at once.
 fn open_and_end(domain: usize) -> Ret {
+    open_with(domain, 0)
+}
+
+/// The same, with this word on security.
+fn open_with(domain: usize, enforce_security: u32) -> Ret {
     let api = plugin();
     let (mut options, mut context): (InitOptions, Context) = (zeroed(), zeroed());
     // SAFETY: as the API asks.
     unsafe {
         assert_eq!((api.rmw_init_options_init)(&mut options, ALLOCATOR), RMW_RET_OK);
         options.domain_id = domain;
+        options.security_options.enforce_security = enforce_security;
         options.enclave = libc::strdup(c"/".as_ptr());
         let ret = (api.rmw_init)(&options, &mut context);
         if ret == RMW_RET_OK {
@@ -435,6 +442,14 @@ fn a_process_of_another_distribution_is_refused_in_words() {
         said.contains("and ROS_DISTRO is `foxy`: load the one that was built for it"),
         "{said}"
     );
+}
+
+#[test]
+fn security_that_is_enforced_is_refused() {
+    plugin();
+    let domain = own_domain();
+    assert_eq!(open_with(domain, SECURITY_ENFORCE), RMW_RET_UNSUPPORTED);
+    assert_eq!(open_with(domain, 0), RMW_RET_OK);
 }
 
 #[test]
