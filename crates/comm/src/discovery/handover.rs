@@ -76,6 +76,13 @@ pub(crate) struct RingConnection {
 }
 
 impl RingConnection {
+    /// Messages in it, none of which can be taken any more behind this call. A ring that breaks the
+    /// protocol has none.
+    pub(crate) fn unread(&mut self) -> u64 {
+        let older = self.ring.skip_to_newest().unwrap_or(0);
+        older + u64::from(matches!(self.ring.peek(), Ok(Some(_))))
+    }
+
     /// Number of the pair.
     pub(crate) fn pair(&self) -> u32 {
         self.let_go.pair

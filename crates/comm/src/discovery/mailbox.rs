@@ -8,9 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::discovery::handover::RingConnection;
 
-/// Connections of dead publishers that a subscriber which never looks keeps for a later look;
-/// older ones go with all their messages, which are counted as lost.
-const GONE_MAX: usize = 64;
+/// Connections of publishers that are gone, with messages in them, that a subscriber keeps for a
+/// later look; older ones go with all their messages, which are counted as lost. Without it a
+/// subscriber that never takes would keep memory and descriptors of every publisher that ever was.
+pub(crate) const GONE_MAX: usize = 64;
 
 /// News for a subscriber.
 pub(crate) enum Note {
@@ -23,6 +24,8 @@ pub(crate) enum Note {
 #[derive(Default)]
 struct Notes {
     queue: VecDeque<Note>,
+    /// Messages of connections that were given up since the last look.
+    lost: u64,
     /// The subscriber is gone: nobody will look.
     closed: bool,
 }
@@ -68,24 +71,26 @@ impl Mailbox {
         self.has_notes.store(true, Ordering::Release);
         // Last, as above.
         self.matched.fetch_sub(1, Ordering::Release);
-        let gone = notes.queue.iter().filter(|note| matches!(note, Note::Gone(_))).count();
-        if gone <= GONE_MAX {
+        // Others the subscriber has already; it bounds them itself.
+        let unseen = |pair: u32| {
+            let connects = |note: &Note| matches!(note, Note::Connected(it) if it.pair() == pair);
+            notes.queue.iter().position(connects)
+        };
+        let mut gone = notes.queue.iter().filter_map(|note| match note {
+            Note::Gone(pair) => unseen(*pair).map(|place| (*pair, place)),
+            Note::Connected(_) => None,
+        });
+        let (oldest, place) = gone.next()?;
+        if gone.count() < GONE_MAX {
             return None;
         }
-        let oldest = notes.queue.iter().find_map(|note| match note {
-            Note::Gone(pair) => Some(*pair),
-            Note::Connected(_) => None,
-        })?;
-        let of_oldest = |note: &Note| match note {
-            Note::Connected(connection) => connection.pair() == oldest,
-            Note::Gone(_) => false,
-        };
-        // Not found: the subscriber has it already and will see that it is gone.
-        let place = notes.queue.iter().position(of_oldest)?;
         let removed = notes.queue.remove(place);
         notes.queue.retain(|note| !matches!(note, Note::Gone(pair) if *pair == oldest));
         match removed {
-            Some(Note::Connected(connection)) => Some(connection),
+            Some(Note::Connected(mut connection)) => {
+                notes.lost += connection.unread();
+                Some(connection)
+            }
             _ => None,
         }
     }
@@ -101,11 +106,12 @@ impl Mailbox {
         self.has_notes.load(Ordering::Acquire)
     }
 
-    /// Subscriber: everything that is new, oldest first.
-    pub(crate) fn take(&self) -> VecDeque<Note> {
+    /// Subscriber: everything that is new, oldest first, and how many messages were given up.
+    pub(crate) fn take(&self) -> (VecDeque<Note>, u64) {
         let mut notes = self.lock();
         self.has_notes.store(false, Ordering::Relaxed);
-        std::mem::take(&mut notes.queue)
+        let lost = std::mem::take(&mut notes.lost);
+        (std::mem::take(&mut notes.queue), lost)
     }
 
     /// Subscriber: goes. What it had not looked at comes back to be dropped outside the lock.

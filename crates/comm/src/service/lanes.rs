@@ -127,7 +127,9 @@ impl<X> ServiceLanes<X> {
         mut lost: impl FnMut(ServiceLane<X>),
     ) {
         if self.mailbox.has_notes() {
-            for note in self.mailbox.take() {
+            // Nobody waits for answers to requests that were given up with their clients.
+            let (notes, _) = self.mailbox.take();
+            for note in notes {
                 match note {
                     Note::Connected(made) => {
                         let counterpart = Arc::new(made.counterpart.clone());

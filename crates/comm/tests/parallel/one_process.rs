@@ -292,6 +292,26 @@ fn a_dropped_publisher_can_be_drained_and_a_new_one_is_connected() {
 }
 
 #[test]
+fn a_subscriber_that_never_takes_keeps_what_the_last_publishers_that_went_have_left() {
+    for looks in [false, true] {
+        let place = Place::new("never-takes");
+        let participant = place.open("both");
+        let input = subscriber(&participant, "/image", reliable(4));
+        for number in 1..=200 {
+            let output = publisher(&participant, "/image", reliable(4));
+            publish(&output, number);
+            drop(output);
+            assert!(!looks || input.is_ready());
+        }
+        assert_eq!(drain(&input), (137..=200).collect::<Vec<_>>(), "looks: {looks}");
+        assert_eq!(input.lost(), 136);
+        let output = publisher(&participant, "/image", reliable(4));
+        publish(&output, 201);
+        assert_eq!(drain(&input), [201]);
+    }
+}
+
+#[test]
 fn a_sample_outlives_its_subscriber_publisher_and_participant() {
     let place = Place::new("outlives");
     let participant = place.open("both");
