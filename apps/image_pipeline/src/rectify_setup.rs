@@ -3,8 +3,8 @@
 //!
 //! Hardware has no room for the table of the software, 8 bytes per pixel. Along a row of any usual
 //! lens the step from place to place changes by a few units of 1 / 1024 pixel. So each row has its
-//! first place and its first step, and each pixel by how much the next step differs: 6 bits for both
-//! axes of a lens like the shipped one. Nothing is rounded: the places are those of
+//! first place and its first step, and each pixel by how much the next step differs: 6 bits for
+//! both axes of a lens like the shipped one. Nothing is rounded: the places are those of
 //! [`crossdock_rectify::RectificationTable`]. Set-up code.
 
 use crate::calibration::{Calibration, CalibrationError, Projection};
@@ -108,8 +108,8 @@ struct Line {
 /// the calibration that they name.
 ///
 /// # Errors
-/// [`RectifySetupError`]: a value is missing, the file is no calibration, or hardware cannot do what
-/// it says.
+/// [`RectifySetupError`]: a value is missing, the file is no calibration, or hardware cannot do
+/// what it says.
 pub fn rectify_setup_of(package: &HardwarePackage) -> Result<String, RectifySetupError> {
     let values = package.node_type("rectify").map(|node| &node.built_in);
     let text = |name, expected| match values.and_then(|values| values.get(name)) {

@@ -80,7 +80,7 @@ fn draw(pixels: &mut [u8], width: usize, moved: usize) {
     for (y, row) in pixels.chunks_exact_mut(width * 3).enumerate() {
         for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
             let (column, line) = (x + 3 * moved, y + moved);
-            let bright = (column / SQUARE + line / SQUARE) % 2 == 0;
+            let bright = (column / SQUARE + line / SQUARE).is_multiple_of(2);
             let base = if bright { 150 } else { 20 };
             pixel[0] = (base + 2 * (column % SQUARE)) as u8;
             pixel[1] = (base + 2 * (line % SQUARE)) as u8;

@@ -19,7 +19,7 @@ use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 use crate::device::fence::PATIENCE;
 use crate::device::slabs::{SlabTaker, Wish};
 use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes};
-use crate::discovery::mailbox::{GONE_MAX, Mailbox, Note};
+use crate::discovery::mailbox::{Mailbox, Note};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::port_events::PortEvents;
 use crate::discovery::slab_exchange;
@@ -277,35 +277,6 @@ impl SubscriberCore {
         }
         self.prune(state);
         self.bound_gone(state);
-    }
-
-    /// Lets the oldest connections go if more than [`GONE_MAX`] of publishers that are gone hold
-    /// messages.
-    fn bound_gone(&self, state: &mut SubscriberConnections) {
-        while state.connections.iter().filter(|connection| connection.is_gone()).count() > GONE_MAX
-        {
-            let stamp_ns = |connection: &mut Connection| match connection.peek() {
-                Ok(Some(meta)) => meta.stamp_ns,
-                // Nothing is lost with it.
-                Ok(None) | Err(_) => 0,
-            };
-            let gone = state.connections.iter_mut().enumerate().filter(|(_, it)| it.is_gone());
-            let oldest = gone.map(|(place, it)| (stamp_ns(it), place)).min();
-            let Some((_, place)) = oldest else { return };
-            let mut connection = state.connections.remove(place);
-            let older = connection.skip_to_newest().unwrap_or(0);
-            let newest = u64::from(matches!(connection.peek(), Ok(Some(_))));
-            self.count_losses(&mut connection);
-            self.give_up(older + newest);
-        }
-    }
-
-    /// Counts messages of publishers that are gone as lost because newer ones took their place.
-    fn give_up(&self, lost: u64) {
-        if lost > 0 {
-            self.entity.add(counter::LOST_KEEP_LAST, lost);
-            self.events.lost(lost);
-        }
     }
 
     /// Drops connections whose publisher is gone and that are drained.

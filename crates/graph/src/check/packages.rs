@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 pub(super) type Implementation<'a> = (&'a HardwarePackage, &'a HardwareNode);
 
 impl<'a> Check<'a> {
-    /// What exists twice must be the same seen from outside, wherever the mapping places it. Hardware
-    /// may lack what a graph may leave unconnected: the network generator refuses a graph that
-    /// connects it.
+    /// What exists twice must be the same seen from outside, wherever the mapping places it.
+    /// Hardware may lack what a graph may leave unconnected: the network generator refuses a graph
+    /// that connects it.
     pub(super) fn agreement(&mut self) {
         let mut seen = BTreeSet::new();
         for node in &self.graph.nodes {

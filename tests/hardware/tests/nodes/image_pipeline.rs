@@ -123,8 +123,8 @@ fn made(limits: Limits) -> String {
     must(rectify_setup(&must(Calibration::read(&camera(limits), Projection::CameraInfo))))
 }
 
-/// What the software publishes for each frame, of sequence and publisher 0; nothing where it refuses
-/// the message, or hardware does: damaged, above its bounds, too large.
+/// What the software publishes for each frame, of sequence and publisher 0; nothing where it
+/// refuses the message, or hardware does: damaged, above its bounds, too large.
 fn expected(
     sent: &[Sent],
     limits: Limits,

@@ -1,6 +1,7 @@
 //! What a subscriber has lost on its connections: counted by cause, and told.
 
-use super::SubscriberCore;
+use super::{SubscriberConnections, SubscriberCore};
+use crate::discovery::mailbox::GONE_MAX;
 use crate::discovery::quotas;
 use crate::port::connection::Connection;
 use crate::port::counters::Uncarried;
@@ -46,6 +47,35 @@ impl SubscriberCore {
         } else {
             // Nobody waited for it, and it did not ask in time.
             self.pass_over(losses.lapped + losses.keep_last);
+        }
+    }
+
+    /// Lets the oldest connections go if more than [`GONE_MAX`] of publishers that are gone hold
+    /// messages.
+    pub(super) fn bound_gone(&self, state: &mut SubscriberConnections) {
+        while state.connections.iter().filter(|connection| connection.is_gone()).count() > GONE_MAX
+        {
+            let stamp_ns = |connection: &mut Connection| match connection.peek() {
+                Ok(Some(meta)) => meta.stamp_ns,
+                // Nothing is lost with it.
+                Ok(None) | Err(_) => 0,
+            };
+            let gone = state.connections.iter_mut().enumerate().filter(|(_, it)| it.is_gone());
+            let oldest = gone.map(|(place, it)| (stamp_ns(it), place)).min();
+            let Some((_, place)) = oldest else { return };
+            let mut connection = state.connections.remove(place);
+            let older = connection.skip_to_newest().unwrap_or(0);
+            let newest = u64::from(matches!(connection.peek(), Ok(Some(_))));
+            self.count_losses(&mut connection);
+            self.give_up(older + newest);
+        }
+    }
+
+    /// Counts messages of publishers that are gone as lost because newer ones took their place.
+    pub(super) fn give_up(&self, lost: u64) {
+        if lost > 0 {
+            self.entity.add(counter::LOST_KEEP_LAST, lost);
+            self.events.lost(lost);
         }
     }
 
