@@ -57,6 +57,12 @@ pub(crate) enum Failure {
     Allocator { name: &'static str, bytes: usize },
     #[error("the message was not lent by this port, or was given back before")]
     NotLent,
+    /// The client library may have given them up; nobody says so here.
+    #[error(
+        "service `{service}`: {server} has not answered {under_way} calls, as many as a client may \
+         have under way: see why it stands still, or end it"
+    )]
+    Unanswered { service: String, server: String, under_way: usize },
     #[error("request {sequence} of this client is not open: it was answered, or never taken here")]
     NotOpen { sequence: i64 },
     #[error(transparent)]

@@ -68,6 +68,12 @@ impl Client {
             Err(error @ SendFlatError::Call(CallError::NotSent(SendError::NoServer { .. }))) => {
                 Ok(number(port.lose().ok_or(error)?))
             }
+            Err(SendFlatError::Call(CallError::NotSent(SendError::Busy {
+                service,
+                server,
+                under_way,
+                ..
+            }))) => Err(Failure::Unanswered { service, server, under_way }),
             Err(error) => Err(error.into()),
         }
     }

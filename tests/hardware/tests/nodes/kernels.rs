@@ -191,8 +191,8 @@ const FAULTS_OF_THE_CHECK: [Mutation; 2] = [
     Mutation {
         what: "rows may be as long as they like",
         file: "picture_check.sv",
-        from: "&& (step <= 32'(MAX_ROW_BYTES) || length == '0)\n",
-        to: "\n",
+        from: "&& (step <= 32'(MAX_ROW_BYTES) || length == '0) && sides",
+        to: "&& sides",
     },
 ];
 
