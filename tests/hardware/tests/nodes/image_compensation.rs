@@ -44,8 +44,8 @@ const FAULTS: [Mutation; 9] = [
     Mutation {
         what: "another encoding is a picture",
         file: "picture_check.sv",
-        from: "encoding_length == NameBytes && (encoding & NameMask) == Name",
-        to: "encoding_length == NameBytes",
+        from: "is_rgb = encoding_length == 32'd4 && encoding[31:0] == \"8bgr\";",
+        to: "is_rgb = encoding_length == 32'd4;",
     },
     Mutation {
         what: "rows may have any length",
