@@ -121,7 +121,7 @@ module band_remap #(
 
   // The place of a pixel in the memory of its row's and its column's parity.
   function automatic logic [Place-1:0] place(input logic [Slot-1:0] row, input logic [13:0] at);
-    return Place'(32'(row) * 32'(Half) + 32'(at));
+    place = Place'(32'(row) * 32'(Half) + 32'(at));
   endfunction
 
   logic             write;
@@ -292,7 +292,7 @@ module band_remap #(
     logic signed [19:0] moved;
     step = $signed({1'b0, b}) - $signed({1'b0, a});
     moved = 20'(step) * $signed({10'd0, f});
-    return 18'($signed({2'd0, a, 10'd0}) + moved);
+    beside = 18'($signed({2'd0, a, 10'd0}) + moved);
   endfunction
 
   function automatic logic [7:0] above(
@@ -304,7 +304,7 @@ module band_remap #(
     logic signed [29:0] moved;
     step = $signed({1'b0, b}) - $signed({1'b0, a});
     moved = 30'(step) * $signed({20'd0, f});
-    return 8'((30'($signed({2'd0, a, 10'd0}) + moved) + 30'd524288) >> 20);
+    above = 8'((30'($signed({2'd0, a, 10'd0}) + moved) + 30'd524288) >> 20);
   endfunction
 
   always_ff @(posedge clk) begin

@@ -50,7 +50,7 @@ module resize_picture #(
 
   // Half of a side; of an odd one it lies between two, of which one is even.
   function automatic logic [14:0] half(input logic [14:0] side);
-    return {1'b0, side[14:1]} + 15'(side[0] && side[1]);
+    half = {1'b0, side[14:1]} + 15'(side[0] && side[1]);
   endfunction
 
   wire        begins = start && !busy;

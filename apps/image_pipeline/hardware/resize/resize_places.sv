@@ -60,7 +60,7 @@ module resize_places (
     input logic [14:0] side,
     input logic [14:0] made
   );
-    return is_step ? {side, 11'd0} : Bits'({side, 10'd0}) + Bits'(made);
+    dividend = is_step ? {side, 11'd0} : Bits'({side, 10'd0}) + Bits'(made);
   endfunction
 
   logic begins;  // all is divided
