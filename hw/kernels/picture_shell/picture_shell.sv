@@ -10,8 +10,8 @@
 //               end at the pace of all others and counted by a cycle of `dropped`.
 // Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing
 //               is fed before picture_check has settled, and not before the message before is out.
-//               `start` begins a picture, with its fields and its k_kind (see picture_check). If its message turns out to be wrong,
-//               `cut` is high for a cycle at least: the kernel has to end the picture on its own.
+//               `start` begins a picture, with its fields and its k_kind (see picture_check). If its
+//               message turns out to be wrong, `cut` is high for a cycle at least: the kernel has to end the picture on its own.
 //               Its last beat waits for the end of the message that came. `m_damaged` says that the
 //               message must be marked, and it uses up no sequence number.
 // Storing       STREAMS 0: for kernels that give nothing before `k_last`. A picture is fed while
