@@ -1,6 +1,6 @@
 //! Sends requests again that a bag holds as events of a service.
 
-use crossdock_comm::service::{AnyClient, SendFlatError};
+use crossdock_comm::service::{AnyClient, AnyOutcome, CallError, SendFlatError};
 use crossdock_comm::{ClientOptions, Participant, PortError, TakeError};
 use crossdock_msg::{CdrError, EventKind, EventSchema, FlatBuffer, ServiceSchema};
 use std::convert::Infallible;
@@ -11,7 +11,8 @@ use crate::player::RequestSource;
 
 /// Requests that may wait for their answers.
 const DEPTH: usize = 256;
-/// How long an answer is waited for, so that the request counts as under way.
+/// How long an answer is waited for: at the end of a bag, servers read the last requests only as
+/// long as their client is there.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A service whose requests are sent again.
@@ -33,6 +34,8 @@ pub(crate) struct Caller {
     request: FlatBuffer,
     /// How long the answer is waited for before the next message is played; `None`: not at all.
     patience: Option<Duration>,
+    /// Requests that were sent and not answered, and why not the first of them.
+    unanswered: Option<(u64, CallError)>,
 }
 
 /// A request was not sent.
@@ -66,7 +69,14 @@ impl Caller {
             RequestSource::Server => EventKind::RequestReceived,
             RequestSource::Client => EventKind::RequestSent,
         };
-        Ok(Self { client, events, wanted, request: FlatBuffer::default(), patience })
+        Ok(Self {
+            client,
+            events,
+            wanted,
+            request: FlatBuffer::default(),
+            patience,
+            unanswered: None,
+        })
     }
 
     /// Blocks until a server is there, at most for `timeout`.
@@ -92,9 +102,27 @@ impl Caller {
             self.client.call_flat(request.len(), patience, write)?;
             return Ok(true);
         }
-        // Nobody looks at the answers. There are no more than calls.
-        while self.client.take()?.is_some() {}
+        // There are no more than calls.
+        while let Some(outcome) = self.client.take()? {
+            note(&mut self.unanswered, outcome);
+        }
         self.client.send_flat(request.len(), TIMEOUT, write)?;
         Ok(true)
+    }
+
+    /// Waits until the server has done with all requests. Gives how many got no answer, and why not
+    /// the first of them.
+    pub(crate) fn finish(&mut self) -> Option<(u64, CallError)> {
+        // Each call ends, at its time-out at the latest.
+        while let Ok(Some(outcome)) = self.client.wait_for_any() {
+            note(&mut self.unanswered, outcome);
+        }
+        self.unanswered.take()
+    }
+}
+
+fn note(unanswered: &mut Option<(u64, CallError)>, outcome: AnyOutcome) {
+    if let Err(reason) = outcome.result {
+        unanswered.get_or_insert((0, reason)).0 += 1;
     }
 }

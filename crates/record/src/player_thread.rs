@@ -277,6 +277,9 @@ impl Playing {
             let nothing = self.progress.messages.load(Ordering::Relaxed) == before;
             if !self.repeat || nothing || flow != Flow::GoOn {
                 let stopped = flow == Flow::Stop;
+                if !stopped {
+                    self.topics.iter_mut().flatten().for_each(PlayingTopic::finish);
+                }
                 let damage = damage.filter(|_| !stopped);
                 return Ok(self.report(damage, if stopped { Flow::Stop } else { Flow::GoOn }));
             }
@@ -603,6 +606,18 @@ impl PlayingTopic {
                  {error}"
             )
         });
+    }
+
+    /// Waits for the answers of requests; what got none was not played.
+    fn finish(&mut self) {
+        let Output::Requests(caller) = &mut self.output else { return };
+        if let Some((count, reason)) = caller.finish() {
+            self.played.published = self.played.published.saturating_sub(count);
+            self.played.refused += count;
+            let name = &self.played.name;
+            let text = || format!("a request of topic {name} was sent and not answered: {reason}");
+            self.played.first_error.get_or_insert_with(text);
+        }
     }
 }
 

@@ -19,6 +19,11 @@ struct Lamp {
 
 impl Lamp {
     fn start(participant: &Participant, introspection: Introspection) -> Self {
+        Self::start_slow(participant, introspection, Duration::ZERO)
+    }
+
+    /// It takes its time for each request.
+    fn start_slow(participant: &Participant, introspection: Introspection, work: Duration) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let (is_ended, serving) = (Arc::clone(&ended), participant.clone());
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -35,6 +40,7 @@ impl Lamp {
                 let request = server.take().expect("a request").expect("it is there");
                 let on = request.message().data();
                 asked.push(on);
+                std::thread::sleep(work);
                 let mut response = request.loan(Extra::none().text(8)).expect("memory");
                 response.message().set_success(on);
                 response.message().set_message(if on { "on" } else { "off" }).expect("room");
@@ -80,7 +86,9 @@ fn recorded_requests_are_sent_again_to_the_service() {
     let info = place.said(&["bag", "info", "calls"]);
     assert!(info.contains("std_srvs/srv/SetBool_Event | Count: 6"), "{info}");
 
-    let lamp = Lamp::start(&participant, Introspection::Off);
+    // The last requests still wait for it when all of the bag is played.
+    let work = Duration::from_millis(200);
+    let lamp = Lamp::start_slow(&participant, Introspection::Off, work);
     let again = ["bag", "play", "calls", "--publish-service-requests"];
     // The events of responses are passed over.
     assert_eq!(place.said(&again), "3 messages of 1 topic\n");

@@ -188,10 +188,23 @@ impl<O: Owner> AnyClient<O> {
     /// # Errors
     /// As [`super::Client::take`].
     pub fn take(&self) -> Result<Option<AnyOutcome>, TakeError> {
-        let Some(Ended { call, result }) = self.core.take()? else { return Ok(None) };
+        Ok(self.core.take()?.map(|ended| self.outcome(ended)))
+    }
+
+    /// As [`AnyClient::take`], and waits until a call has ended, which its time-out bounds; `None`:
+    /// no call is under way. Outside executors; inside one it only looks.
+    ///
+    /// # Errors
+    /// As [`super::Client::take`].
+    pub fn wait_for_any(&self) -> Result<Option<AnyOutcome>, TakeError> {
+        let Some(bell) = self.core.bell() else { return self.take() };
+        Ok(self.core.wait_for_any(bell)?.map(|ended| self.outcome(ended)))
+    }
+
+    fn outcome(&self, Ended { call, result }: Ended) -> AnyOutcome {
         let schema = Arc::clone(&self.schema);
         let result = result.map(|raw| AnyResponse { raw, schema });
-        Ok(Some(AnyOutcome { call, result }))
+        AnyOutcome { call, result }
     }
 
     /// As [`super::Client::arm`].

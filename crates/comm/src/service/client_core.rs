@@ -591,10 +591,27 @@ impl ClientCore {
                 return Err(fault.into());
             }
             drop(calls);
-            let deadline_ns = self.next_deadline_ns();
-            let now_ns = self.clock.get().now_ns();
-            self.sleep(bell, deadline_ns.map(|at| Duration::from_nanos(at.saturating_sub(now_ns))));
+            self.sleep_for_calls(bell);
         }
+    }
+
+    /// Waits for the end of any call; `None`: none is under way.
+    pub(crate) fn wait_for_any(&self, bell: &OwnBell) -> Result<Option<Ended>, TakeError> {
+        loop {
+            let ended = self.take()?;
+            let waits = || self.calls.borrow().under_way.iter().any(|call| !call.given_up);
+            if ended.is_some() || !waits() {
+                return Ok(ended);
+            }
+            self.sleep_for_calls(bell);
+        }
+    }
+
+    /// Sleeps until something comes for this client, or a call times out.
+    fn sleep_for_calls(&self, bell: &OwnBell) {
+        let deadline_ns = self.next_deadline_ns();
+        let now_ns = self.clock.get().now_ns();
+        self.sleep(bell, deadline_ns.map(|at| Duration::from_nanos(at.saturating_sub(now_ns))));
     }
 
     /// Sleeps until something comes for this client. May return without a reason.
