@@ -33,8 +33,8 @@ pub trait Caller {
     /// The graph was refused, or its run failed.
     fn run(&mut self, run: &GraphRun<'_>) -> Result<RunOutcome>;
 
-    /// Runs a graph file with a simulator in software, with this mapping file or all of a package in
-    /// one chain, as fast as it can, and gives the messages of these topics. Blocks.
+    /// Runs a graph file with a simulator in software, with this mapping file or all of a package
+    /// in one chain, as fast as it can, and gives the messages of these topics. Blocks.
     ///
     /// # Errors
     /// The graph was refused, its run failed, or its recording cannot be read.

@@ -263,7 +263,7 @@ impl Machine {
             };
             match step {
                 Step::Send(way) => run.read_bytes += self.send(way)?,
-                // Gateways read one message at a time here: whoever publishes looks again.
+                // Gateways read one message at a time here: the publisher looks again.
                 Step::Published(way, _) if !self.has_read(&self.ways[way].topic) => {
                     run.steps.push((now_ps + POLL_CYCLES * self.period_ps, step));
                 }

@@ -1,9 +1,10 @@
 //! `crossdock bench pipeline`: rectification and resizing of images on a board, with the topic
-//! between them in host memory, as a stream, and in one node: the experiment of the RobotCore paper.
+//! between them in host memory, as a stream, and in one node: the experiment of the RobotCore
+//! paper.
 //!
-//! Crossdock's rows on a board run the nodes of the package `image_pipeline`, image by image, and hold
-//! every image that comes out against that of the software nodes. Beside them stands the software
-//! on the machine that runs the command.
+//! Crossdock's rows on a board run the nodes of the package `image_pipeline`, image by image, and
+//! hold every image that comes out against that of the software nodes. Beside them stands the
+//! software on the machine that runs the command.
 
 mod page;
 mod rows;
@@ -31,9 +32,8 @@ const CYCLES_MAX: u64 = 8_000_000;
 
 /// Runs the experiment.
 ///
-/// # Errors
-/// Verilator is missing or fails, the folder has not the graphs and mappings of `image_pipeline`, or
-/// hardware gives another image than software.
+/// # Errors Verilator is missing or fails, the folder has not the graphs and mappings of
+/// `image_pipeline`, or hardware gives another image than software.
 pub fn pipeline(options: &PipelineOptions, caller: &mut dyn Caller) -> Result<Report> {
     let SimulationOptions { profile, seed, quick } = options.simulation;
     let Some(processor) = profile.processor.filter(|_| profile.width_bits == NODE_BITS) else {

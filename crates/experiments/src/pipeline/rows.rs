@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use crossdock_fabric::{Profile, Traffic};
 use serde_json::Value;
 
-/// What the paper prints, percent: the share of message passing of the software's time (IV.B), and by
-/// how much less time each version takes than software (IV.C). It prints no times.
+/// What the paper prints, percent: the share of message passing of the software's time (IV.B), and
+/// by how much less time each version takes than software (IV.C). It prints no times.
 pub(crate) const PRINTED: [(&str, f64); 4] = [
     ("message passing in software", 73.3),
     ("nodes on the FPGA, topics through the processor", 6.22),

@@ -311,8 +311,8 @@ fn a_stream_between_the_nodes_of_the_image_pipeline_takes_as_long_as_one_node() 
         let found = rows.iter().find(|row| row["where"] == place);
         found.unwrap_or_else(|| panic!("{place}: {rows:?}"))
     };
-    let [topics, fused, streamed] =
-        ["topics through the processor", "one node", "streamed"].map(|it| row(&format!("board, {it}")));
+    let [topics, fused, streamed] = ["topics through the processor", "one node", "streamed"]
+        .map(|it| row(&format!("board, {it}")));
     assert!(number(streamed, "p50_ms") <= 1.01 * number(fused, "p50_ms"), "{rows:?}");
     assert!(number(streamed, "period_ms") <= 1.01 * number(fused, "period_ms"), "{rows:?}");
     // The image between the nodes goes up and down through host memory, which costs more than half
