@@ -196,8 +196,9 @@ pub(crate) struct RunArguments {
           requires = "record")]
     pub(crate) topics: Vec<String>,
     /// Speed of simulated time. With --input: recorded seconds per second (default 1), or `max`.
-    /// Without --input: `max` for a graph with a node in lock step, such as a simulator (default:
-    /// real time). `max` is as fast as the graph can run without losing messages
+    /// Without --input, for a graph with a node in lock step, such as a simulator: simulated
+    /// seconds per second at most, or `max` (default: real time). `max` is as fast as the graph can
+    /// run without losing messages
     #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// End after this many seconds of the run's time

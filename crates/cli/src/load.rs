@@ -12,7 +12,7 @@ use crate::packages::Packages;
 use crate::run::set_levels;
 use anyhow::{Context, Result};
 use crossdock_graph::{
-    Graph, IncludedFile, InputTopic, Mapping, Pacing, ParameterArgument, ParameterOverrides,
+    Graph, IncludedFile, InputTopic, Mapping, OnLag, Pacing, ParameterArgument, ParameterOverrides,
     Placement, Plan, RosArguments, RosParameters, RunOptions, Time, TopicMapping, Violation,
 };
 use crossdock_record::BagReader;
@@ -293,7 +293,7 @@ fn load_read(
     }
     let (graph, played) = with_bag(graph, bag.as_ref(), wishes)?;
     let recorded = recorded(&graph, &mapping, &played, wishes)?;
-    let time = time(&graph, wishes, bag.is_some())?;
+    let time = time(&graph, &mapping, wishes, bag.is_some())?;
     must_be_real(time, host.as_ref())?;
     let domain_id = wishes.domain_id;
     let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
@@ -454,19 +454,20 @@ fn recorded(
     })
 }
 
-/// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A
-/// simulator that is to be paced runs by the computer's clock.
-fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
+/// Time is simulated where a recording makes it, or a node in lock step if the graph is to be
+/// waited for. Otherwise a simulator runs by the computer's clock.
+fn time(graph: &Graph, mapping: &Mapping, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
     if wishes.without.is_some() {
         return Ok(Time::Simulated { pacing: Pacing::Steps });
     }
     let simulator = graph.nodes.iter().find(|node| node.lockstep.is_some());
+    let slow = mapping.fabrics.iter().any(|fabric| fabric.on_lag == OnLag::SlowTime);
+    let played = |rate| {
+        let pacing = if slow { Pacing::AtMost(rate) } else { Pacing::Rate(rate) };
+        Time::Simulated { pacing }
+    };
     match (wishes.rate, has_bag, simulator) {
-        (Some(Rate::Max), true, Some(node)) => anyhow::bail!(
-            "--rate max with --input: both the recording and node `{}` (`lockstep`) would make the \
-             time; leave --input out, or play the recording at a rate such as 1",
-            node.name
-        ),
+        (Some(Rate::Max), true, Some(node)) => Err(two_times("--rate max", &node.name)),
         (Some(Rate::Max), true, None) | (Some(Rate::Max), false, Some(_)) => {
             Ok(Time::Simulated { pacing: Pacing::Max })
         }
@@ -474,18 +475,33 @@ fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
             "--rate max needs something that makes the time: a recording (--input) or a node with \
              `lockstep` in the graph; without it the graph runs in real time"
         ),
-        (Some(Rate::Factor(rate)), true, _) => Ok(Time::Simulated { pacing: Pacing::Rate(rate) }),
-        (Some(Rate::Factor(rate)), false, Some(node)) => anyhow::bail!(
-            "--rate {rate} paces a recording, and there is no --input; node `{}` simulates in real \
-             time without --rate, and as fast as the graph can with --rate max",
-            node.name
-        ),
+        (Some(Rate::Factor(rate)), false, Some(_)) => {
+            Ok(Time::Simulated { pacing: Pacing::AtMost(rate) })
+        }
         (Some(Rate::Factor(rate)), false, None) => anyhow::bail!(
-            "--rate {rate} paces a recording: add --input, or leave it out for real time"
+            "--rate {rate} paces a recording (--input) or a node with `lockstep` in the graph; leave \
+             it out for real time"
         ),
-        (None, true, _) => Ok(Time::Simulated { pacing: Pacing::Rate(1.0) }),
+        (_, true, Some(node)) if slow => Err(two_times("on_lag: slow_time", &node.name)),
+        (Some(Rate::Factor(rate)), true, _) => Ok(played(rate)),
+        (None, true, _) => Ok(played(1.0)),
+        (None, false, Some(_)) if slow => Ok(Time::Simulated { pacing: Pacing::AtMost(1.0) }),
+        (None, false, None) if slow => anyhow::bail!(
+            "{}: `on_lag: slow_time` needs something that makes the time: a recording (--input) or a \
+             node with `lockstep` in the graph; without it the graph runs in real time, which \
+             cannot wait",
+            mapping.source.file()
+        ),
         (None, false, _) => Ok(Time::Wall),
     }
+}
+
+/// What a recording and a node would make together if the graph is to be waited for.
+fn two_times(wish: &str, node: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "{wish} with --input: both the recording and node `{node}` (`lockstep`) would make the time; \
+         leave --input out, or play the recording at a rate such as 1 without it"
+    )
 }
 
 /// Says where packages were looked for when one is missing.

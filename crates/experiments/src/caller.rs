@@ -33,17 +33,18 @@ pub trait Caller {
     /// The graph was refused, or its run failed.
     fn run(&mut self, run: &GraphRun<'_>) -> Result<RunOutcome>;
 
-    /// Runs a graph file with a simulator in software, all of a package in one chain, as fast as it
-    /// can, and gives the messages of these topics, topic by topic. Blocks.
+    /// Runs a graph file with a simulator in software, with this mapping file or all of a package
+    /// in one chain, as fast as it can, and gives the messages of these topics. Blocks.
     ///
     /// # Errors
     /// The graph was refused, its run failed, or its recording cannot be read.
     fn drive(
         &mut self,
         graph: &Path,
+        mapping: Option<&Path>,
         duration_s: f64,
         topics: &[&str],
-    ) -> Result<Vec<Vec<Recorded>>>;
+    ) -> Result<Driven>;
 
     /// The network of a fabric, with the board of its nodes. Blocks while it reads their sources.
     ///
@@ -70,6 +71,15 @@ pub struct GraphNetwork {
     pub generated: Generated,
     /// The topics that pass through it: their types and bounds.
     pub topics: BTreeMap<String, (Schema, BTreeMap<String, u32>)>,
+}
+
+/// What a run with a simulator has come to.
+#[derive(Debug)]
+pub struct Driven {
+    /// The messages, topic by topic.
+    pub messages: Vec<Vec<Recorded>>,
+    /// The closing table.
+    pub summary: Value,
 }
 
 /// A message of a recording.

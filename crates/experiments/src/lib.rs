@@ -26,12 +26,13 @@ mod memory_load;
 mod networks;
 mod options;
 mod paper;
+mod pipeline;
 mod report;
 mod rows;
 mod transfer;
 
 pub use area::network_area;
-pub use caller::{Caller, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
+pub use caller::{Caller, Driven, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
 pub use cpu_gpu::cpu_gpu;
 pub use date::now;
 pub use device::{DeviceReport, device};
@@ -43,6 +44,7 @@ pub use hmt::hmt;
 pub use memory_load::memory_load;
 pub use options::{
     CpuGpuOptions, DeviceOptions, DrivingOptions, FramesOptions, MemoryLoadOptions,
-    NetworkAreaOptions, SimulationOptions,
+    NetworkAreaOptions, PipelineOptions, SimulationOptions,
 };
+pub use pipeline::pipeline;
 pub use report::{Column, Report, Shown, Table};

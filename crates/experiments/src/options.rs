@@ -56,6 +56,20 @@ pub struct DrivingOptions {
     pub graph: PathBuf,
 }
 
+/// What [`crate::pipeline`] can be told.
+#[derive(Clone, Debug, Args)]
+pub struct PipelineOptions {
+    #[command(flatten)]
+    /// The simulation
+    pub simulation: SimulationOptions,
+    /// Images that go through each board, one after the other
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    pub images: u32,
+    /// Folder with the graphs and mappings of the package `image_pipeline`
+    #[arg(long, value_name = "FOLDER", default_value = "apps/image_pipeline")]
+    pub folder: PathBuf,
+}
+
 /// What [`crate::cpu_gpu`] can be told.
 #[derive(Clone, Debug, Args)]
 pub struct CpuGpuOptions {

@@ -272,6 +272,25 @@ impl Profile {
             processor: Some(A53),
         },
         Self {
+            name: "kv260-250",
+            width_bits: 64,
+            period_ps: 4_000,
+            source: "KV260 of the RobotCore paper (IV.A): kernels at 250 MHz; 64 bit assumed; the paper \
+                     prints no cost of software in time, so it is that of zcu104-64-a53",
+            memory: HostMemory {
+                read_latency: figure(100, READ),
+                write_latency: figure(50, WRITE),
+                register_cycles: figure(30, REGISTER),
+                beat_256ths: figure(
+                    256,
+                    "one beat per cycle, 2 GB/s in each direction: assumed, as the board's 64-bit DDR4 \
+                     passes several times as much",
+                ),
+                ..ZCU104
+            },
+            processor: Some(A53),
+        },
+        Self {
             name: "zcu104-128x200",
             width_bits: 128,
             period_ps: 5_000,

@@ -79,6 +79,11 @@ impl Down {
         }
     }
 
+    /// Whether messages wait that the board has not been given.
+    pub(crate) fn has_more(&self) -> bool {
+        self.next.is_some() || self.subscriber.handle().is_ready()
+    }
+
     /// Sends what is there, as far as there is room for it.
     pub(crate) fn send(&mut self, plan: &FramePlan, access: &mut BoardAccess, entity: &Entity) {
         // At most one round per place and refused message; a publisher that sends nothing but those

@@ -25,6 +25,7 @@
 
 mod counts;
 mod down;
+mod lag;
 mod node;
 mod plan;
 pub mod record;

@@ -2,6 +2,7 @@
 
 use crate::counts::Counts;
 use crate::down::Down;
+use crate::lag::Lag;
 use crate::plan::{HostGateway, HostPlan};
 use crate::record::fabric_counter;
 use crate::up::Up;
@@ -16,6 +17,7 @@ use crossdock_shm::Scratch;
 use crossdock_trace::GatewayTrace;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The parameter that holds the [`HostPlan`], as [`HostPlan::to_text`] gives it.
 pub const HOST_PLAN: &str = "host";
@@ -86,6 +88,8 @@ struct Gateways {
     matched: usize,
     /// Polls since the counts were read.
     polls: u32,
+    /// How far it is behind real time, where that matters.
+    lag: Option<Lag>,
 }
 
 impl NodeType for Gateways {
@@ -135,6 +139,7 @@ impl NodeType for Gateways {
             slice_ps: CYCLES_PER_POLL * profile.period_ps,
             matched: 0,
             polls: 0,
+            lag: plan.real_time.then(|| Lag::new(plan.fabric)),
         })
     }
 }
@@ -181,6 +186,7 @@ fn make(
 impl Node for Gateways {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let stop = self.poll()?;
+        self.must_keep_up(stop)?;
         let moves = match stop {
             Stop::Idle => self.rest()?,
             Stop::Done | Stop::Time => true,
@@ -216,6 +222,21 @@ impl Gateways {
             while let Some(event) = self.access.board.event() {
                 self.hear(event)?;
             }
+        }
+    }
+
+    /// A board that never rests has less and less of what there is for it, and nobody would see
+    /// why.
+    fn must_keep_up(&mut self, stop: Stop) -> Result<(), NodeError> {
+        let Some(lag) = &mut self.lag else { return Ok(()) };
+        let now_ps = self.access.board.now_ps();
+        if !lag.is_too_long(stop == Stop::Idle, Instant::now(), now_ps) {
+            return Ok(());
+        }
+        let waiting = |it: &&Gateway| it.down.as_ref().is_some_and(Down::has_more);
+        match self.gateways.iter().find(waiting) {
+            Some(Gateway { topic, .. }) => Err(lag.error(topic)),
+            None => Ok(()),
         }
     }
 

@@ -22,6 +22,8 @@ pub struct HostPlan {
     pub seed: u32,
     /// The gateways, by their number on the board.
     pub gateways: Vec<HostGateway>,
+    /// Whether others do not wait for it, so that it ends if it falls behind.
+    pub real_time: bool,
     /// Counts in the network's registers, which the host reads and shows in this order.
     pub counts: Vec<HostCount>,
 }

@@ -84,7 +84,7 @@ pub use plan::{
     NodePlan, OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, StepPlan,
     StepTimer, Time, TimerPlan, TopicPlan, WatchPlan,
 };
-pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
+pub use policy::{Limit, OnFailure, OnLag, OnMiss, Realtime, Restart, RestartWhen};
 pub use qos::{
     Durability, History, KEEP_ALL_DEPTH, Liveliness, Qos, QosPolicy, QosRequest, Reliability,
     WhenFull,

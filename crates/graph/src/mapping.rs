@@ -7,7 +7,7 @@ use crate::device::{CopyModel, MappedDevice};
 use crate::expansion::{join, shown};
 use crate::hosts::MappedHost;
 use crate::model::{Graph, GraphNode};
-use crate::policy::{Realtime, Restart};
+use crate::policy::{OnLag, Realtime, Restart};
 use crate::source::Source;
 use crate::stream::TopicStream;
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,9 @@ pub struct MappedFabric {
     pub name: String,
     /// Names of its nodes.
     pub nodes: Vec<String>,
+    /// What a run in real time does if the fabric is simulated and falls behind.
+    #[serde(skip_serializing_if = "OnLag::is_default")]
+    pub on_lag: OnLag,
 }
 
 /// Where the messages of one topic live.

@@ -11,6 +11,7 @@ use crate::mapping::{
     TrustedUsers,
 };
 use crate::names::{token_fault, user_fault};
+use crate::policy::OnLag;
 use crate::policy_file::{read_affinity, read_priority, read_realtime, read_restart};
 use crate::read::{Fields, Keys, Reading};
 use crate::stream::{TOPIC_KEYS, read_stream};
@@ -39,7 +40,7 @@ const MODES: [(&str, ExecutorMode); 3] = [
     ("graph", ExecutorMode::Graph),
 ];
 const TRUST: Keys = Keys { what: "`trust`", required: &[], optional: &["users", "groups"] };
-const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &[] };
+const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &["on_lag"] };
 const TOPIC: Keys =
     Keys { what: "a topic of a mapping", required: &["mapping"], optional: &TOPIC_KEYS };
 const TOPIC_MAPPINGS: [TopicMapping; 3] =
@@ -143,7 +144,9 @@ fn fabric(reading: &mut Reading, entry: &Entry) -> MappedFabric {
         let path = ["fabrics", name.as_str()];
         reading.nodes(tree, &path, "a node of a fabric", &format!("fabric `{name}`"))
     });
-    MappedFabric { name, nodes }
+    let words = [OnLag::StopRun, OnLag::SlowTime].map(|it| (it.word(), it));
+    let on_lag = fields.get("on_lag").and_then(|tree| reading.choice(tree, "`on_lag`", &words));
+    MappedFabric { name, nodes, on_lag: on_lag.unwrap_or_default() }
 }
 
 fn topic(reading: &mut Reading, entry: &Entry) -> Option<MappedTopic> {

@@ -9,6 +9,7 @@ use crate::mapping::MappedFabric;
 use crate::mapping_file::read_fabrics;
 use crate::model::Graph;
 use crate::names::did_you_mean;
+use crate::policy::OnLag;
 use crate::read::{Keys, Reading};
 use crate::source::Source;
 use crate::violation::{Violation, ViolationKind};
@@ -100,7 +101,7 @@ impl Placement {
         if !violations.is_empty() {
             return Err(violations);
         }
-        let fabric = MappedFabric { name: JSON_FABRIC.to_owned(), nodes };
+        let fabric = MappedFabric { name: JSON_FABRIC.to_owned(), nodes, on_lag: OnLag::default() };
         let fabrics = if fabric.nodes.is_empty() { Vec::new() } else { vec![fabric] };
         Ok(Self { fabrics, source: Source::new(file) })
     }

@@ -151,7 +151,23 @@ impl Time {
     /// about how long anything takes.
     #[must_use]
     pub fn is_unpaced(self) -> bool {
-        matches!(self, Self::Simulated { pacing: Pacing::Max | Pacing::Steps })
+        use Pacing::{AtMost, Max, Steps};
+        matches!(self, Self::Simulated { pacing: Max | AtMost(_) | Steps })
+    }
+
+    /// Whether nodes with a lockstep make the time.
+    #[must_use]
+    pub fn is_in_lockstep(self) -> bool {
+        matches!(self, Self::Simulated { pacing: Pacing::Max | Pacing::AtMost(_) })
+    }
+
+    /// How many simulated seconds may pass in a second at most, although the graph is waited for.
+    #[must_use]
+    pub fn at_most(self) -> Option<f64> {
+        match self {
+            Self::Simulated { pacing: Pacing::AtMost(rate) } => Some(rate),
+            _ => None,
+        }
     }
 
     /// Whether the run is stepped, see [`StepPlan`].
@@ -170,6 +186,9 @@ pub enum Pacing {
     Rate(f64),
     /// As fast as the graph can; nodes with a lockstep wait for their command.
     Max,
+    /// The same, and at most this many simulated seconds per second; finite and above 0. Time that
+    /// was lost is not caught up.
+    AtMost(f64),
     /// In steps: what makes the time lets it go on when everything that a message or a timer has
     /// led to is done, and each node runs in the same order in every mapping. See [`StepPlan`].
     Steps,

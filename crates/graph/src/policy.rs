@@ -61,6 +61,33 @@ impl OnFailure {
     }
 }
 
+/// What follows if the simulation of a fabric falls behind in a run in real time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLag {
+    /// The run ends as failed, with an error that says how far behind it is.
+    #[default]
+    StopRun,
+    /// It does not fall behind: the time of the run is simulated, at most as fast as real time, and
+    /// waits for the graph.
+    SlowTime,
+}
+
+impl OnLag {
+    /// The word for it in a file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::StopRun => "stop_run",
+            Self::SlowTime => "slow_time",
+        }
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What follows if rights that the mapping asks for are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,9 +3,9 @@
 //! `import` adds comments through [`Notes`].
 
 use crate::hosts::MappedHost;
-use crate::mapping::{ExecutorMode, Mapping, TrustedUsers};
+use crate::mapping::{ExecutorMode, MappedFabric, Mapping, TrustedUsers};
 use crate::model::{Copies, Graph, GraphNode, GraphTopic, InputReading, Period};
-use crate::policy::Realtime;
+use crate::policy::{OnLag, Realtime};
 use crate::policy_file::{limit_fields, restart_value};
 use crate::qos::{QosRequest, request_fields};
 use crate::scalar::Scalar;
@@ -144,14 +144,7 @@ impl Mapping {
                 out.line(6, &format!("- {}", flow(&fields)));
             }
         }
-        if !self.fabrics.is_empty() {
-            out.line(0, "fabrics:");
-        }
-        for fabric in &self.fabrics {
-            let nodes: Vec<String> = fabric.nodes.iter().map(|node| quoted(node)).collect();
-            let fields = [format!("nodes: [{}]", nodes.join(", "))];
-            out.line(2, &format!("{}: {}", quoted(&fabric.name), flow(&fields)));
-        }
+        out.fabrics(&self.fabrics);
         if !self.topics.is_empty() {
             out.line(0, "topics:");
         }
@@ -183,6 +176,20 @@ struct Text<'n> {
 }
 
 impl Text<'_> {
+    fn fabrics(&mut self, fabrics: &[MappedFabric]) {
+        if !fabrics.is_empty() {
+            self.line(0, "fabrics:");
+        }
+        for fabric in fabrics {
+            let nodes: Vec<String> = fabric.nodes.iter().map(|node| quoted(node)).collect();
+            let mut fields = vec![format!("nodes: [{}]", nodes.join(", "))];
+            if fabric.on_lag != OnLag::default() {
+                fields.push(format!("on_lag: {}", fabric.on_lag.word()));
+            }
+            self.line(2, &format!("{}: {}", quoted(&fabric.name), flow(&fields)));
+        }
+    }
+
     fn hosts(&mut self, hosts: &[MappedHost]) {
         if !hosts.is_empty() {
             self.line(0, "hosts:");

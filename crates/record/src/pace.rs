@@ -16,6 +16,9 @@ pub enum Rate {
         observer: ObserverOptions,
         /// How long the graph may take for one message.
         drain_timeout: Duration,
+        /// At most this many recorded seconds per second, above zero and finite; `None`: no limit.
+        /// Time that was lost is not caught up.
+        factor: Option<f64>,
     },
     /// In steps, so that a run can be repeated bit by bit: the player conducts executors that are
     /// stepped (see [`crossdock_comm::step`]).
@@ -77,6 +80,17 @@ impl Pace {
         self.last = None;
     }
 
+    /// When a message of this time is due at the earliest: as [`Pace::due`], but what is late moves
+    /// what follows.
+    pub(crate) fn due_at_most(&mut self, log_ns: u64, now: Instant) -> Instant {
+        let due = self.due(log_ns, now);
+        if due < now {
+            self.restart();
+            return self.due(log_ns, now);
+        }
+        due
+    }
+
     /// Moves what is due by a pause.
     pub(crate) fn delay(&mut self, pause: Duration) {
         if let Some((_, due)) = &mut self.last {
@@ -120,6 +134,17 @@ mod tests {
         // A time that goes back is due at once; the next distance counts from the latest time.
         assert_eq!(pace.due(11 * second, start), start + Duration::from_secs(1));
         assert_eq!(pace.due(14 * second, start), start + Duration::from_secs(2));
+    }
+
+    #[test]
+    fn what_is_late_moves_what_follows_if_nothing_is_caught_up() {
+        let start = Instant::now();
+        let mut pace = Pace::new(1.0);
+        let second = 1_000_000_000;
+        pace.due_at_most(10 * second, start);
+        let late = start + Duration::from_secs(5);
+        assert_eq!(pace.due_at_most(11 * second, late), late);
+        assert_eq!(pace.due_at_most(12 * second, late), late + Duration::from_secs(1));
     }
 
     #[test]

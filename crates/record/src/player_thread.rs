@@ -104,7 +104,8 @@ pub(crate) struct Place {
 /// What decides when the next message goes out.
 enum Timing {
     Recorded(Pace),
-    Drained(Box<Drain>),
+    /// When the graph has worked off the one before, and at this pace at most.
+    Drained(Box<Drain>, Option<Pace>),
     Stepped(Box<Stepper>),
 }
 
@@ -112,7 +113,7 @@ impl Timing {
     fn drain(&mut self) -> Option<&mut Drain> {
         match self {
             Timing::Recorded(_) => None,
-            Timing::Drained(drain) => Some(drain),
+            Timing::Drained(drain, _) => Some(drain),
             Timing::Stepped(stepper) => Some(&mut stepper.drain),
         }
     }
@@ -205,11 +206,10 @@ impl Playing {
         };
         let timing = match options.rate {
             Rate::Factor(factor) => Timing::Recorded(Pace::new(factor)),
-            Rate::Max { observer, drain_timeout } => {
+            Rate::Max { observer, drain_timeout, factor } => {
                 let drain = Drain::open(observer, drain_timeout, participant.run());
-                Timing::Drained(Box::new(
-                    drain.map_err(|source| StartPlayerError::Observe { source })?,
-                ))
+                let drain = drain.map_err(|source| StartPlayerError::Observe { source })?;
+                Timing::Drained(Box::new(drain), factor.map(Pace::new))
             }
             Rate::Steps(steps) => {
                 Timing::Stepped(Box::new(Stepper::open(participant, &options.node, *steps)?))
@@ -458,7 +458,8 @@ impl Playing {
             let now = Instant::now();
             let due = match &mut self.timing {
                 Timing::Recorded(pace) => pace.due(time_ns, now),
-                Timing::Drained(_) => now,
+                Timing::Drained(_, None) => now,
+                Timing::Drained(_, Some(pace)) => pace.due_at_most(time_ns, now),
                 Timing::Stepped(stepper) => stepper.due(time_ns, now),
             };
             let command = match self.paused {

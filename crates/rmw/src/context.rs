@@ -8,6 +8,7 @@ use crate::waiting::EntityId;
 use crossdock_comm::{
     DoorbellOptions, GraphView, Maker, Participant, ParticipantOptions, SharedDoorbell,
 };
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -90,11 +91,40 @@ impl Drop for Context {
     }
 }
 
-/// What the process is called: the file name of its program.
+/// What the process is called: the file name of its program, or of the script that Python runs.
 fn process_name() -> String {
-    let program = std::env::current_exe().ok();
-    let name = program.as_deref().and_then(|path| path.file_name());
-    let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let program = std::env::current_exe().unwrap_or_default();
+    let script = std::env::args_os().skip(1).map(PathBuf::from);
+    let name = name_of(&program, script);
     let name: String = name.chars().filter(|letter| !letter.is_control()).take(32).collect();
     if name.is_empty() { "ros".to_owned() } else { name }
+}
+
+fn name_of(program: &Path, mut arguments: impl Iterator<Item = PathBuf>) -> String {
+    let file = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
+    let name = file(program).unwrap_or_default();
+    if !name.starts_with("python") {
+        return name;
+    }
+    // Options come first; `-c` begins a program that has no name.
+    let is_option = |it: &&PathBuf| it.as_os_str().as_encoded_bytes().starts_with(b"-");
+    let first = arguments.find(|it| it.as_os_str() == "-c" || !is_option(&it));
+    first.filter(|it| it.as_os_str() != "-c").as_deref().and_then(file).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_called_by_its_program_or_its_script() {
+        let name = |program: &str, arguments: &[&str]| {
+            name_of(Path::new(program), arguments.iter().map(PathBuf::from))
+        };
+        assert_eq!(name("/opt/ros/lib/demo/talker", &["--ros-args"]), "talker");
+        let script = ["-u", "/opt/ros/lib/demo/listener", "--ros-args"];
+        assert_eq!(name("/usr/bin/python3.12", &script), "listener");
+        assert_eq!(name("/usr/bin/python3.12", &[]), "python3.12");
+        assert_eq!(name("/usr/bin/python3.12", &["-c", "import rclpy"]), "python3.12");
+    }
 }

@@ -23,10 +23,10 @@ pub(crate) enum Failure {
     #[error("argument `{name}`: {what}")]
     Argument { name: &'static str, what: &'static str },
     #[error(
-        "argument `{name}` belongs to the implementation `{found}`, and this is rmw_crossdock: set \
+        "argument `{name}` is not of this implementation, rmw_crossdock, or it was destroyed before: set \
          RMW_IMPLEMENTATION alike for all parts of the process"
     )]
-    Foreign { name: &'static str, found: String },
+    Foreign { name: &'static str },
     #[error("the context was shut down: create nodes and ports before rmw_shutdown")]
     ShutDown,
     #[error(

@@ -23,8 +23,11 @@ module rectify_places (
   input  wire                p_ready
 );
 
-  import rectify_setup::*;
-
+  localparam int unsigned Width = rectify_setup::Width;
+  localparam int unsigned Height = rectify_setup::Height;
+  localparam int unsigned WordSteps = rectify_setup::WordSteps;
+  localparam int unsigned XBits = rectify_setup::XBits;
+  localparam int unsigned YBits = rectify_setup::YBits;
   localparam int unsigned Pair = XBits + YBits;
   localparam int unsigned RowWords = (Width + WordSteps - 1) / WordSteps;
   localparam int unsigned Row = $clog2(Height);

@@ -43,7 +43,7 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     let observer = observer_options(arguments.domain_id, NAME);
     let rate = match arguments.rate {
         Rate::Factor(factor) => PlayRate::Factor(factor),
-        Rate::Max => PlayRate::Max { observer, drain_timeout: DRAIN_TIMEOUT },
+        Rate::Max => PlayRate::Max { observer, drain_timeout: DRAIN_TIMEOUT, factor: None },
     };
     let published = topics.iter().filter(|it| it.requests.is_none());
     let names: Vec<String> =

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use crossdock_experiments::{
     CpuGpuOptions, DeviceOptions, DrivingOptions, FramesOptions, MemoryLoadOptions,
-    NetworkAreaOptions, SimulationOptions,
+    NetworkAreaOptions, PipelineOptions, SimulationOptions,
 };
 use std::path::PathBuf;
 
@@ -59,6 +59,17 @@ pub(crate) enum BenchCommand {
         out: OutFolder,
         #[command(flatten)]
         options: DrivingOptions,
+    },
+    /// Rectify and resize on a board: over host memory, as one node, and with a stream between them
+    ///
+    /// The experiment of the RobotCore paper; its board is the profile kv260-250. Software is
+    /// measured beside it. The command fails if an image differs from that of the software nodes,
+    /// or if a stream takes more than 1.01 times what one node takes. Run it in the clone.
+    Pipeline {
+        #[command(flatten)]
+        out: OutFolder,
+        #[command(flatten)]
+        options: PipelineOptions,
     },
     /// Processor and device on one array: the benchmarks of the CPU-iGPU paper
     ///

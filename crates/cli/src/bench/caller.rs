@@ -9,7 +9,9 @@ use crate::output;
 use crate::packages::Packages;
 use crate::scratch::Scratch;
 use anyhow::{Context, Error, Result, bail, ensure};
-use crossdock_experiments::{Caller, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
+use crossdock_experiments::{
+    Caller, Driven, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome,
+};
 use crossdock_fabric::Progress;
 use crossdock_graph::Mapping;
 use crossdock_msg::{Block, FlatBuffer, Schema};
@@ -66,9 +68,10 @@ impl Caller for Command {
     fn drive(
         &mut self,
         graph: &Path,
+        mapping: Option<&Path>,
         duration_s: f64,
         topics: &[&str],
-    ) -> Result<Vec<Vec<Recorded>>> {
+    ) -> Result<Driven> {
         let scratch = Scratch::new("bench")?;
         let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
         let mut command = this_command("run")?;
@@ -77,7 +80,10 @@ impl Caller for Command {
             .args(["--rate", "max", "--duration", &duration_s.to_string(), "--record"])
             .arg(&recording)
             .args(["--topics", &topics.join(",")]);
-        ended(command, &summary)?;
+        if let Some(mapping) = mapping {
+            command.arg("--mapping").arg(mapping);
+        }
+        let summary = ended(command, &summary)?;
         let reader = BagReader::open(&recording)?;
         let mut found = vec![Vec::new(); topics.len()];
         let mut messages = reader.messages();
@@ -89,7 +95,7 @@ impl Caller for Command {
                 found[place].push(Recorded { stamp_ns, cdr });
             }
         }
-        Ok(found)
+        Ok(Driven { messages: found, summary })
     }
 
     fn network(&mut self, of: &FabricOf<'_>) -> Result<GraphNetwork> {

@@ -30,6 +30,9 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::Driving { out, options } => {
             Results::of("driving", out)?.of_run(|caller| experiments::driving(options, caller))
         }
+        BenchCommand::Pipeline { out, options } => {
+            Results::of("pipeline", out)?.of_run(|caller| experiments::pipeline(options, caller))
+        }
         BenchCommand::CpuGpu(arguments) => cpu_gpu(arguments),
         BenchCommand::Frames { out, options } => {
             Results::of("frames", out)?.of_run(|caller| experiments::frames(options, caller))

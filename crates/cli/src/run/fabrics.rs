@@ -103,6 +103,7 @@ fn prepare_fabric(
         identity: generated.identity,
         profile: profile.name.to_owned(),
         seed: SEED,
+        real_time: fabric.host.as_ref().is_some_and(|host| !host.time.is_unpaced()),
         gateways: Vec::new(),
         counts: counts(&generated.registers).map(|(_, place)| place).collect(),
     };

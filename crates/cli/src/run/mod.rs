@@ -741,13 +741,19 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
         ..TopicToPlay::new(topic.name.as_str())
     });
     let observer = observer_options(arguments.domain_id, LAUNCHER);
-    let rate = match arguments.rate {
-        rate if plan.steps.is_some() => {
+    let drained = |factor| {
+        let drain_timeout = DRAIN_TIMEOUT;
+        crossdock_record::Rate::Max { observer: observer.clone(), drain_timeout, factor }
+    };
+    let at_most = plan.all_processes().find_map(|process| process.time.at_most());
+    let rate = match (arguments.rate, at_most) {
+        (rate, _) if plan.steps.is_some() => {
             crate::replay::player_rate(plan, rate, observer, DRAIN_TIMEOUT)
         }
-        Some(Rate::Max) => crossdock_record::Rate::Max { observer, drain_timeout: DRAIN_TIMEOUT },
-        Some(Rate::Factor(rate)) => crossdock_record::Rate::Factor(rate),
-        None => crossdock_record::Rate::Factor(1.0),
+        (_, Some(rate)) => drained(Some(rate)),
+        (Some(Rate::Max), None) => drained(None),
+        (Some(Rate::Factor(rate)), None) => crossdock_record::Rate::Factor(rate),
+        (None, None) => crossdock_record::Rate::Factor(1.0),
     };
     let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     PlayerOptions {

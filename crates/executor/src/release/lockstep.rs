@@ -4,6 +4,8 @@
 use crossdock_comm::{PublisherHandle, SubscriberHandle, TakeError};
 use crossdock_graph::{InputPlan, TimerPlan};
 
+use crate::clock::monotonic_ns;
+
 /// A `header.stamp`: seconds and nanoseconds.
 pub(crate) type Stamp = (i32, u32);
 
@@ -26,6 +28,28 @@ pub(crate) struct Lockstep {
     /// All outputs of the node, with the number of messages published on each so far.
     pub(crate) outputs: Vec<(PublisherHandle, u64)>,
     pub(crate) state: LockstepState,
+    pub(crate) pace: Option<Pace>,
+}
+
+/// How fast simulated time may pass at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Real time from one release to the next, ns.
+    period_ns: u64,
+    /// The earliest time of the next release, on the clock that never jumps.
+    not_before_ns: u64,
+}
+
+impl Pace {
+    /// So many simulated seconds per second.
+    pub(crate) fn new(rate: f64, period_ns: u64) -> Self {
+        Self { period_ns: (period_ns as f64 / rate) as u64, not_before_ns: 0 }
+    }
+
+    /// Goes on to the next release. One that is late makes up for a period at most.
+    fn advance(&mut self, now_ns: u64) {
+        self.not_before_ns = self.not_before_ns.saturating_add(self.period_ns).max(now_ns);
+    }
 }
 
 /// What a lockstep waits for.
@@ -47,6 +71,7 @@ impl Lockstep {
         command: &InputPlan,
         handle: &SubscriberHandle,
         outputs: &[PublisherHandle],
+        at_most: Option<f64>,
     ) -> Self {
         Self {
             node,
@@ -59,7 +84,14 @@ impl Lockstep {
             depth: command.qos.depth as usize,
             outputs: outputs.iter().map(|output| (output.clone(), 0)).collect(),
             state: LockstepState::Due,
+            pace: at_most.map(|rate| Pace::new(rate, timer.period_ns)),
         }
+    }
+
+    /// For how long its release waits for real time, ns.
+    pub(crate) fn rest_ns(&self) -> Option<u64> {
+        let rest_ns = self.pace?.not_before_ns.saturating_sub(monotonic_ns());
+        (rest_ns > 0).then_some(rest_ns)
     }
 
     /// Whether the timer is due. Older commands answer nothing that is still open; they are
@@ -71,8 +103,9 @@ impl Lockstep {
     #[inline]
     pub(crate) fn is_due(&mut self) -> Result<bool, TakeError> {
         let wanted = match self.state {
-            LockstepState::Due => return Ok(true),
             LockstepState::Ended => return self.discard().map(|()| false),
+            _ if self.rest_ns().is_some() => return Ok(false),
+            LockstepState::Due => return Ok(true),
             LockstepState::Command(wanted) => wanted,
         };
         for _ in 0..=self.depth {
@@ -86,6 +119,14 @@ impl Lockstep {
             };
         }
         Ok(false)
+    }
+
+    /// It is released: the next one has its earliest time.
+    pub(crate) fn begin(&mut self) -> &Self {
+        if let Some(pace) = &mut self.pace {
+            pace.advance(monotonic_ns());
+        }
+        self
     }
 
     /// Whether the next release lies after this simulated time. A period is a rounded number of
@@ -125,8 +166,10 @@ impl Lockstep {
     /// Whether there is something that [`is_due`](Self::is_due) has to look at.
     pub(crate) fn may_be_due(&self) -> bool {
         match self.state {
+            LockstepState::Ended => self.command.is_ready(),
+            _ if self.rest_ns().is_some() => false,
             LockstepState::Due => true,
-            LockstepState::Command(_) | LockstepState::Ended => self.command.is_ready(),
+            LockstepState::Command(_) => self.command.is_ready(),
         }
     }
 

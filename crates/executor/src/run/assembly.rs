@@ -241,7 +241,9 @@ impl<'a> Assembly<'a> {
                     for (input, opened) in command {
                         let handle = &opened.handle;
                         let timer = (place, timer, callback);
-                        self.locksteps.push(Lockstep::new(node, timer, input, handle, outputs));
+                        let rate = self.options.time.at_most();
+                        let made = Lockstep::new(node, timer, input, handle, outputs, rate);
+                        self.locksteps.push(made);
                     }
                 }
                 _ => {

@@ -246,7 +246,7 @@ impl Executor {
                 Trigger::Timer(&timer.name)
             }
             Cause::Lockstep(index) => {
-                let lockstep = &self.locksteps[index];
+                let lockstep = self.locksteps[index].begin();
                 record.entered(RUNNING_TIMER, lockstep.place);
                 record.makes(lockstep.due_ns);
                 self.clock.replace(lockstep.due_ns);

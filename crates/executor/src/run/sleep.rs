@@ -8,6 +8,7 @@ use crate::node::time_jump::TimeJump;
 use crate::release::condition::Ring;
 use crate::release::holding::HeldUp;
 use crate::release::input::Input;
+use crate::release::lockstep::Lockstep;
 use crate::run::clock_topic::{CLOCK_DEPTH, ClockInput};
 use crate::run::executor::Executor;
 
@@ -123,7 +124,9 @@ impl Executor {
             .look_again_ns
             .map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
         let others = self.others_rest();
-        let timeout = timeout.into_iter().chain(watches).chain(joins).chain(others).min();
+        let paced = self.locksteps.iter().filter_map(Lockstep::rest_ns).map(Duration::from_nanos);
+        let timeout =
+            timeout.into_iter().chain(watches).chain(joins).chain(others).chain(paced).min();
         self.trace.wait(timeout);
         let doorbell = self.doorbell.clone();
         doorbell.sleep(timeout, || self.arm());

@@ -29,6 +29,8 @@ const DEPTH: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Cycles in which a board that nobody uses has nothing left to do.
 const SETTLED_CYCLES: u64 = 20_000;
+/// Cycles after which a publisher looks again whether its message has been read.
+const POLL_CYCLES: u64 = 100;
 /// A segment shares its first and its last beat with others.
 const BEAT_BYTES_MAX: u64 = 64;
 
@@ -222,6 +224,74 @@ impl Machine {
         Ok(Passage { chain_ps: command_ps - taken_ps, whole_ps: seen_ps - begin_ps, traffic })
     }
 
+    /// Publishes messages so that one always waits at the board, and gives the time from one result
+    /// to the next, the mean of all but the first, ps. Every result is held against what software
+    /// makes of its message.
+    pub(crate) fn period(
+        &mut self,
+        messages: &[Recorded],
+        expected: &[Recorded],
+        until_cycles: u64,
+    ) -> Result<u64> {
+        ensure!(messages.len() > 1, "a period needs two messages");
+        self.lend()?;
+        self.settle()?;
+        let begin_ps = self.board.now_ps();
+        let until_ps = begin_ps + until_cycles * messages.len() as u64 * self.period_ps;
+        let first = self.source.topic().to_owned();
+        let mut run = Run { steps: Vec::new(), free_ps: begin_ps, sent: 0, read_bytes: 0, came: 0 };
+        let (mut published, mut results_ps) = (0, Vec::new());
+        while results_ps.len() < messages.len() {
+            let now_ps = self.board.now_ps();
+            ensure!(
+                now_ps < until_ps,
+                "{} results in {until_cycles} cycles each",
+                results_ps.len()
+            );
+            if published < messages.len() && self.has_read(&first) {
+                let Recorded { cdr, stamp_ns } = &messages[published];
+                self.source.publish_cdr(cdr, *stamp_ns, [0; 2])?;
+                published += 1;
+                let readers = self.take_all(&first)?;
+                self.plan_sends(&mut run, &readers, now_ps, false);
+            }
+            let Some((at_ps, step)) = run.due(now_ps) else {
+                let next_ps = run.steps.iter().map(|(at_ps, _)| *at_ps).min();
+                self.board.run(&mut [], &mut [], next_ps.unwrap_or(until_ps).min(until_ps))?;
+                self.hear(&mut run)?;
+                continue;
+            };
+            match step {
+                Step::Send(way) => run.read_bytes += self.send(way)?,
+                // Gateways read one message at a time here: the publisher looks again.
+                Step::Published(way, _) if !self.has_read(&self.ways[way].topic) => {
+                    run.steps.push((now_ps + POLL_CYCLES * self.period_ps, step));
+                }
+                Step::Published(way, bytes) => {
+                    self.publish(way, bytes)?;
+                    self.lend_to(way)?;
+                    let topic = self.ways[way].topic.clone();
+                    if topic == self.result {
+                        let expected = expected.get(results_ps.len()).context("a result more")?;
+                        self.compare(expected)?;
+                        results_ps.push(at_ps);
+                    }
+                    let readers = self.take_all(&topic)?;
+                    self.plan_sends(&mut run, &readers, at_ps, false);
+                }
+                Step::Seen => {}
+            }
+        }
+        let whole_ps = results_ps[results_ps.len() - 1] - results_ps[0];
+        Ok(whole_ps / (results_ps.len() as u64 - 1))
+    }
+
+    /// Whether no gateway is reading a message of this topic.
+    fn has_read(&self, topic: &str) -> bool {
+        let readers = self.ways.iter().filter(|way| way.topic == topic);
+        readers.filter_map(|way| way.down.as_ref()).all(|down| down.sample.is_none())
+    }
+
     /// Cycles of the board so far.
     pub(crate) fn cycles(&self) -> u64 {
         self.board.now_ps() / self.period_ps
@@ -235,24 +305,25 @@ impl Machine {
             && run.sent == count(|way| way.down.is_some())
     }
 
-    /// Lends room for a message to each gateway that brings some up.
+    /// Lends room for a message to each gateway that brings some up and has none.
     fn lend(&mut self) -> Result<()> {
-        let mut wanted = Vec::new();
-        let mut lent = Vec::new();
-        for (number, Way { plan, up, .. }) in self.ways.iter_mut().enumerate() {
-            let Some(up) = up else { continue };
-            let mut loan = up.publisher.loan(plan.chunk_bytes_max())?;
-            wanted.push(loan.region());
-            let memory = loan.bytes_mut();
-            let at = memory.as_ptr() as usize + plan.front_bytes();
-            let room = memory.len() - plan.front_bytes() - plan.behind_bytes_max();
-            lent.push((number, at, room));
-            up.lent = Some(loan.park());
+        (0..self.ways.len()).try_for_each(|number| self.lend_to(number))
+    }
+
+    /// The same for one gateway.
+    fn lend_to(&mut self, number: usize) -> Result<()> {
+        let Way { plan, up: Some(up), .. } = &mut self.ways[number] else { return Ok(()) };
+        if up.lent.is_some() {
+            return Ok(());
         }
-        self.reach(wanted)?;
-        for (number, at, room) in lent {
-            self.board.lend(u32::try_from(number)?, 0, at, u32::try_from(room)?);
-        }
+        let mut loan = up.publisher.loan(plan.chunk_bytes_max())?;
+        let region = loan.region();
+        let memory = loan.bytes_mut();
+        let at = memory.as_ptr() as usize + plan.front_bytes();
+        let room = memory.len() - plan.front_bytes() - plan.behind_bytes_max();
+        up.lent = Some(loan.park());
+        self.reach(vec![region])?;
+        self.board.lend(u32::try_from(number)?, 0, at, u32::try_from(room)?);
         Ok(())
     }
 

@@ -20,10 +20,11 @@ use crate::options::{DrivingOptions, SimulationOptions};
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Processor, Profile};
-use latency::Latency;
-use machine::{Conditions, Machine, Passage};
+pub(crate) use latency::Latency;
+pub(crate) use machine::{Conditions, Machine, Passage};
 use paper::Chain;
-use rows::{Row, Span, Statistics};
+pub(crate) use rows::Statistics;
+use rows::{Row, Span};
 use serde_json::{Value, json};
 
 /// Images that go through the graph, one after the other.
@@ -118,7 +119,8 @@ impl Course {
         ))?;
         let duration_s = f64::from(images + 1) / course::IMAGES_HZ;
         let topics = [course::IMAGE, course::COMMAND];
-        let mut found = caller.drive(&options.graph, duration_s, &topics)?.into_iter();
+        let driven = caller.drive(&options.graph, None, duration_s, &topics)?;
+        let mut found = driven.messages.into_iter();
         let (taken, made) = found.next().zip(found.next()).context("two topics")?;
         let count = images as usize;
         ensure!(

@@ -276,7 +276,8 @@ impl<'a> Check<'a> {
             let violation = Violation::placed(kind, "", None, message, "choose 0 to 232");
             self.note(violation);
         }
-        if let Time::Simulated { pacing: Pacing::Rate(rate) } = self.options.time
+        if let Time::Simulated { pacing: Pacing::Rate(rate) | Pacing::AtMost(rate) } =
+            self.options.time
             && !(rate.is_finite() && rate > 0.0)
         {
             let message = format!("the rate {rate} is not a finite number above 0");

@@ -7,7 +7,7 @@ use crate::mapping::ExecutorMode;
 use crate::model::{Chain, Copies, GraphNode, InputReading};
 use crate::parameters::USE_SIM_TIME;
 use crate::plan::{
-    ExecutorPlan, ExpectedConnections, InputPlan, LogLevel, NodePlan, OutputPlan, Pacing, Plan,
+    ExecutorPlan, ExpectedConnections, InputPlan, LogLevel, NodePlan, OutputPlan, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 use crate::policy::{OnFailure, Restart};
@@ -268,7 +268,7 @@ impl<'a> Check<'a> {
                 routes: tallies.get(output.topic.as_str())?.subscribers.routes(seat),
             })
         });
-        let in_lockstep = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
+        let in_lockstep = self.options.time.is_in_lockstep();
         Some(NodePlan {
             name: node.name.clone(),
             package: node.package.clone(),

@@ -4,7 +4,7 @@ use super::place::{Area, Layout, text_width};
 use super::{Drawing, Picture, svg};
 use crate::{
     Graph, GraphInput, GraphNode, GraphOutput, GraphTopic, MappedExecutor, MappedFabric,
-    MappedProcess, MappedTopic, Mapping, Source, TopicMapping, TopicStream,
+    MappedProcess, MappedTopic, Mapping, OnLag, Source, TopicMapping, TopicStream,
 };
 use proptest::prelude::*;
 
@@ -161,7 +161,11 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
             executors: vec![executor()],
             ..MappedProcess::default()
         };
-        let fabric = |number: usize| MappedFabric { name: format!("f{number}"), nodes: vec![] };
+        let fabric = |number: usize| MappedFabric {
+            name: format!("f{number}"),
+            nodes: vec![],
+            on_lag: OnLag::default(),
+        };
         let any_mapping = [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];
         let mapped = |(number, mapping): (usize, usize)| MappedTopic {
             stream: TopicStream::default(),

@@ -4,7 +4,7 @@
 use crate::support;
 use crossdock_graph::{
     CommunicationMapping, Crossings, FABRIC_BINARY, GatewayPlan, Graph, GraphInput, GraphNode,
-    GraphOutput, GraphTopic, MappedFabric, Mapping, OpenTopics, Picture, Placement, Plan,
+    GraphOutput, GraphTopic, MappedFabric, Mapping, OnLag, OpenTopics, Picture, Placement, Plan,
     RunOptions, Sides, TopicChoice, TopicMapping, ViolationKind, check,
 };
 use proptest::collection::vec;
@@ -197,7 +197,11 @@ fn a_placement_in_json_says_hw_or_sw_for_every_node() {
     };
     let read = |text: &str| Placement::from_json("g.json", text.as_bytes());
     let placement = read(&json(", \"mapping\": \"sw\"")).unwrap();
-    let fabric = MappedFabric { name: "fabric".into(), nodes: vec!["node_a".into()] };
+    let fabric = MappedFabric {
+        name: "fabric".into(),
+        nodes: vec!["node_a".into()],
+        on_lag: OnLag::default(),
+    };
     assert_eq!(placement.fabrics, [fabric]);
     let violations = read(&json("")).unwrap_err();
     let missing = only(&violations, ViolationKind::MissingKey);
@@ -332,7 +336,11 @@ fn any_placed_graph() -> impl Strategy<Value = (Graph, Placement)> {
             ..Graph::default()
         };
         let mut fabrics: Vec<MappedFabric> = (0..3)
-            .map(|number| MappedFabric { name: format!("f{number}"), nodes: vec![] })
+            .map(|number| MappedFabric {
+                name: format!("f{number}"),
+                nodes: vec![],
+                on_lag: OnLag::default(),
+            })
             .collect();
         for (index, (inputs, outputs, place)) in described.into_iter().enumerate() {
             let name = format!("node_{index}");

@@ -38,7 +38,7 @@ impl Domain {
 
     /// As fast as the graph takes it.
     fn max(&self, drain_timeout: Duration) -> Rate {
-        Rate::Max { observer: self.observer(), drain_timeout }
+        Rate::Max { observer: self.observer(), drain_timeout, factor: None }
     }
 
     pub(crate) fn participant(&self, name: &str) -> Participant {

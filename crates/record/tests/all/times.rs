@@ -86,7 +86,7 @@ fn a_recording_of_a_recording_has_its_times_whenever_the_recorder_came_to_them()
         rendezvous: Rendezvous::Folder(scratch.path("meet")),
         access: Access::SameUser,
     };
-    let max = Rate::Max { observer, drain_timeout: PATIENCE };
+    let max = Rate::Max { observer, drain_timeout: PATIENCE, factor: None };
     for (name, rate) in [("max.mcap", max), ("paced.mcap", Rate::Factor(10.0))] {
         let again = record_again(&scratch, &bag, name, rate);
         for (topic, first) in [("/a", 0), ("/b", 1)] {

@@ -154,8 +154,7 @@ unsafe fn options<'a>(
     // SAFETY: valid (caller).
     let options = unsafe { &*pointer };
     check_initialised(options.implementation_identifier, name)?;
-    // SAFETY: an identifier is a text.
-    unsafe { check_identifier(options.implementation_identifier, name) }?;
+    check_identifier(options.implementation_identifier, name)?;
     Ok(options)
 }
 

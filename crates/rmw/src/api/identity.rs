@@ -62,10 +62,8 @@ functions! {
         let first = unsafe { &*gid1 };
         // SAFETY: as above.
         let second = unsafe { &*gid2 };
-        // SAFETY: an identifier is a text or null.
-        unsafe { check_identifier(first.implementation_identifier, "gid1") }?;
-        // SAFETY: as above.
-        unsafe { check_identifier(second.implementation_identifier, "gid2") }?;
+        check_identifier(first.implementation_identifier, "gid1")?;
+        check_identifier(second.implementation_identifier, "gid2")?;
         // SAFETY: null or a bool (caller).
         *unsafe { out(result, "result") }? = first.data == second.data;
         Ok(())

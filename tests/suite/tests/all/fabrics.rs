@@ -25,6 +25,9 @@ fn crossdock(run: &Run, arguments: &[&str]) -> Command {
     command
 }
 
+/// Among the arguments of [`drive`]: without `--rate max`.
+const IN_REAL_TIME: &str = "in real time";
+
 /// Runs a graph and gives its summary, and the payloads of every topic of the recording that it
 /// made.
 fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
@@ -32,7 +35,11 @@ fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>
     let out = run.file("drive.mcap");
     let mut all = vec!["run"];
     all.extend(arguments);
-    all.extend(["--rate", "max", "--json", "--record", out.to_str().expect("UTF-8")]);
+    if !arguments.contains(&IN_REAL_TIME) {
+        all.extend(["--rate", "max"]);
+    }
+    all.retain(|word| *word != IN_REAL_TIME);
+    all.extend(["--json", "--record", out.to_str().expect("UTF-8")]);
     let output = crossdock(&run, &all).output().expect("crossdock starts");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{all:?}: {errors}");
@@ -137,6 +144,60 @@ fn the_course_is_driven_the_same_with_all_nodes_from_picture_to_command_in_hardw
     // Measured spans go on through hardware.
     for chain in summary["chains"].as_array().expect("chains") {
         assert!(count(&chain["count"]) >= images - 1, "{chain:#}");
+    }
+}
+
+/// The mapping with hardware of a graph, for runs that wait for it.
+fn waiting(run: &Run, name: &str) -> String {
+    let path = workspace().join(format!("apps/autorace/{name}.hardware.mapping.yaml"));
+    let text = std::fs::read_to_string(path).expect("the mapping");
+    let nodes = text.find("  board: { nodes: [").expect("the fabric");
+    let end = nodes + text[nodes..].find(" }").expect("its end");
+    let slow = format!("{}, on_lag: slow_time{}", &text[..end], &text[end..]);
+    written(run, "slow.mapping.yaml", &slow)
+}
+
+#[test]
+fn a_board_that_cannot_keep_up_with_real_time_ends_the_run_at_once_or_is_waited_for() {
+    // A picture takes several times as long in the simulation as the camera gives it.
+    let run = Run::new("course_too_slow");
+    let mapping = "apps/autorace/course.hardware.mapping.yaml";
+    let output =
+        crossdock(&run, &["run", COURSE, "--mapping", mapping, "--duration", "60"]).output();
+    let output = output.expect("crossdock starts");
+    let [said, errors] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
+    assert!(!output.status.success(), "{said}{errors}");
+    assert!(said.contains("fabric `board` cannot keep up with real time"), "{said}{errors}");
+    assert!(said.contains("`on_lag: slow_time`"), "{said}");
+
+    let mapping = waiting(&run, "course");
+    let arguments = [COURSE, "--duration", "0.4", "--mapping"];
+    let chain = "apps/autorace/course.chain.mapping.yaml";
+    let (_, mut software) = drive("course_paced", &[&arguments[..], &[chain]].concat());
+    INSIDE.iter().for_each(|topic| _ = software.remove(*topic));
+    let slow = [&arguments[..], &[&mapping, IN_REAL_TIME]].concat();
+    let (_, hardware) = drive("course_slow", &slow);
+    assert!(software[COMPENSATED].len() >= 5);
+    assert!(software == hardware, "not the messages of software");
+}
+
+#[test]
+#[ignore = "long: a recording through a board"]
+fn a_recording_that_is_played_in_real_time_waits_for_a_board_that_is_told_to_be_waited_for() {
+    let Some(shared) = shared() else { return };
+    let run = Run::new("highway_slow");
+    let mapping = waiting(&run, "highway");
+    let bag = shared.join("data/autorace_sim/autorace_a_15hz");
+    let params = "apps/autorace/params/autorace.yaml";
+    let bag = bag.to_str().expect("UTF-8");
+    let input = ["--input", bag, "--params", params, "--duration", "1", "--mapping"];
+    let in_software = "apps/autorace/highway.chain.mapping.yaml";
+    let (_, software) = drive("highway_max", &[&[HIGHWAY], &input[..], &[in_software]].concat());
+    let slow = [&[HIGHWAY], &input[..], &[&mapping, IN_REAL_TIME]].concat();
+    let (_, hardware) = drive("highway_waits", &slow);
+    assert!(!hardware.is_empty());
+    for (topic, messages) in &hardware {
+        assert!(*messages == software[topic], "{topic}");
     }
 }
 

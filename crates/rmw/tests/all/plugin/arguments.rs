@@ -10,13 +10,14 @@ use rmw_crossdock::introspection::Language;
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
-/// Calls with the handle as one of another implementation, and gives it back as it was.
+/// Calls with the handle as one of another implementation, and gives it back as it was. Of memory that
+/// was freed, the identifier may point nowhere.
 macro_rules! foreign {
     ($handle:expr, $call:expr) => {{
         // SAFETY: a handle of the plug-in.
         let own = unsafe { (*$handle).implementation_identifier };
         // SAFETY: as above.
-        unsafe { (*$handle).implementation_identifier = c"rmw_other".as_ptr() };
+        unsafe { (*$handle).implementation_identifier = std::ptr::dangling() };
         // SAFETY: what the plug-in must refuse.
         let result: Ret = unsafe { $call };
         // SAFETY: as above.

@@ -117,3 +117,31 @@ nodes:
     compare(&large["/camera/image_rect"], &names, "rect");
     compare(&large["/resize/image_raw"], &names, "rect_resized");
 }
+
+#[test]
+#[ignore = "long: three boards of the image pipeline"]
+fn boards_give_the_images_of_software() {
+    let run = Run::new("image_pipeline_boards");
+    let record = |graph: &str, mapping: &str| {
+        let [graph, mapping] = [format!("{graph}.graph"), format!("{mapping}.mapping")]
+            .map(|name| format!("apps/image_pipeline/{name}.yaml"));
+        let out = run.file("images.mcap");
+        let words = ["run", &graph, "--mapping", &mapping, "--rate", "max", "--duration", "0.2"];
+        let summary = run.json(&[&words[..], &["--json", "--record", text(&out)]].concat());
+        assert_eq!(summary["ok"], true, "{summary:#}");
+        nothing_is_lost(&summary);
+        let images = payloads(&out);
+        std::fs::remove_file(&out).expect("the recording");
+        images
+    };
+    let software = record("camera", "camera.chain");
+    let resized = "/resize/image_raw";
+    assert_eq!(software[resized].len(), 6);
+    assert_eq!(record("camera", "camera.topics"), software);
+    // Nobody outside the board sees what is between the nodes.
+    for (graph, mapping) in [("camera", "camera.streamed"), ("fused", "fused.board")] {
+        let board = record(graph, mapping);
+        assert_eq!(board[resized], software[resized], "{mapping}");
+        assert!(!board.contains_key("/camera/image_rect"), "{mapping}");
+    }
+}
