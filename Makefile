@@ -22,8 +22,10 @@ ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp
 # without one. PoCL makes the processor a device of OpenCL.
 TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross g++ \
     babeltrace2 pocl-opencl-icd ocl-icd-libopencl1 $(ROSIDL_PACKAGES)
-# What the tests of net/ use beside: a browser, and a tool that makes certificates.
+# What the tests of net/ use beside: a browser, and a tool that makes certificates. Node.js, if it is not there already:
+# some distributions of it bring npm in the same package.
 NET_PACKAGES := python3 python3-venv chromium openssl
+NODE_PACKAGES := nodejs npm
 AARCH64 := aarch64-unknown-linux-gnu
 LINTS := $(CARGO) clippy --all-targets --locked --target-dir target/lints
 LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked --test model --target-dir target/loom
@@ -129,10 +131,11 @@ check-beside: packages
 # The tests of net/, on the product's own binaries and with viewers that others have written.
 net-test:
 	@scripts/system-packages $(NET_PACKAGES)
+	@command -v npm >/dev/null || scripts/system-packages $(NODE_PACKAGES)
 	$(CARGO) fmt --all --check --manifest-path net/Cargo.toml
 	$(CARGO) build --locked
 	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/lint-and-compile CROSSDOCK_SKIP_LOG=$(SKIPPED) \
-	    $(CARGO) test --locked --manifest-path net/Cargo.toml
+	    $(CARGO) test --locked --manifest-path net/Cargo.toml --workspace
 
 # What a message pays on its way to another computer, beside zenoh alone.
 net-bench:

@@ -1,7 +1,7 @@
 //! A viewer with Foxglove's protocol sees the graph's topics, as its clients see them.
 
-use crate::python;
 use crate::running::{Domain, IN_A_CHAIN, ON_RINGS};
+use crate::{javascript, python};
 use crossdock_comm::{Participant, ParticipantOptions, Server, ServerOptions};
 use crossdock_msg::Extra;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
@@ -13,8 +13,23 @@ const IMAGE: &str = "/camera/image_raw";
 const LANE: &str = "/lane";
 const VIEWER: &str = "https://app.foxglove.dev";
 
+/// Where a viewer connects, with which protocol and from which page, and what it wishes. `None`:
+/// there is no such viewer here, and the test is skipped by name.
+pub(crate) type Watch = fn(&str, &str, &str, &Value) -> Option<Value>;
+
+/// A viewer that reads the protocol as its specification has it.
 pub(crate) fn watch(address: &str, protocol: &str, origin: &str, wishes: &Value) -> Option<Value> {
     python::run("foxglove_client.py", &[address, protocol, origin, &wishes.to_string()])
+}
+
+/// A viewer with the client of Foxglove's makers.
+pub(crate) fn watch_with_their_client(
+    address: &str,
+    protocol: &str,
+    origin: &str,
+    wishes: &Value,
+) -> Option<Value> {
+    javascript::run(&[address, protocol, origin, &wishes.to_string()])
 }
 
 fn subscribers(domain: &Domain, topic: &str) -> u64 {
@@ -36,6 +51,15 @@ fn assert_stamps_rise(messages: &Value) {
 
 #[test]
 fn images_and_lanes_are_seen_by_observation() {
+    images_and_lanes(watch);
+}
+
+#[test]
+fn images_and_lanes_are_seen_by_foxgloves_own_client() {
+    images_and_lanes(watch_with_their_client);
+}
+
+fn images_and_lanes(watch: Watch) {
     let domain = Domain::new("rings");
     let run = domain.run(&ON_RINGS);
     let (_view, address) = domain.view();
@@ -80,6 +104,15 @@ fn topics_inside_a_chain_are_subscribed_to_while_they_are_seen() {
 
 #[test]
 fn services_are_called() {
+    services(watch);
+}
+
+#[test]
+fn services_are_called_by_foxgloves_own_client() {
+    services(watch_with_their_client);
+}
+
+fn services(watch: Watch) {
     let domain = Domain::new("calls");
     let (_view, address) = domain.view();
     let is_over = AtomicBool::new(false);

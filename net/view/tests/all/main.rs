@@ -5,6 +5,7 @@
 mod browser;
 mod cost;
 mod foxglove;
+mod javascript;
 mod parameters;
 mod python;
 mod running;

@@ -1,7 +1,7 @@
 //! Parameters of nodes that serve them, as a viewer with Foxglove's protocol gets, sets and follows
 //! them.
 
-use crate::foxglove::{Over, watch};
+use crate::foxglove::{Over, Watch, watch, watch_with_their_client};
 use crate::running::Domain;
 use crossdock_comm::service::AnyServer;
 use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos, ServerOptions};
@@ -27,7 +27,7 @@ impl Camera {
             "image.width": { "type": 2, "integer_value": 640 },
             "mode": { "type": 4, "string_value": "auto" },
             "key": { "type": 5, "byte_array_value": [0, 255] },
-            "gains": { "type": 8, "double_array_value": [1.0, 2.5] },
+            "gains": { "type": 8, "double_array_value": [1.5, 2.5] },
         });
         Self { values: values.as_object().unwrap().clone() }
     }
@@ -130,6 +130,15 @@ fn answer(server: &AnyServer, with: impl FnOnce(&Value) -> Value) {
 
 #[test]
 fn parameters_are_got_set_and_followed_and_refusals_are_said() {
+    parameters(watch);
+}
+
+#[test]
+fn parameters_are_got_set_and_followed_by_foxgloves_own_client() {
+    parameters(watch_with_their_client);
+}
+
+fn parameters(watch: Watch) {
     let domain = Domain::new("parameters");
     let (_view, address) = domain.view();
     let is_over = AtomicBool::new(false);
@@ -146,7 +155,7 @@ fn parameters_are_got_set_and_followed_and_refusals_are_said() {
                     { "name": "/camera.exposure", "value": 7, "type": "float64" },
                     { "name": "/camera.image.width", "value": 320 },
                     { "name": "/camera.mode", "value": [] },
-                    { "name": "/camera.gains", "value": [3, 4], "type": "float64_array" },
+                    { "name": "/camera.gains", "value": [3.5, 4.25], "type": "float64_array" },
                 ],
                 "follow": ["/camera.image.width", "/camera.gains", "/camera.exposure"],
             },
@@ -168,7 +177,7 @@ fn parameters_are_got_set_and_followed_and_refusals_are_said() {
             "/camera.image.width": [640, null],
             "/camera.mode": ["auto", null],
             "/camera.key": ["AP8=", "byte_array"],
-            "/camera.gains": [[1.0, 2.5], "float64_array"],
+            "/camera.gains": [[1.5, 2.5], "float64_array"],
         });
         assert_eq!(parameters["all"], all);
         let some = json!({ "/camera.image.width": [640, null], "/camera.mode": ["auto", null] });
@@ -177,12 +186,12 @@ fn parameters_are_got_set_and_followed_and_refusals_are_said() {
             "/camera.exposure": [0.5, "float64"],
             "/camera.image.width": [320, null],
             "/camera.mode": ["auto", null],
-            "/camera.gains": [[3.0, 4.0], "float64_array"],
+            "/camera.gains": [[3.5, 4.25], "float64_array"],
         });
         assert_eq!(parameters["set"], set, "refused ones have their old values");
         let told = json!({
             "/camera.image.width": [320, null],
-            "/camera.gains": [[3.0, 4.0], "float64_array"],
+            "/camera.gains": [[3.5, 4.25], "float64_array"],
         });
         assert_eq!(parameters["told"], told);
         for note in [

@@ -7,11 +7,14 @@ use crossdock_msg::types::sensor_msgs::Image;
 use std::time::{Duration, Instant};
 
 const BYTES: usize = 6_000_000;
+/// Images of an ordinary and of a long run.
 const COUNT: u32 = 150;
+const LONG_COUNT: u32 = 1000;
 const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 
 #[test]
 fn images_at_30_hz_all_come_over() {
+    let count = if crossdock_test_support::long() { LONG_COUNT } else { COUNT };
     let (left, right, place) = (Place::new("big-left"), Place::new("big-right"), free_place());
     let (here, there) = (left.open("here"), right.open("there"));
     let nets = [left.router(&place), right.client(&place)];
@@ -58,7 +61,7 @@ fn images_at_30_hz_all_come_over() {
     };
     let before = nets[0].counters();
     let start = Instant::now();
-    for number in 1..=COUNT {
+    for number in 1..=count {
         shoot(number);
         while start.elapsed() < PERIOD * number {
             look();
@@ -66,11 +69,11 @@ fn images_at_30_hz_all_come_over() {
         }
     }
     let end = Instant::now() + LIMIT;
-    while look() < COUNT as usize && Instant::now() < end {
+    while look() < count as usize && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(1));
     }
     let counters = [&nets[0], &nets[1]].map(|net| net.counters());
     println!("{counters:?} in {:?}", start.elapsed());
-    assert_eq!(seen, (1..=COUNT).collect::<Vec<_>>(), "{counters:?}");
+    assert_eq!(seen, (1..=count).collect::<Vec<_>>(), "{counters:?}");
     assert_eq!(counters[0].overtaken, before.overtaken);
 }

@@ -2,19 +2,19 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod adder;
 mod certificates;
 mod foreign;
 mod graphs;
-mod hiroz;
 mod hostile;
 mod hosts;
+mod joining;
 mod kept;
 mod large;
 mod link;
 mod losses;
 mod machines;
 mod restarts;
-mod ros2_client;
 mod running;
 mod sdk;
 mod services;

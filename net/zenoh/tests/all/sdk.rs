@@ -1,8 +1,8 @@
 //! A peer that others have written, without ROS: zenoh-ros2-sdk in Python. It publishes,
 //! subscribes, serves and calls.
 
+use crate::adder::{Adder, Manner, add, caller_of};
 use crate::graphs::{LIMIT, Place, free_place, heard, listener, reliable, say, talker, until};
-use crate::services::{Adder, Manner, add, caller_of};
 use crossdock_suite::Running;
 use crossdock_test_support::{ROSBAGS, python};
 use std::path::Path;

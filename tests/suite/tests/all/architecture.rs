@@ -304,6 +304,7 @@ fn comments_fit_the_columns_of_the_style() {
             "bench/src",
             "fuzz/src",
             "fuzz/targets",
+            "net/peers/tests",
             "net/view/src",
             "net/view/tests",
             "net/wire/src",

@@ -1,8 +1,8 @@
 //! A peer that others have written, without ROS: hiroz in Rust. It publishes, subscribes, serves,
 //! calls, and sees the graph.
 
+use crate::adder::{Adder, Manner, add, caller_of};
 use crate::graphs::{LIMIT, Place, free_place, heard, listener, reliable, say, talker, until};
-use crate::services::{Adder, Manner, add, caller_of};
 use crossdock_comm::PortKind;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use hiroz::Builder as _;

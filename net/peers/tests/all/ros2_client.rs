@@ -1,8 +1,8 @@
 //! A peer that others have written, without ROS: ros2-client in Rust. It publishes, subscribes,
 //! serves and calls.
 
+use crate::adder::{Adder, Manner, add, caller_of};
 use crate::graphs::{LIMIT, Place, free_place, heard, listener, reliable, say, talker, until};
-use crate::services::{Adder, Manner, add, caller_of};
 use ros2_client::zenoh::{Context, ContextOptions, Node};
 use ros2_client::{MessageTypeName, Name, NodeName, NodeOptions, QosProfile, ServiceTypeName};
 use serde::{Deserialize, Serialize};
