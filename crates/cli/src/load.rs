@@ -485,15 +485,22 @@ fn time(graph: &Graph, mapping: &Mapping, wishes: &Wishes<'_>, has_bag: bool) ->
         (_, true, Some(node)) if slow => Err(two_times("on_lag: slow_time", &node.name)),
         (Some(Rate::Factor(rate)), true, _) => Ok(played(rate)),
         (None, true, _) => Ok(played(1.0)),
-        (None, false, Some(_)) if slow => Ok(Time::Simulated { pacing: Pacing::AtMost(1.0) }),
-        (None, false, None) if slow => anyhow::bail!(
-            "{}: `on_lag: slow_time` needs something that makes the time: a recording (--input) or a \
-             node with `lockstep` in the graph; without it the graph runs in real time, which \
-             cannot wait",
-            mapping.source.file()
-        ),
+        (None, false, _) if slow => Ok(Time::Simulated { pacing: Pacing::AtMost(1.0) }),
         (None, false, _) => Ok(Time::Wall),
     }
+}
+
+/// Refuses a run that is to wait for the graph, if nothing makes the time that would wait.
+pub(crate) fn must_have_time(loaded: &Loaded, has_bag: bool) -> Result<()> {
+    let waits = loaded.plan.all_processes().any(|process| process.time.at_most().is_some());
+    let has_simulator = loaded.graph.nodes.iter().any(|node| node.lockstep.is_some());
+    anyhow::ensure!(
+        !waits || has_bag || has_simulator,
+        "`on_lag: slow_time` of the mapping needs something that makes the time: a recording \
+         (--input) or a node with `lockstep` in the graph; without it the graph runs in real time, \
+         which cannot wait"
+    );
+    Ok(())
 }
 
 /// What a recording and a node would make together if the graph is to be waited for.

@@ -24,7 +24,7 @@ mod usage;
 mod wake;
 
 use crate::arguments::{JoinArguments, Rate, RunArguments};
-use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load};
+use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load, must_have_time};
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
@@ -111,6 +111,7 @@ fn run_part(arguments: &RunArguments, settings: &Settings, host: OnHost<'_>) -> 
         host,
     };
     let loaded = load(&arguments.files, &wishes)?;
+    must_have_time(&loaded, wishes.input.is_some())?;
     if let (None, Some(option)) = (&loaded.host, arguments.hosts.given()) {
         bail!(
             "{option}: the mapping names no hosts; to join a graph to other computers, run \

@@ -660,4 +660,16 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
     let params = ["--params", params.to_str().expect("UTF-8")];
     let told = ["`clip_percent` would have no effect", "clip_per_myriad"];
     refused("parameter", &text, &params, &told);
+
+    // What has no time that could wait, is right only with a recording.
+    let mapping = waiting(&run, "highway");
+    let of_highway = |command: &str| {
+        crossdock(&run, &[command, HIGHWAY, "--mapping", &mapping])
+            .output()
+            .expect("crossdock starts")
+    };
+    let checked = of_highway("check");
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    let errors = String::from_utf8_lossy(&of_highway("run").stderr).into_owned();
+    assert!(errors.contains("needs something that makes the time"), "{errors}");
 }
