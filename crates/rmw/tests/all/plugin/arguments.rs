@@ -10,8 +10,8 @@ use rmw_crossdock::introspection::Language;
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
-/// Calls with the handle as one of another implementation, and gives it back as it was. Of memory that
-/// was freed, the identifier may point nowhere.
+/// Calls with the handle as one of another implementation, and gives it back as it was. Of memory
+/// that was freed, the identifier may point nowhere.
 macro_rules! foreign {
     ($handle:expr, $call:expr) => {{
         // SAFETY: a handle of the plug-in.
