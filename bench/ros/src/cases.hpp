@@ -19,6 +19,10 @@ void plain_hops(bool is_large, std::size_t rounds);
 /// has none.
 void events_hops(std::size_t rounds);
 
+/// An image of 64 bytes goes through the client library and through the middleware alone, in one
+/// thread that never sleeps.
+void calls(std::size_t rounds);
+
 /// Another process publishes images of 8 MiB at 30 Hz, with the default quality of service.
 void image_rate(std::size_t count);
 

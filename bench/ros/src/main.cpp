@@ -21,6 +21,8 @@ bool run(const std::string & name, const std::string & argument)
     plain_hops(argument == "8MiB", 5'000);
   } else if (name == "events") {
     events_hops(20'000);
+  } else if (name == "calls") {
+    calls(20'000);
   } else if (name == "rate") {
     image_rate(std::stoul(argument));
   } else if (name == "reflect" && argument == "image") {
@@ -44,7 +46,7 @@ int main(int count, char ** words)
     if (run(name, argument)) {
       return 0;
     }
-    std::fprintf(stderr, "bench floor | image BYTES | plain 64|8MiB | events | rate COUNT\n");
+    std::fprintf(stderr, "bench floor | image BYTES | plain 64|8MiB | events | calls | rate COUNT\n");
   } catch (const std::exception & error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
   }

@@ -38,14 +38,14 @@ impl Context {
         let (of_hub, guards) = (Arc::downgrade(&hub), Arc::clone(&graph_guards));
         let idle = Arc::<Idle>::default();
         let (ports, bell) = (Arc::clone(&idle), doorbell.clone());
-        let told = graph.set_callback(move || {
+        // Nothing of this blocks: it needs no thread of its own.
+        graph.set_prompt_callback(move || {
             ports.settle();
             bell.settle();
             if let Some(hub) = of_hub.upgrade() {
                 lock(&guards).iter().for_each(|guard| hub.waiting.trigger(*guard));
             }
         });
-        told.map_err(Failure::Thread)?;
         Ok(Arc::new(Self {
             participant,
             doorbell,

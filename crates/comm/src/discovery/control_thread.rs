@@ -63,6 +63,7 @@ pub(crate) fn run(core: &Arc<ParticipantCore>) {
         greet_again(core);
         watch(core);
         sweep(core);
+        core.callbacks.run_prompt();
     }
     farewell(&mut core.lock());
 }

@@ -92,6 +92,7 @@ impl ParticipantCore {
             rendezvous: parts.rendezvous,
             epoll: Arc::new(parts.epoll),
             pair_reports: Arc::new(PairReports::new(Arc::clone(&waker))),
+            callbacks: Arc::new(Callbacks::new(Arc::clone(&waker))),
             waker,
             status_table: parts.status_table,
             conns: parts.conns,
@@ -104,7 +105,6 @@ impl ParticipantCore {
             new_segments: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             watchers: Mutex::new(Vec::new()),
-            callbacks: Arc::default(),
             graph,
         }
     }

@@ -263,8 +263,18 @@ impl PortEvents {
         callback: impl FnMut(PortEvent) + Send + 'static,
     ) -> io::Result<()> {
         self.shared.thread.start()?;
-        self.replace(kind, Some(Box::new(callback)));
+        self.set_prompt_callback(kind, callback);
         Ok(())
+    }
+
+    /// As [`PortEvents::set_callback`], for a callback that returns at once: it needs no thread of
+    /// its own. See [`GraphView::set_prompt_callback`](crate::GraphView::set_prompt_callback).
+    pub fn set_prompt_callback(
+        &self,
+        kind: PortEvent,
+        callback: impl FnMut(PortEvent) + Send + 'static,
+    ) {
+        self.replace(kind, Some(Box::new(callback)));
     }
 
     /// Nobody is called for this kind any more.

@@ -1,4 +1,4 @@
-//! The callbacks of views of the graph, which the thread of callbacks runs.
+//! The callbacks of views of the graph.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -65,12 +65,17 @@ impl ViewCallback {
         ViewCallback { state: Mutex::default(), thread, participant }
     }
 
-    /// Takes the place of the callback before. It is called soon.
+    /// Takes the place of the callback before. It is called soon, and may block.
     pub(crate) fn set(self: &Arc<ViewCallback>, callback: Callback) -> io::Result<()> {
         self.thread.start()?;
+        self.set_prompt(callback);
+        Ok(())
+    }
+
+    /// As [`ViewCallback::set`], for one that returns at once.
+    pub(crate) fn set_prompt(self: &Arc<ViewCallback>, callback: Callback) {
         self.replace(Some(callback));
         self.tell();
-        Ok(())
     }
 
     /// Takes the place of the callback before.

@@ -10,7 +10,7 @@ use common::users::{Shared, Users, greet, is_root, join, told};
 use common::{LIMIT, Listener, Place, publisher, reliable, subscriber};
 use crossdock_comm::{
     Client, ClientOptions, EntityDescription, GraphSnapshot, GraphView, Maker, NodeOptions,
-    Participant, ParticipantOptions, PortKind, PortSnapshot, ProcessSnapshot, Publisher,
+    Participant, ParticipantOptions, PortEvent, PortKind, PortSnapshot, ProcessSnapshot, Publisher,
     PublisherOptions, Qos, Server, ServerOptions, StatusTable, WithHistogram,
 };
 use crossdock_msg::types::sensor_msgs;
@@ -270,6 +270,51 @@ fn a_callback_that_blocks_or_panics_or_drops_its_view_stops_nobody() {
     drop((kept, output));
     assert!(participant.wait_until(LIMIT, || input.matched() == 0));
     assert!(names(&panicking.snapshot()).is_empty());
+}
+
+#[test]
+fn prompt_callbacks_need_no_thread_of_their_own_until_one_that_may_block_has_it() {
+    let place = Place::new("graph-prompt");
+    let (participant, other) = (place.open("watcher"), place.open("other"));
+    let (sender, threads) = channel();
+    let named = |sender: &Sender<String>| {
+        let sender = sender.clone();
+        move || {
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            sender.send(name).unwrap_or_default();
+        }
+    };
+    let until = |wanted: &str, seen: &dyn Fn(&[String]) -> bool| {
+        let view = participant.graph().unwrap();
+        loop {
+            assert_eq!(threads.recv_timeout(LIMIT).unwrap(), wanted);
+            if seen(&names(&view.snapshot())) {
+                return;
+            }
+        }
+    };
+    let prompt = participant.graph().unwrap();
+    prompt.set_prompt_callback(named(&sender));
+    let first = other.add_node(node("first")).unwrap();
+    until("crossdock-ctl", &|names| names == ["first"]);
+    // An event of a port, with the graph at rest.
+    let output = publisher(&participant, "/image", reliable(1));
+    let name_it = named(&sender);
+    output.events().set_prompt_callback(PortEvent::Matched, move |_| name_it());
+    let input = subscriber(&other, "/image", reliable(1));
+    while output.events().take_matched().total == 0 {
+        assert_eq!(threads.recv_timeout(LIMIT).unwrap(), "crossdock-ctl");
+    }
+    drop((first, input));
+    until("crossdock-ctl", &|names| names.is_empty());
+    let (entered, entries) = channel();
+    let blocking = participant.graph().unwrap();
+    blocking.set_callback(move || entered.send(()).unwrap_or_default()).unwrap();
+    entries.recv_timeout(LIMIT).unwrap();
+    // Told by the control thread before.
+    while threads.try_recv().is_ok() {}
+    let _second = other.add_node(node("second")).unwrap();
+    until("crossdock-calls", &|names| names == ["second"]);
 }
 
 #[test]

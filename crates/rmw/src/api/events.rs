@@ -71,8 +71,7 @@ functions! {
     ) {
         // SAFETY: null or an event (caller).
         let (happenings, kind) = unsafe { event(event_handle.cast_const()) }?;
-        happenings.set_callback(kind, of_c(callback, user_data));
-        Ok(())
+        happenings.set_callback(kind, of_c(callback, user_data))
     }
 
     /// Sets what is called for each message, or ends it (null).
@@ -128,7 +127,7 @@ unsafe fn init(
         let what = "it is initialised already: finalise it first";
         return Err(Failure::Argument { name: "rmw_event", what });
     }
-    happenings.watch(kind)?;
+    happenings.watch(kind);
     let made = Event {
         implementation_identifier: IDENTIFIER.as_ptr(),
         // The port keeps them; an event does not outlive its port.

@@ -101,24 +101,32 @@ pub(crate) struct Happenings {
     events: PortEvents,
     hub: Arc<Hub>,
     watches: [Watch; KINDS.len()],
+    /// For what is called.
+    me: Weak<Happenings>,
 }
 
 impl Happenings {
     pub(crate) fn new(hub: &Arc<Hub>, events: PortEvents) -> Arc<Self> {
-        Arc::new(Self { events, hub: Arc::clone(hub), watches: Default::default() })
+        let (hub, watches) = (Arc::clone(hub), Default::default());
+        Arc::new_cyclic(|me| Self { events, hub, watches, me: Weak::clone(me) })
     }
 
     /// From now on a wait may be for events of this kind. Allocates.
-    pub(crate) fn watch(self: &Arc<Self>, kind: EventKind) -> Result<(), Failure> {
+    pub(crate) fn watch(self: &Arc<Self>, kind: EventKind) {
         let entity = || self.hub.add(Entity::Event(Arc::clone(self), kind as usize));
         self.watches[kind as usize].entity.get_or_init(entity);
-        let weak: Weak<Self> = Arc::downgrade(self);
-        let told = self.events.set_callback(kind.source(), move |_| {
-            if let Some(happenings) = weak.upgrade() {
+        self.events.set_prompt_callback(kind.source(), self.teller(kind));
+    }
+
+    /// What is called when something has happened: it returns at once, as long as the program has
+    /// set no callback for events of this kind.
+    fn teller(&self, kind: EventKind) -> impl FnMut(PortEvent) + Send + use<> {
+        let me = Weak::clone(&self.me);
+        move |_| {
+            if let Some(happenings) = me.upgrade() {
                 happenings.tell(kind);
             }
-        });
-        told.map_err(Failure::Thread)
+        }
     }
 
     /// What a wait is for, once [`Happenings::watch`] has been called.
@@ -131,7 +139,7 @@ impl Happenings {
         &self.hub
     }
 
-    /// Something has happened. Runs on the participant's thread for callbacks.
+    /// Something has happened.
     fn tell(&self, kind: EventKind) {
         let watch = &self.watches[kind as usize];
         let slot = lock(&watch.slot).clone();
@@ -154,7 +162,15 @@ impl Happenings {
     }
 
     /// Sets what is called for each event of a kind, at once if something has happened; or ends it.
-    pub(crate) fn set_callback(&self, kind: EventKind, callback: Option<Callback>) {
+    pub(crate) fn set_callback(
+        &self,
+        kind: EventKind,
+        callback: Option<Callback>,
+    ) -> Result<(), Failure> {
+        if callback.is_some() {
+            let told = self.events.set_callback(kind.source(), self.teller(kind));
+            told.map_err(Failure::Thread)?;
+        }
         let slot = callback.map(|callback| Arc::new(Slot::new(callback)));
         let before = std::mem::replace(&mut *lock(&self.watches[kind as usize].slot), slot.clone());
         if let Some(before) = before {
@@ -166,6 +182,7 @@ impl Happenings {
             slot.call(1);
             self.watches[kind as usize].is_told.store(true, Ordering::Release);
         }
+        Ok(())
     }
 
     /// Whether the status of a kind has changed since it was taken.

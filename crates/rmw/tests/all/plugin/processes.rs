@@ -1,9 +1,11 @@
 //! Two processes. One is killed, again and again.
 
 use super::calls::{answer, is_available, send, take_request, take_response};
-use super::{DEFAULT, On, PLAIN, Plain, Ros, options, own_domain, plugin};
+use super::{DEFAULT, On, PLAIN, Plain, Ros, options, own_domain, plugin, zeroed};
 use crate::rosidl::types;
 use crossdock_test_support::{Random, done, long, number};
+use rmw_crossdock::abi::current::EVENTS;
+use rmw_crossdock::abi::shared::{Event, RMW_RET_OK};
 use rmw_crossdock::introspection::Language;
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -24,6 +26,12 @@ fn the_other_side() {
     let (service, set) = (ros.service("/move"), ros.wait_set());
     let on = On { subscriptions: vec![ping], services: vec![service], ..On::default() };
     let mut message: Plain = [0.0; 43];
+    // As client libraries do for each subscription.
+    let kind = EVENTS.iter().find(|(name, _)| *name == "RMW_EVENT_REQUESTED_QOS_INCOMPATIBLE");
+    let (kind, mut event): (u32, Event) = (kind.unwrap().1 as u32, zeroed());
+    // SAFETY: as the API asks: it is zero, and ends with its port.
+    let made = unsafe { (ros.api.rmw_subscription_event_init)(&mut event, ping, kind) };
+    assert_eq!(made, RMW_RET_OK);
     // Until it is killed, or left alone.
     while ros.wait(set, &on, super::PATIENCE).contains(&true) {
         while ros.take(ping, message.as_mut_ptr().cast()) {
@@ -43,6 +51,15 @@ pub(super) fn other_side(domain: usize) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "plugin::processes::the_other_side"]).env(DOMAIN, domain.to_string());
     command.stdout(Stdio::null()).spawn().unwrap()
+}
+
+/// The plug-in's threads in a process.
+fn threads_of(process: &Child) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.id())).unwrap();
+    let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
+    // One that ends meanwhile is none.
+    let names = names.filter_map(|name| Some(name.ok()?.trim_end().to_owned()));
+    names.filter(|name| name.starts_with("crossdock")).collect()
 }
 
 #[test]
@@ -76,6 +93,7 @@ fn messages_and_calls_go_to_another_process_until_it_is_killed() {
             ros.wait_for(set, &On { clients: vec![client], ..On::default() });
             assert_eq!(take_response(&ros, client), Some((sequence, value + 1.0)));
         }
+        assert_eq!(threads_of(&other), ["crossdock-ctl"]);
         other.kill().unwrap();
         other.wait().unwrap();
         ros.until(|| ros.matched(ping) == 0 && !is_available(&ros, client));
