@@ -6,8 +6,8 @@
 //! other callbacks of its participant and nothing else. One that panics is dropped and reported.
 //! Nobody waits for this thread.
 //!
-//! As long as all callbacks are prompt, there is no such thread: the control thread runs them at the
-//! end of its turn, with no lock held.
+//! As long as all callbacks are prompt, there is no such thread: the control thread runs them at
+//! the end of its turn, with no lock held.
 
 use std::collections::VecDeque;
 use std::io;

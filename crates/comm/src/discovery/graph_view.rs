@@ -102,9 +102,9 @@ impl GraphView {
     }
 
     /// As [`GraphView::set_callback`], for a callback that returns at once: it needs no thread of
-    /// its own. It may run on the thread that makes connections, which it must not hold up: it takes
-    /// no lock that is held by anybody who waits, and uses nothing of its participant but what does
-    /// not block.
+    /// its own. It may run on the thread that makes connections, which it must not hold up: it
+    /// takes no lock that is held by anybody who waits, and uses nothing of its participant but
+    /// what does not block.
     pub fn set_prompt_callback(&self, callback: impl FnMut() + Send + 'static) {
         self.callback.set_prompt(Box::new(callback));
     }
