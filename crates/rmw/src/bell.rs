@@ -44,6 +44,8 @@ pub(crate) enum Entity {
     News(Arc<News>),
     /// It has something until the status of the event is taken.
     Event(Arc<Happenings>, usize),
+    /// It has something until the callback for the event is called.
+    Call(Arc<Happenings>, usize),
 }
 
 impl Entity {
@@ -51,7 +53,7 @@ impl Entity {
         match self {
             Self::Port(port) => port.doorbell_index(),
             Self::News(news) => news.port().doorbell_index(),
-            Self::Event(..) => None,
+            Self::Event(..) | Self::Call(..) => None,
         }
     }
 
@@ -60,6 +62,7 @@ impl Entity {
             Self::Port(port) => port.arm(),
             Self::News(news) => news.look(),
             Self::Event(happenings, kind) => happenings.is_ready(*kind),
+            Self::Call(happenings, kind) => happenings.is_due(*kind),
         }
     }
 }

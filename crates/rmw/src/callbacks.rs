@@ -1,5 +1,5 @@
 //! Callbacks for executors that are driven by events: a thread of the context waits for the ports
-//! that have one, and calls.
+//! and events that have one, and calls.
 //!
 //! 1. The thread starts with the first callback and ends with the context.
 //! 2. A callback is called with the number of messages that have come since the last call, of this
@@ -232,6 +232,7 @@ impl Hub {
         callback: Callback,
         untold: u64,
     ) -> Result<EntityId, Failure> {
+        // Before a publisher of this context may know of it.
         self.start()?;
         let (count, was_seen, slot) =
             (AtomicU64::new(untold), AtomicBool::new(false), Slot::new(callback));
@@ -239,21 +240,36 @@ impl Hub {
         if let Some(topic) = news.port.topic() {
             self.near(topic).change(|all| all.push(Arc::clone(&news)));
         }
-        let id = self.add(Entity::News(Arc::clone(&news)));
-        lock(&self.called).push(id);
-        self.waiting.trigger(self.changed);
+        let id = self.add_called(Entity::News(Arc::clone(&news)))?;
         // At once, as in other implementations: afterwards the caller has heard of what was there.
         news.look();
         news.call();
         Ok(id)
     }
 
+    /// Has the thread call for an entity when it has something: [`Entity::News`], [`Entity::Call`].
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(crate) fn add_called(self: &Arc<Self>, entity: Entity) -> Result<EntityId, Failure> {
+        self.start()?;
+        let id = self.add(entity);
+        lock(&self.called).push(id);
+        self.waiting.trigger(self.changed);
+        Ok(id)
+    }
+
+    /// Nothing is called for it any more, but what is under way.
+    pub(crate) fn remove_called(&self, id: EntityId) {
+        lock(&self.called).retain(|other| *other != id);
+        self.remove(id);
+    }
+
     /// Ends a callback: rule 3. Says how many messages it was not told of.
     pub(crate) fn end_call(&self, id: EntityId) -> u64 {
-        lock(&self.called).retain(|other| *other != id);
         let entity = self.waiting.bell().entity(id);
         // Afterwards no wait looks at it.
-        self.remove(id);
+        self.remove_called(id);
         let Some(Entity::News(news)) = entity.as_deref() else { return 0 };
         if let Some(topic) = news.port.topic() {
             self.near(topic).change(|all| all.retain(|other| !Arc::ptr_eq(other, news)));
@@ -308,9 +324,10 @@ impl Hub {
                 continue;
             }
             for id in &fired {
-                let entity = self.waiting.bell().entity(*id);
-                if let Some(Entity::News(news)) = entity.as_deref() {
-                    news.call();
+                match self.waiting.bell().entity(*id).as_deref() {
+                    Some(Entity::News(news)) => news.call(),
+                    Some(Entity::Call(happenings, kind)) => happenings.call(*kind),
+                    _ => {}
                 }
             }
         }

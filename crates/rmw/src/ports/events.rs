@@ -88,6 +88,10 @@ pub(crate) enum Status {
 #[derive(Default)]
 struct Watch {
     entity: OnceLock<EntityId>,
+    /// What the thread of callbacks waits for, once there was a callback.
+    caller: OnceLock<EntityId>,
+    /// The callback is to be called.
+    is_due: AtomicBool,
     /// The callback has been told of what has happened since the status was taken.
     is_told: AtomicBool,
     /// The status was taken before the callback was told of the last change: a thread that waits
@@ -115,18 +119,13 @@ impl Happenings {
     pub(crate) fn watch(self: &Arc<Self>, kind: EventKind) {
         let entity = || self.hub.add(Entity::Event(Arc::clone(self), kind as usize));
         self.watches[kind as usize].entity.get_or_init(entity);
-        self.events.set_prompt_callback(kind.source(), self.teller(kind));
-    }
-
-    /// What is called when something has happened: it returns at once, as long as the program has
-    /// set no callback for events of this kind.
-    fn teller(&self, kind: EventKind) -> impl FnMut(PortEvent) + Send + use<> {
         let me = Weak::clone(&self.me);
-        move |_| {
+        // It does not block: the program's callback has a thread of its own.
+        self.events.set_prompt_callback(kind.source(), move |_| {
             if let Some(happenings) = me.upgrade() {
                 happenings.tell(kind);
             }
-        }
+        });
     }
 
     /// What a wait is for, once [`Happenings::watch`] has been called.
@@ -139,18 +138,40 @@ impl Happenings {
         &self.hub
     }
 
-    /// Something has happened.
+    /// Something has happened: wakes the thread that calls, or those that wait. Does not block.
     fn tell(&self, kind: EventKind) {
         let watch = &self.watches[kind as usize];
-        let slot = lock(&watch.slot).clone();
-        if let Some(slot) = slot {
-            slot.call(1);
-            watch.is_late.store(!self.has_news(kind as usize), Ordering::Release);
+        match watch.caller.get().filter(|_| lock(&watch.slot).is_some()) {
+            Some(caller) => {
+                watch.is_due.store(true, Ordering::Release);
+                self.hub.waiting.trigger(*caller);
+            }
+            None => self.told(watch),
         }
+    }
+
+    fn told(&self, watch: &Watch) {
         watch.is_told.store(true, Ordering::Release);
         if let Some(entity) = watch.entity.get() {
             self.hub.waiting.trigger(*entity);
         }
+    }
+
+    /// Whether a callback is to be called.
+    pub(crate) fn is_due(&self, kind: usize) -> bool {
+        self.watches[kind].is_due.load(Ordering::Acquire)
+    }
+
+    /// Calls the callback. On the thread of callbacks.
+    pub(crate) fn call(&self, kind: usize) {
+        let watch = &self.watches[kind];
+        watch.is_due.store(false, Ordering::Release);
+        let slot = lock(&watch.slot).clone();
+        if let Some(slot) = slot {
+            slot.call(1);
+            watch.is_late.store(!self.has_news(kind), Ordering::Release);
+        }
+        self.told(watch);
     }
 
     /// Whether a wait ends for a kind. A callback hears of what has happened before threads that
@@ -167,12 +188,19 @@ impl Happenings {
         kind: EventKind,
         callback: Option<Callback>,
     ) -> Result<(), Failure> {
-        if callback.is_some() {
-            let told = self.events.set_callback(kind.source(), self.teller(kind));
-            told.map_err(Failure::Thread)?;
+        let watch = &self.watches[kind as usize];
+        if callback.is_some()
+            && watch.caller.get().is_none()
+            && let Some(me) = self.me.upgrade()
+        {
+            let caller = self.hub.add_called(Entity::Call(me, kind as usize))?;
+            // Another thread may have been faster.
+            if *watch.caller.get_or_init(|| caller) != caller {
+                self.hub.remove_called(caller);
+            }
         }
         let slot = callback.map(|callback| Arc::new(Slot::new(callback)));
-        let before = std::mem::replace(&mut *lock(&self.watches[kind as usize].slot), slot.clone());
+        let before = std::mem::replace(&mut *lock(&watch.slot), slot.clone());
         if let Some(before) = before {
             before.end();
         }
@@ -180,7 +208,7 @@ impl Happenings {
             && self.has_news(kind as usize)
         {
             slot.call(1);
-            self.watches[kind as usize].is_told.store(true, Ordering::Release);
+            watch.is_told.store(true, Ordering::Release);
         }
         Ok(())
     }
@@ -215,6 +243,9 @@ impl Happenings {
             self.events.clear_callback(kind.source());
             if let Some(entity) = watch.entity.get() {
                 self.hub.remove(*entity);
+            }
+            if let Some(caller) = watch.caller.get() {
+                self.hub.remove_called(*caller);
             }
             let slot = lock(&watch.slot).take();
             if let Some(slot) = slot {

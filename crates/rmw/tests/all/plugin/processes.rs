@@ -8,7 +8,9 @@ use rmw_crossdock::abi::current::EVENTS;
 use rmw_crossdock::abi::shared::{Event, RMW_RET_OK};
 use rmw_crossdock::introspection::Language;
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::process::{Child, Command, Stdio};
+use std::ptr::null;
 use std::time::{Duration, Instant};
 
 /// What makes a process of this program the other side.
@@ -32,6 +34,14 @@ fn the_other_side() {
     // SAFETY: as the API asks: it is zero, and ends with its port.
     let made = unsafe { (ros.api.rmw_subscription_event_init)(&mut event, ping, kind) };
     assert_eq!(made, RMW_RET_OK);
+    if std::env::var_os(CALLED).is_some() {
+        let called = Some(on_call as unsafe extern "C" fn(*const c_void, usize));
+        // SAFETY: as the API asks.
+        unsafe {
+            (ros.api.rmw_event_set_callback)(&mut event, called, null());
+            (ros.api.rmw_subscription_set_on_new_message_callback)(ping, called, null());
+        }
+    }
     // Until it is killed, or left alone.
     while ros.wait(set, &on, super::PATIENCE).contains(&true) {
         while ros.take(ping, message.as_mut_ptr().cast()) {
@@ -43,14 +53,24 @@ fn the_other_side() {
     }
 }
 
+/// What makes it set callbacks, as events executors do.
+const CALLED: &str = "CROSSDOCK_RMW_CALLED";
+
+unsafe extern "C" fn on_call(_user_data: *const c_void, _count: usize) {}
+
 /// What makes a process of this program the side that lives on; its value is a domain.
 const SURVIVOR: &str = "CROSSDOCK_RMW_SURVIVOR";
 
 pub(super) fn other_side(domain: usize) -> Child {
+    other_side_command(domain).spawn().unwrap()
+}
+
+fn other_side_command(domain: usize) -> Command {
     plugin();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "plugin::processes::the_other_side"]).env(DOMAIN, domain.to_string());
-    command.stdout(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null());
+    command
 }
 
 /// The plug-in's threads in a process.
@@ -60,6 +80,25 @@ fn threads_of(process: &Child) -> Vec<String> {
     // One that ends meanwhile is none.
     let names = names.filter_map(|name| Some(name.ok()?.trim_end().to_owned()));
     names.filter(|name| name.starts_with("crossdock")).collect()
+}
+
+#[test]
+fn a_process_with_callbacks_has_one_more_thread_of_the_plug_in() {
+    let domain = own_domain();
+    let Some(ros) = Ros::new(domain, "here") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let (ping, mut message) = (ros.publisher("/ping", support, &DEFAULT), [0.0; 43]);
+    let pong = ros.subscription("/pong", support, &DEFAULT, &options());
+    let mut other = other_side_command(domain).env(CALLED, "1").spawn().unwrap();
+    ros.until(|| {
+        ros.publish(ping, message.as_ptr().cast());
+        ros.take(pong, message.as_mut_ptr().cast())
+    });
+    let mut threads = threads_of(&other);
+    threads.sort();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(threads, ["crossdock-ctl", "crossdock-rmw"]);
 }
 
 #[test]
