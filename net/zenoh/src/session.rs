@@ -7,6 +7,9 @@ use zenoh::{Config, Session, Wait as _};
 /// Where rmw_zenoh's router is expected.
 const ROUTER_HERE: &str = "tcp/localhost:7447";
 
+/// How often a place is tried that does not answer.
+const AGAIN: &str = "{ period_init_ms: 1000, period_max_ms: 1000, period_increase_factor: 1 }";
+
 /// How to join the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Joining {
@@ -148,6 +151,8 @@ impl Joining {
             ("listen/endpoints", texts(&listen)),
             ("connect/endpoints", texts(&connect)),
             ("scouting/multicast/enabled", "false".to_owned()),
+            // A router that has gone is looked for each second, as one that has not come yet.
+            ("connect/retry", AGAIN.to_owned()),
             // Publishers that keep messages for latecomers stamp them.
             ("timestamping/enabled", "true".to_owned()),
             // Only of use where zenoh was built with it, as in tests.

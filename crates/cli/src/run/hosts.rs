@@ -13,7 +13,7 @@ use crate::beside::Beside;
 use crate::load::HostRun;
 use crate::net::Bridge;
 use crate::output::say;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use crossdock_comm::{
     GraphSnapshot, GraphView, Participant, ParticipantOptions, PortKind, PortSnapshot, Publisher,
     PublisherOptions, Qos, RunId,
@@ -107,7 +107,7 @@ impl Hosts {
             group: None,
         })?;
         let view = participant.graph()?;
-        view.set_callback(wake.caller()).context("the graph cannot be watched")?;
+        view.set_prompt_callback(wake.caller());
         let files = run.files;
         let own = Identity {
             graph: plan.graph.clone(),

@@ -146,11 +146,10 @@ impl<'a> Publishing<'a> {
         let (sender, events) = channel();
         for kind in [PortEvent::Matched, PortEvent::IncompatibleQos, PortEvent::IncompatibleType] {
             let sender = sender.clone();
-            let told = publisher.events().set_callback(kind, move |event| {
+            publisher.events().set_prompt_callback(kind, move |event| {
                 // Nobody listens any more when the command ends.
                 let _ = sender.send(event);
             });
-            told.context("the thread for callbacks cannot be started")?;
         }
         Ok(Self { arguments, publisher, events })
     }

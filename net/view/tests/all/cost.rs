@@ -1,4 +1,4 @@
-//! What a view costs the observed processes. Measures, so it does not run by itself:
+//! What a view costs the observed processes, and how soon its page is painted. Measures, so it does not run by itself:
 //! `cargo test --release --manifest-path net/Cargo.toml -- --ignored --nocapture cost`.
 
 use crate::browser::browser;
@@ -56,6 +56,25 @@ fn measure(name: &str, arguments: &[&str]) {
     }
     run.interrupt();
     let _: Running = run;
+}
+
+#[test]
+#[ignore = "measures"]
+fn how_soon_the_page_is_painted() {
+    let domain = Domain::new("paint");
+    let browser = browser().expect("a browser");
+    let _run = domain.run(&ON_RINGS);
+    until("the graph runs", || domain.is_published("/lane"));
+    let (_view, address) = domain.view();
+    for _ in 0..ROUNDS {
+        let screenshot = domain.file("page.png").display().to_string();
+        let seen = python::run("browser.py", &[browser, &address, &screenshot]);
+        let seen = seen.expect("an environment");
+        println!(
+            "first paint after {} ms, topics after {} ms",
+            seen["first_paint_ms"], seen["first_look_ms"]
+        );
+    }
 }
 
 #[test]

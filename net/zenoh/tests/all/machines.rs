@@ -2,7 +2,7 @@
 //! packets, and can be cut without a word. Needs root, `/dev/net/tun`, `ip` and `nsenter`.
 
 use crate::graphs::{Place, hear, heard, listener, meet, reliable, say, talker, until};
-use crate::restarts::publishers;
+use crate::restarts::{RIGHT_AGAIN, publishers};
 use crate::running::Computer;
 use crossdock_suite::Running;
 use crossdock_test_support::skip;
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 
 /// What is known of a peer that says nothing is forgotten after so long.
 const LEASE: Duration = Duration::from_secs(2);
-/// After a lease, or after a session stands again, the graph is right so soon.
-const RIGHT_AGAIN: Duration = Duration::from_secs(2);
 
 /// Two computers with a wire between them.
 struct Machines {

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod adder;
+mod apart;
 mod certificates;
 mod foreign;
 mod graphs;

@@ -3,7 +3,13 @@
 use crate::foreign::Foreign;
 use crate::graphs::{Place, free_place, heard, listener, meet, reliable, say, talker, until};
 use crossdock_comm::{GraphView, PortKind};
+use std::time::{Duration, Instant};
 use zenoh::{Config, Session, Wait as _};
+
+/// The graph is right again so soon after a connection closed or a session stands again.
+pub(crate) const RIGHT_AGAIN: Duration = Duration::from_secs(2);
+/// How often a client looks whether its router is there again.
+const LOOKS: Duration = Duration::from_secs(1);
 
 fn router(place: &str) -> Session {
     let mut config = Config::default();
@@ -32,11 +38,15 @@ fn a_router_that_goes_takes_far_nodes_with_it_and_brings_them_back() {
     until("the far talker is seen", || publishers(&view, "/chatter") == 1);
     first.close().wait().unwrap();
     drop(first);
+    let closed = Instant::now();
     until("the far talker is gone", || publishers(&view, "/chatter") == 0);
+    assert!(closed.elapsed() < RIGHT_AGAIN, "{:?}", closed.elapsed());
     say(&talks, "lost");
 
     let _second = router(&place);
+    let opened = Instant::now();
     until("the far talker is back", || publishers(&view, "/chatter") == 1);
+    assert!(opened.elapsed() < LOOKS + RIGHT_AGAIN, "{:?}", opened.elapsed());
     meet(&talks, &[&listens]);
     let taken = nets[1].counters().taken;
     say(&talks, "once");
@@ -62,5 +72,7 @@ fn a_peer_that_goes_takes_its_ports_with_it() {
     };
     until("both are there", || publishers(&view, "/chatter") == 1 && subscribers() == 1);
     foreign.session.close().wait().unwrap();
+    let closed = Instant::now();
     until("both are gone", || publishers(&view, "/chatter") == 0 && subscribers() == 0);
+    assert!(closed.elapsed() < RIGHT_AGAIN, "{:?}", closed.elapsed());
 }
