@@ -112,6 +112,7 @@ impl Drop for Other {
 
 fn compare() {
     let folder = std::env::temp_dir().join(format!("crossdock-hop-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
     let sides = ["left", "right"].map(|side| folder.join(side));
     let [left, right] = [&sides[0], &sides[1]];
     let places = [free_place(), free_place()];
