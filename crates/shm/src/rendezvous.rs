@@ -232,9 +232,9 @@ pub struct RendezvousConfig {
 pub enum RendezvousError {
     /// A folder of the rendezvous belongs to somebody else or is open to others.
     #[error(
-        "the rendezvous folder {} cannot be trusted: {found}; remove it, or set XDG_RUNTIME_DIR \
-         to a folder of your own with mode 0700, or CROSSDOCK_RENDEZVOUS to one that a group of \
-         yours shares (mode 2770)", path.display()
+        "the rendezvous folder {} cannot be trusted: {found}; if it is yours alone, \
+         `chmod 700` mends it; else set CROSSDOCK_RENDEZVOUS to a folder of your own with mode \
+         0700, or to one that a group of yours shares (mode 2770)", path.display()
     )]
     Untrusted {
         /// The folder.

@@ -34,6 +34,10 @@ pub(super) fn build(arguments: &RosBuildArguments) -> Result<()> {
         command
     };
     run(cargo("build").args(["--release", "--lib"]), "the plug-in is not built")?;
+    run(
+        cargo("test").args(["--test", "all", "--no-run"]),
+        "what compares the plug-in with the installed headers is not built",
+    )?;
     let mut compare = cargo("test");
     compare.args(["--test", "all", "headers::", "--", "--include-ignored"]);
     run(&mut compare, "the installed headers have other structs than this plug-in")?;

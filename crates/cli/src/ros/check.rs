@@ -10,11 +10,15 @@ use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Descriptors that a process may have open so that an ordinary node meets a hundred others.
 const DESCRIPTORS_MIN: u64 = 1024;
+
+/// In a prefix: what its plug-in is for.
+const DISTRIBUTION: &str = "share/rmw_crossdock/distribution";
 
 /// Something that was looked at.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -49,8 +53,8 @@ struct Here {
     meets: PathBuf,
     /// Device and number of that folder.
     folder: Option<(u64, u64)>,
-    /// The folder was named for this shell, as one for several users has to be.
-    is_named: bool,
+    /// A group of users shares it.
+    is_shared: bool,
 }
 
 pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
@@ -63,7 +67,7 @@ pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
         implementation: variable("RMW_IMPLEMENTATION"),
         domain: variable("ROS_DOMAIN_ID").unwrap_or_else(|| "0".to_owned()),
         folder: numbers_of(&meets),
-        is_named: variable("CROSSDOCK_RENDEZVOUS").is_some(),
+        is_shared: is_shared(&meets),
         meets,
     };
     let mut findings = installation(arguments, &here, variable("LD_LIBRARY_PATH").as_deref());
@@ -109,7 +113,13 @@ fn installation(
         Err(error) => return vec![Finding::bad("the plug-in is not found", error.to_string())],
     };
     let at = folder.display();
-    let mut findings = vec![Finding::good(format!("plug-in for {distribution}: {at}"))];
+    let mut findings = vec![match distribution_of(&folder) {
+        Some(other) if other != distribution => Finding::bad(
+            format!("the plug-in in {at} is for {other}, and ROS_DISTRO is `{distribution}`"),
+            format!("source ROS 2 {other}, or `crossdock ros build` for {distribution}"),
+        ),
+        _ => Finding::good(format!("plug-in for {distribution}: {at}")),
+    }];
     findings.push(match here.implementation.as_deref() {
         Some(IMPLEMENTATION) => Finding::good(format!("RMW_IMPLEMENTATION={IMPLEMENTATION}")),
         Some(other) => Finding::bad(format!("RMW_IMPLEMENTATION is `{other}`"), SET),
@@ -126,6 +136,18 @@ fn installation(
         None => Finding::bad(format!("LD_LIBRARY_PATH has no folder with {LIBRARY}"), SET),
     });
     findings
+}
+
+/// What a plug-in is for, as the prefix around its folder says.
+fn distribution_of(folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(folder.parent()?.join(DISTRIBUTION)).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+/// Whether a group of users may use the folder.
+fn is_shared(folder: &Path) -> bool {
+    const GROUP: u32 = 0o070;
+    std::fs::metadata(folder).is_ok_and(|it| it.permissions().mode() & GROUP == GROUP)
 }
 
 /// Whether processes can meet, and who is there.
@@ -192,6 +214,10 @@ fn of_process(here: &Here, process: &RosProcess) -> Finding {
     if process.folder.is_some() && process.folder == here.folder {
         return Finding::good(format!("{found}, meets others in {theirs}"));
     }
+    if process.is_daemon {
+        let next = format!("it answers `ros2` with those who meet in {theirs}: `ros2 daemon stop`");
+        return Finding::bad(format!("{found}; it is the daemon of `ros2`"), next);
+    }
     let next = match process.meets == here.meets {
         true => format!(
             "it is in a container or namespace with another {theirs}: share this folder with it"
@@ -207,7 +233,7 @@ fn of_process(here: &Here, process: &RosProcess) -> Finding {
 /// Processes of another user, as those of a container with a user of its own.
 fn of_user(here: &Here, (user, count): (u32, usize)) -> Finding {
     let found = format!("user {user} runs processes with Crossdock: {count}");
-    if here.is_named {
+    if here.is_shared {
         return Finding::good(format!(
             "{found}; messages between users are copied and counted, unless they are one user or \
              trust each other (CROSSDOCK_TRUST)"
@@ -228,7 +254,7 @@ mod tests {
             domain: "0".to_owned(),
             meets: PathBuf::from("/run/user/1000/crossdock"),
             folder: Some((1, 2)),
-            is_named: false,
+            is_shared: false,
         }
     }
 
@@ -264,13 +290,35 @@ mod tests {
         let elsewhere = PathBuf::from("/tmp/crossdock-1000");
         let said = next(RosProcess { meets: elsewhere, folder: Some((3, 4)), ..talker() });
         assert!(said.contains("/tmp/crossdock-1000, this shell in /run/user/1000"), "{said}");
+        let folder = Some((3, 4));
+        let said = next(RosProcess { is_daemon: true, folder, ..talker() });
+        assert!(said.ends_with("`ros2 daemon stop`"), "{said}");
     }
 
     #[test]
-    fn another_user_meets_us_in_a_folder_that_was_named_only() {
+    fn a_prefix_says_what_its_plug_in_is_for_and_a_folder_who_may_use_it() {
+        let prefix = std::env::temp_dir().join(format!("crossdock-check-{}", std::process::id()));
+        let lib = prefix.join("lib");
+        std::fs::create_dir_all(&lib).expect("folders");
+        assert_eq!(distribution_of(&lib), None);
+        let file = prefix.join(DISTRIBUTION);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        std::fs::write(file, "kilted\n").expect("a file");
+        assert_eq!(distribution_of(&lib).as_deref(), Some("kilted"));
+        for (mode, is_of_group) in [(0o700, false), (0o2770, true)] {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&lib, permissions).expect("own folder");
+            assert_eq!(is_shared(&lib), is_of_group, "{mode:o}");
+        }
+        assert!(!is_shared(&prefix.join("none")));
+        std::fs::remove_dir_all(prefix).expect("own folders");
+    }
+
+    #[test]
+    fn another_user_meets_us_in_a_folder_of_a_group_only() {
         let said = of_user(&here(), (1001, 2)).next.unwrap_or_default();
         assert!(said.starts_with("they meet elsewhere"), "{said}");
-        let shared = Here { is_named: true, ..here() };
+        let shared = Here { is_shared: true, ..here() };
         let Finding { found, next, .. } = of_user(&shared, (1001, 2));
         assert_eq!(next, None);
         assert!(

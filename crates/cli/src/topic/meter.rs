@@ -188,8 +188,8 @@ impl Headers<'_> {
             return Ok(Headers::Rings(Box::new(follow)));
         }
         say!(
-            "note: {} stays inside a chain; this command subscribes, so its publisher writes each \
-             message to its ring until the command ends",
+            "note: nobody outside the executor of {} subscribes to it; this command does, so its \
+             publisher writes each message to shared memory until the command ends",
             clean(topic)
         );
         Ok(Headers::Taken(Taken::start(topic, "delay", watch)?))

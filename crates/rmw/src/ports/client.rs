@@ -9,21 +9,28 @@ use crate::failure::Failure;
 use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, SendFlatError};
-use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions};
-use std::sync::{Arc, Mutex};
+use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions, GraphSnapshot, PortKind};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 /// Calls under way at most: programs send without waiting, and an error is an exception there.
 const DEPTH: usize = 128;
 
+/// How long a look for a server waits for one that is there and not connected yet. Connecting takes
+/// a few milliseconds; client libraries that look before sleep for a quarter of a second or longer.
+const CONNECTING: Duration = Duration::from_millis(100);
+
 /// See the head of this file.
 pub(crate) struct Client {
+    service: String,
     pub(crate) plans: ServicePlans,
     pub(crate) gid: [u8; 16],
     /// The profiles of requests and responses with every policy decided.
     pub(crate) qos: [QosProfile; 2],
     port: Mutex<AnyClient<AnyThread>>,
     doorbell_index: Option<u16>,
+    /// The graph with a server that did not connect while it was waited for: it does not fit.
+    in_vain: Mutex<Weak<GraphSnapshot>>,
 }
 
 impl Client {
@@ -47,11 +54,13 @@ impl Client {
         let schema = Arc::clone(&plans.schema);
         let client = context.participant.free_any_client(schema, options)?;
         Ok(Self {
+            service: service.to_owned(),
             plans,
             gid: client.gid(),
             qos,
             doorbell_index: client.doorbell_index(),
             port: Mutex::new(client),
+            in_vain: Mutex::default(),
         })
     }
 
@@ -90,13 +99,25 @@ impl Client {
         Ok(None)
     }
 
-    /// Whether a server is connected, both ways. One of this process connects now.
+    /// Whether a server is connected, both ways. One of this process connects now. Waits a moment for
+    /// one that is in the graph and not connected yet, once for each graph.
     pub(crate) fn has_server(&self, context: &Context) -> bool {
         if lock(&self.port).has_server() {
             return true;
         }
-        context.hub.waiting.bell().meet_all();
-        lock(&self.port).has_server()
+        let is_connected = || {
+            context.hub.waiting.bell().meet_all();
+            lock(&self.port).has_server()
+        };
+        if is_connected() {
+            return true;
+        }
+        let graph = context.graph.snapshot();
+        let is_there =
+            graph.ports(PortKind::Server).any(|(_, server)| server.topic == self.service);
+        let in_vain = std::mem::replace(&mut *lock(&self.in_vain), Arc::downgrade(&graph));
+        let is_new = !std::ptr::eq(in_vain.as_ptr(), Arc::as_ptr(&graph));
+        is_there && is_new && context.participant.wait_until(CONNECTING, is_connected)
     }
 }
 

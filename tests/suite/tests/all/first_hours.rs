@@ -241,7 +241,7 @@ fn a_chain_is_measured_from_outside(run: &Run) {
     let text = said(&run.output(&[&["topic", "hz", "-n", "1"], &topics[..]].concat()));
     assert!(text.contains("/lane\naverage rate:"), "{text}");
     let delay = run.output(&["topic", "delay", topics[0], "-n", "1", "--json", "--interval", "3"]);
-    assert!(String::from_utf8_lossy(&delay.stderr).contains("stays inside a chain"));
+    assert!(String::from_utf8_lossy(&delay.stderr).contains("nobody outside the executor of "));
     let delay: serde_json::Value = serde_json::from_slice(&delay.stdout).expect("JSON");
     assert!(delay["delay_s"]["mean"].as_f64() > Some(0.0), "{delay}");
     let odom = run.output(&["topic", "echo", "--once", "--csv", "odom"]);

@@ -133,6 +133,11 @@ fn messages_and_calls_go_to_another_process_until_it_is_killed() {
             assert_eq!(take_response(&ros, client), Some((sequence, value + 1.0)));
         }
         assert_eq!(threads_of(&other), ["crossdock-ctl"]);
+        // The server is known: a client that has just been made can call it.
+        let new = ros.client("/move");
+        assert!(is_available(&ros, new));
+        // SAFETY: as the API asks.
+        unsafe { (ros.api.rmw_destroy_client)(ros.node, new) };
         other.kill().unwrap();
         other.wait().unwrap();
         ros.until(|| ros.matched(ping) == 0 && !is_available(&ros, client));
