@@ -17,7 +17,7 @@ use crate::waiting::{EntityId, Kind, Waiting};
 use crossdock_shm::ForkMark;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, ThreadId};
 
@@ -82,7 +82,9 @@ impl Slot {
 /// New messages of a port that has a callback.
 pub(crate) struct News {
     port: Arc<dyn Rings>,
-    count: AtomicU64,
+    /// Messages that were counted and not told yet. The lock is held from the look at the port on:
+    /// else another thread would neither count a message nor find it counted.
+    count: Mutex<u64>,
     was_seen: AtomicBool,
     slot: Slot,
 }
@@ -99,15 +101,16 @@ impl News {
         self.was_seen.store(true, Ordering::Relaxed);
         // A publisher that has not seen this yet has published what is counted here.
         fence(Ordering::SeqCst);
-        let before = self.port.arrived();
+        let mut count = lock(&self.count);
+        *count += self.port.arrived();
         self.port.arm_others();
-        let arrived = before + self.port.arrived();
-        self.count.fetch_add(arrived, Ordering::Relaxed) + arrived > 0
+        *count += self.port.arrived();
+        *count > 0
     }
 
     /// What was counted and not told yet.
     fn take_count(&self) -> usize {
-        usize::try_from(self.count.swap(0, Ordering::Relaxed)).unwrap_or(usize::MAX)
+        usize::try_from(std::mem::take(&mut *lock(&self.count))).unwrap_or(usize::MAX)
     }
 
     /// Calls with what was counted, if anything was.
@@ -121,7 +124,7 @@ impl News {
         if !self.was_seen.load(Ordering::Relaxed) {
             return;
         }
-        let count_arrived = || self.count.fetch_add(self.port.arrived(), Ordering::Relaxed);
+        let count_arrived = || *lock(&self.count) += self.port.arrived();
         if self.slot.runs_here() {
             count_arrived();
             return;
@@ -235,7 +238,7 @@ impl Hub {
         // Before a publisher of this context may know of it.
         self.start()?;
         let (count, was_seen, slot) =
-            (AtomicU64::new(untold), AtomicBool::new(false), Slot::new(callback));
+            (Mutex::new(untold), AtomicBool::new(false), Slot::new(callback));
         let news = Arc::new(News { port, count, was_seen, slot });
         if let Some(topic) = news.port.topic() {
             self.near(topic).change(|all| all.push(Arc::clone(&news)));
@@ -275,7 +278,7 @@ impl Hub {
             self.near(topic).change(|all| all.retain(|other| !Arc::ptr_eq(other, news)));
         }
         news.slot.end();
-        news.count.swap(0, Ordering::Relaxed)
+        std::mem::take(&mut *lock(&news.count))
     }
 
     /// The callbacks of a topic. Forgets topics that have neither a publisher nor a callback.

@@ -70,8 +70,11 @@ functions! {
         user_data: *const c_void,
     ) {
         // SAFETY: null or an event (caller).
-        let (happenings, kind) = unsafe { event(event_handle.cast_const()) }?;
-        happenings.set_callback(kind, of_c(callback, user_data))
+        let event = unsafe { event(event_handle.cast_const()) };
+        let set = event.and_then(|(happenings, kind)| {
+            happenings.set_callback(kind, of_c(callback, user_data))
+        });
+        ended(callback, set)
     }
 
     /// Sets what is called for each message, or ends it (null).
@@ -81,8 +84,8 @@ functions! {
         user_data: *const c_void,
     ) {
         // SAFETY: null or a subscription (caller).
-        let port = unsafe { data(subscription.cast_const(), "subscription") }?;
-        port.set_callback(of_c(callback, user_data))
+        let port = unsafe { data(subscription.cast_const(), "subscription") };
+        ended(callback, port.and_then(|port| port.set_callback(of_c(callback, user_data))))
     }
 
     /// Sets what is called for each request, or ends it (null).
@@ -92,8 +95,8 @@ functions! {
         user_data: *const c_void,
     ) {
         // SAFETY: null or a service (caller).
-        let port = unsafe { data(service.cast_const(), "service") }?;
-        port.set_callback(of_c(callback, user_data))
+        let port = unsafe { data(service.cast_const(), "service") };
+        ended(callback, port.and_then(|port| port.set_callback(of_c(callback, user_data))))
     }
 
     /// Sets what is called for each response, or ends it (null).
@@ -103,8 +106,17 @@ functions! {
         user_data: *const c_void,
     ) {
         // SAFETY: null or a client (caller).
-        let port = unsafe { data(client.cast_const(), "client") }?;
-        port.set_callback(of_c(callback, user_data))
+        let port = unsafe { data(client.cast_const(), "client") };
+        ended(callback, port.and_then(|port| port.set_callback(of_c(callback, user_data))))
+    }
+}
+
+/// Nobody is called in a forked child: a callback has ended there. Ending it is no failure, which
+/// destructors of client libraries would throw.
+fn ended(callback: EventCallback, set: Result<(), Failure>) -> Result<(), Failure> {
+    match set {
+        Err(Failure::Forked) if callback.is_none() => Ok(()),
+        set => set,
     }
 }
 

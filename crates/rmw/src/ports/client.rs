@@ -99,8 +99,8 @@ impl Client {
         Ok(None)
     }
 
-    /// Whether a server is connected, both ways. One of this process connects now. Waits a moment for
-    /// one that is in the graph and not connected yet, once for each graph.
+    /// Whether a server is connected, both ways. One of this process connects now. Waits a moment
+    /// for one that is in the graph and not connected yet, once for each graph.
     pub(crate) fn has_server(&self, context: &Context) -> bool {
         if lock(&self.port).has_server() {
             return true;

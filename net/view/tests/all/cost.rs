@@ -1,4 +1,5 @@
-//! What a view costs the observed processes, and how soon its page is painted. Measures, so it does not run by itself:
+//! What a view costs the observed processes, and how soon its page is painted. Measures, so it
+//! does not run by itself:
 //! `cargo test --release --manifest-path net/Cargo.toml -- --ignored --nocapture cost`.
 
 use crate::browser::browser;

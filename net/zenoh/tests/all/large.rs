@@ -102,13 +102,18 @@ fn clouds_of_points_come_over_with_all_their_fields() {
         let extra = names.sequence::<PointField>(FIELDS.len()).bytes(bytes);
         let mut loan = lidar.loan(extra).unwrap();
         let mut cloud = loan.message();
-        (cloud.set_height(1), cloud.set_width(POINTS), cloud.set_is_dense(true));
-        (cloud.set_point_step(POINT_BYTES), cloud.set_row_step(number));
+        cloud.set_height(1);
+        cloud.set_width(POINTS);
+        cloud.set_is_dense(true);
+        cloud.set_point_step(POINT_BYTES);
+        cloud.set_row_step(number);
         let mut fields = cloud.fields(FIELDS.len()).unwrap();
         for (at, name) in FIELDS.iter().enumerate() {
             let mut field = fields.at(at);
             field.set_name(name).unwrap();
-            (field.set_offset(4 * at as u32), field.set_datatype(FLOAT32), field.set_count(1));
+            field.set_offset(4 * at as u32);
+            field.set_datatype(FLOAT32);
+            field.set_count(1);
         }
         let data = cloud.data_uninit(bytes).unwrap();
         data.iter_mut().enumerate().for_each(|(at, byte)| *byte = value(number, at));

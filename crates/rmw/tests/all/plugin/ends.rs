@@ -107,6 +107,9 @@ fn a_forked_child_is_refused_its_parents_context_and_has_one_of_its_own() {
                 .is_null()
             );
             // Destructors find no error.
+            let end = api.rmw_subscription_set_on_new_message_callback;
+            assert_eq!(end(subscription, None, std::ptr::null()), RMW_RET_OK);
+            assert_eq!(end(subscription, Some(nothing), std::ptr::null()), RMW_RET_ERROR);
             assert_eq!((api.rmw_destroy_wait_set)(set), RMW_RET_OK);
             assert_eq!((api.rmw_destroy_guard_condition)(guard), RMW_RET_OK);
             assert_eq!((api.rmw_destroy_client)(ros.node, client), RMW_RET_OK);
