@@ -44,6 +44,7 @@ fn wanted() -> BTreeSet<String> {
         "share/rmw_crossdock/LICENSE",
         "share/rmw_crossdock/package.xml",
         "share/rmw_crossdock/cmake/rmw_crossdockConfig.cmake",
+        "share/rmw_crossdock/distribution",
     ];
     resources.chain(others.map(str::to_owned)).collect()
 }
