@@ -15,8 +15,6 @@
 namespace
 {
 
-constexpr std::uint32_t ROUNDS = 20'000;
-
 /// Sleeps until the word has this value.
 void wait_for(std::atomic<std::uint32_t> & word, std::uint32_t value)
 {
@@ -31,36 +29,61 @@ void hand_over(std::atomic<std::uint32_t> & word, std::uint32_t value)
   syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-void hand_overs()
+/// Memory that the process and its child share.
+class Shared
 {
-  void * memory = mmap(
-    nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw std::system_error(errno, std::generic_category(), "mmap");
+public:
+  explicit Shared(std::size_t bytes)
+  : bytes_(bytes),
+    start_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+  {
+    if (start_ == MAP_FAILED) {
+      throw std::system_error(errno, std::generic_category(), "mmap");
+    }
   }
-  auto words = new (memory) std::atomic<std::uint32_t>[64]{};
+  ~Shared() {munmap(start_, bytes_);}
+  Shared(const Shared &) = delete;
+  Shared & operator=(const Shared &) = delete;
+
+  char * start() const {return static_cast<char *>(start_);}
+
+private:
+  std::size_t bytes_;
+  void * start_;
+};
+
+/// A word goes to a child and back. With it go `bytes` bytes, as a message does: each side copies
+/// them from memory of its own into shared memory, and the other out of it.
+void hand_overs(const char * name, std::size_t bytes, std::uint32_t rounds)
+{
+  Shared control(4096), message(bytes + 1), reply(bytes + 1);
+  auto words = new (control.start()) std::atomic<std::uint32_t>[64]{};
   // On cache lines of their own.
   auto & there = words[0];
   auto & back = words[32];
+  std::vector<char> out(bytes, 1), in(bytes, 2);
   const auto child = fork();
   if (child == 0) {
-    for (std::uint32_t round = 1; round <= ROUNDS; ++round) {
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
       wait_for(there, round);
+      std::memcpy(in.data(), message.start(), bytes);
+      std::memcpy(reply.start(), out.data(), bytes);
       hand_over(back, round);
     }
     _exit(0);
   }
   std::vector<double> one_way_us;
-  for (std::uint32_t round = 1; round <= ROUNDS; ++round) {
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
     const auto begin = now_ns();
+    std::memcpy(message.start(), out.data(), bytes);
     hand_over(there, round);
     wait_for(back, round);
+    std::memcpy(in.data(), reply.start(), bytes);
     one_way_us.push_back(static_cast<double>(now_ns() - begin) / 2000.0);
   }
   waitpid(child, nullptr, 0);
-  munmap(memory, 4096);
-  report("hand-over", "p50_us", at(one_way_us, 0.5));
-  report("hand-over", "p99_us", at(one_way_us, 0.99));
+  report(name, "p50_us", at(one_way_us, 0.5));
+  report(name, "p99_us", at(one_way_us, 0.99));
 }
 
 void copies(const char * name, std::size_t bytes)
@@ -80,7 +103,8 @@ void copies(const char * name, std::size_t bytes)
 
 void floor_of_the_machine()
 {
-  hand_overs();
+  hand_overs("hand-over", 0, 20'000);
+  hand_overs("hand-over with 1 MiB", std::size_t{1} << 20, 1'000);
   copies("warm copy 1 MiB", std::size_t{1} << 20);
   copies("warm copy 8 MiB", std::size_t{8} << 20);
 }

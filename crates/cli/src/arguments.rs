@@ -24,7 +24,7 @@ use crate::bench::arguments::BenchCommand;
 use crate::trace::arguments::TraceCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use crossdock_device::Architecture;
-use crossdock_graph::limits::DOMAIN_ID_MAX;
+use crossdock_graph::limits;
 use crossdock_graph::{ImportJoin, LogLevel};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -582,11 +582,8 @@ fn log_level(text: &str) -> Result<(Option<String>, LogLevel), String> {
 
 /// A domain id. As in ROS 2, a variable that is set and empty means the default.
 pub(crate) fn domain_id(text: &str) -> Result<u32, String> {
-    match text {
-        "" => Ok(0),
-        text => text.parse().ok().filter(|id| *id <= DOMAIN_ID_MAX).ok_or_else(|| {
-            let range = format!("from 0 to {DOMAIN_ID_MAX}");
-            format!("it must be a whole number {range}, here or in the variable ROS_DOMAIN_ID")
-        }),
-    }
+    limits::domain_id(text).ok_or_else(|| {
+        let range = format!("from 0 to {}", limits::DOMAIN_ID_MAX);
+        format!("it must be a whole number {range}, here or in the variable ROS_DOMAIN_ID")
+    })
 }

@@ -83,8 +83,8 @@ fn distribution(named: Option<&str>, around: &Surroundings) -> Result<String> {
         (Some(name), _) => name,
         (None, [only]) => only.as_str(),
         (None, []) => bail!(
-            "no ROS 2 is sourced, and {INSTALLED} has none; source its setup file, or name a \
-             distribution: --distro jazzy"
+            "no ROS 2 is sourced (ROS_DISTRO is not set), and {INSTALLED} has none; source its setup \
+             file, or name a distribution: --distro jazzy"
         ),
         (None, several) => bail!(
             "{INSTALLED} has {}; source one of them, or name it with --distro",

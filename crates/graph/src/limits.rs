@@ -47,6 +47,21 @@ pub const RESTART_WITHIN_S_MAX: u64 = 86_400;
 pub const BACKOFF_MS_MAX: u64 = 3_600_000;
 /// ROS 2 domain ids end here: the highest that gives valid UDP ports on every platform.
 pub const DOMAIN_ID_MAX: u32 = 232;
+
+/// The number of a domain as `ROS_DOMAIN_ID` writes it, read as ROS 2 does (`rcl` by `strtoul` with
+/// base 0): `0x10` is 16, `010` is 8, and no text is 0. `None`: it is no number, or above
+/// [`DOMAIN_ID_MAX`].
+pub fn domain_id(text: &str) -> Option<u32> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None if text.starts_with('0') => (text, 8),
+        None => (text, 10),
+    };
+    match text {
+        "" => Some(0),
+        _ => u32::from_str_radix(digits, radix).ok().filter(|id| *id <= DOMAIN_ID_MAX),
+    }
+}
 /// Highest priority of a timer.
 pub const TIMER_PRIORITY_MAX: u64 = 99;
 /// Messages that an input of an approximate-time condition can queue: a subscriber holds 15
@@ -66,4 +81,19 @@ pub fn kept_for_deeper(depth: u64, max_bytes: Option<u64>) -> u64 {
         (BYTES / bytes.max(1).next_multiple_of(64)).saturating_sub(held)
     });
     fits.min(slots - 1).max(depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::domain_id;
+
+    #[test]
+    fn a_domain_has_the_number_that_rcl_reads() {
+        for (text, id) in [("", 0), ("0", 0), ("7", 7), ("232", 232), ("061", 49), ("0xE8", 232)] {
+            assert_eq!(domain_id(text), Some(id), "{text}");
+        }
+        for text in ["233", "-1", "08", "0x", "seven", "7 ", "99999999999"] {
+            assert_eq!(domain_id(text), None, "{text}");
+        }
+    }
 }

@@ -15,11 +15,12 @@ use crate::failure::Failure;
 use crate::owned::Handles;
 use crate::waiting::{EntityId, Kind, Waiting};
 use crossdock_shm::ForkMark;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex};
-use std::thread::{JoinHandle, ThreadId};
+use std::thread::JoinHandle;
 
 /// What is called with the number of new messages or events.
 pub(crate) type Callback = Box<dyn FnMut(usize) + Send>;
@@ -28,7 +29,18 @@ pub(crate) type Callback = Box<dyn FnMut(usize) + Send>;
 pub(crate) struct Slot {
     callback: Mutex<Callback>,
     is_over: AtomicBool,
-    runs_on: Mutex<Option<ThreadId>>,
+    /// [`this_thread`] of the thread that it runs on; 0: it does not run. Only that thread asks
+    /// with success, so no order is needed.
+    runs_on: AtomicUsize,
+}
+
+/// A number of this thread that no other one has while it runs, without the count that a handle
+/// of the standard library keeps.
+fn this_thread() -> usize {
+    thread_local! {
+        static PLACE: Cell<u8> = const { Cell::new(0) };
+    }
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
 
 impl Slot {
@@ -36,7 +48,7 @@ impl Slot {
         Self {
             callback: Mutex::new(callback),
             is_over: AtomicBool::new(false),
-            runs_on: Mutex::default(),
+            runs_on: AtomicUsize::new(0),
         }
     }
 
@@ -55,10 +67,10 @@ impl Slot {
         if count == 0 {
             return false;
         }
-        *lock(&self.runs_on) = Some(std::thread::current().id());
+        self.runs_on.store(this_thread(), Ordering::Relaxed);
         // One that panics is not called again; the hook for panics has reported it.
         let is_whole = catch_unwind(AssertUnwindSafe(|| callback(count))).is_ok();
-        *lock(&self.runs_on) = None;
+        self.runs_on.store(0, Ordering::Relaxed);
         if !is_whole {
             self.is_over.store(true, Ordering::Release);
         }
@@ -67,7 +79,7 @@ impl Slot {
 
     /// Whether the caller is called by the callback.
     fn runs_here(&self) -> bool {
-        *lock(&self.runs_on) == Some(std::thread::current().id())
+        self.runs_on.load(Ordering::Relaxed) == this_thread()
     }
 
     /// Rule 3.
@@ -86,6 +98,8 @@ pub(crate) struct News {
     /// else another thread would neither count a message nor find it counted.
     count: Mutex<u64>,
     was_seen: AtomicBool,
+    /// The callback has published on its own topic, and nobody has told it of that.
+    told_itself: AtomicBool,
     slot: Slot,
 }
 
@@ -110,7 +124,7 @@ impl News {
 
     /// What was counted and not told yet.
     fn take_count(&self) -> usize {
-        usize::try_from(std::mem::take(&mut *lock(&self.count))).unwrap_or(usize::MAX)
+        told(&mut lock(&self.count))
     }
 
     /// Calls with what was counted, if anything was.
@@ -124,19 +138,26 @@ impl News {
         if !self.was_seen.load(Ordering::Relaxed) {
             return;
         }
-        let count_arrived = || *lock(&self.count) += self.port.arrived();
         if self.slot.runs_here() {
-            count_arrived();
+            *lock(&self.count) += self.port.arrived();
+            self.told_itself.store(true, Ordering::Relaxed);
             return;
         }
         let count_all = || {
-            count_arrived();
-            self.take_count()
+            let mut count = lock(&self.count);
+            *count += self.port.arrived();
+            told(&mut count)
         };
-        if self.slot.call_with(count_all) {
+        // What others count meanwhile, they tell.
+        if self.slot.call_with(count_all) && self.told_itself.swap(false, Ordering::Relaxed) {
             self.call();
         }
     }
+}
+
+/// Takes a count away that is told now.
+fn told(count: &mut u64) -> usize {
+    usize::try_from(std::mem::take(count)).unwrap_or(usize::MAX)
 }
 
 /// Callbacks of one topic's subscriptions in a context: rule 4.
@@ -223,9 +244,9 @@ impl Hub {
         self.waiting.remove(id);
     }
 
-    /// Has `callback` called for each new message of a port; before this returns, for those that
-    /// came while there was no callback, and for `untold` that the one before was not told of
-    /// ([`Hub::end_call`]).
+    /// Has `callback` called for each new message of a port, those that came while there was no
+    /// callback and `untold` that the one before was not told of ([`Hub::end_call`]) among them.
+    /// `is_there` gets the number with which it is ended, before the first call.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -234,20 +255,27 @@ impl Hub {
         port: Arc<dyn Rings>,
         callback: Callback,
         untold: u64,
-    ) -> Result<EntityId, Failure> {
+        is_there: impl FnOnce(EntityId),
+    ) -> Result<(), Failure> {
         // Before a publisher of this context may know of it.
         self.start()?;
-        let (count, was_seen, slot) =
-            (Mutex::new(untold), AtomicBool::new(false), Slot::new(callback));
-        let news = Arc::new(News { port, count, was_seen, slot });
+        let news = Arc::new(News {
+            port,
+            count: Mutex::new(untold),
+            was_seen: AtomicBool::new(false),
+            told_itself: AtomicBool::new(false),
+            slot: Slot::new(callback),
+        });
         if let Some(topic) = news.port.topic() {
             self.near(topic).change(|all| all.push(Arc::clone(&news)));
         }
-        let id = self.add_called(Entity::News(Arc::clone(&news)))?;
+        let id = self.add(Entity::News(Arc::clone(&news)));
+        is_there(id);
+        self.have_called(id);
         // At once, as in other implementations: afterwards the caller has heard of what was there.
         news.look();
         news.call();
-        Ok(id)
+        Ok(())
     }
 
     /// Has the thread call for an entity when it has something: [`Entity::News`], [`Entity::Call`].
@@ -257,9 +285,14 @@ impl Hub {
     pub(crate) fn add_called(self: &Arc<Self>, entity: Entity) -> Result<EntityId, Failure> {
         self.start()?;
         let id = self.add(entity);
+        self.have_called(id);
+        Ok(id)
+    }
+
+    /// From now on the thread calls for the entity.
+    fn have_called(&self, id: EntityId) {
         lock(&self.called).push(id);
         self.waiting.trigger(self.changed);
-        Ok(id)
     }
 
     /// Nothing is called for it any more, but what is under way.

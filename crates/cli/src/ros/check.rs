@@ -6,6 +6,7 @@ use crate::arguments::RosCheckArguments;
 use crate::output::{self, clean};
 use anyhow::Result;
 use crossdock_comm::{Observer, Rendezvous};
+use crossdock_graph::limits::domain_id;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -71,11 +72,14 @@ pub(super) fn check(arguments: &RosCheckArguments) -> Result<ExitCode> {
         meets,
     };
     let mut findings = installation(arguments, &here, variable("LD_LIBRARY_PATH").as_deref());
+    findings.extend(of_variables(variable));
     findings.push(meeting(&here));
     findings.push(descriptors());
     findings.extend(running(&here, &processes::running()));
     findings.extend(processes::other_users().into_iter().map(|users| of_user(&here, users)));
     let is_well = findings.iter().all(|finding| !finding.is_problem);
+    // What is to be done comes first.
+    findings.sort_by_key(|finding| (!finding.is_problem, finding.next.is_none()));
     match arguments.json {
         true => output::print_json(&findings)?,
         false => output::print(&shown(&findings))?,
@@ -138,6 +142,30 @@ fn installation(
     findings
 }
 
+/// What variables of ROS 2 ask for that is not there.
+fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
+    const SECURITY: &str = "rmw_crossdock neither signs nor encrypts: docs/security.md says who may \
+        connect";
+    const RANGE: &str = "only processes of this computer meet, in any case; `crossdock net` joins \
+        others";
+    let mut findings = Vec::new();
+    if variable("ROS_SECURITY_ENABLE").is_some_and(|value| value == "true") {
+        findings.push(match variable("ROS_SECURITY_STRATEGY").as_deref() {
+            Some("Enforce") => Finding::bad(
+                "ROS_SECURITY_STRATEGY is `Enforce`: nodes do not start",
+                format!("unset ROS_SECURITY_ENABLE; {SECURITY}"),
+            ),
+            _ => Finding::note("ROS_SECURITY_ENABLE is `true`", SECURITY),
+        });
+    }
+    for name in ["ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
+        if let Some(value) = variable(name) {
+            findings.push(Finding::note(format!("{name} is `{value}`"), RANGE));
+        }
+    }
+    findings
+}
+
 /// What a plug-in is for, as the prefix around its folder says.
 fn distribution_of(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.parent()?.join(DISTRIBUTION)).ok()?;
@@ -153,8 +181,7 @@ fn is_shared(folder: &Path) -> bool {
 /// Whether processes can meet, and who is there.
 fn meeting(here: &Here) -> Finding {
     const DOMAIN: &str = "set ROS_DOMAIN_ID to a number from 0 to 232";
-    let domain = here.domain.parse().ok().filter(|domain: &u32| *domain <= 232);
-    let Some(domain) = domain else {
+    let Some(domain) = domain_id(&here.domain) else {
         return Finding::bad(format!("ROS_DOMAIN_ID is `{}`", here.domain), DOMAIN);
     };
     if !here.meets.as_os_str().is_empty() && here.meets.is_relative() {
@@ -167,6 +194,9 @@ fn meeting(here: &Here) -> Finding {
         );
     }
     let found = || format!("processes meet in {}, domain {domain}", here.meets.display());
+    if !here.meets.as_os_str().is_empty() && !here.meets.exists() {
+        return Finding::good(format!("{}: the first one makes this folder", found()));
+    }
     let options = crate::run::observer_options(domain, "crossdock ros check");
     match Observer::open(options).and_then(|mut observer| observer.snapshot()) {
         Ok(graph) => Finding::good(format!("{}: {} are there", found(), graph.processes.len())),
@@ -195,7 +225,8 @@ fn of_process(here: &Here, process: &RosProcess) -> Finding {
     let RosProcess { pid, program, implementations, domain, .. } = process;
     let loaded = implementations.iter().cloned().collect::<Vec<_>>().join(", ");
     let found = format!("process {pid} ({program}) uses {loaded}, domain {domain}");
-    if *domain != here.domain {
+    // What is no number is compared as it is written.
+    if domain_id(domain) != domain_id(&here.domain) || domain_id(domain).is_none() {
         let next = format!(
             "it is apart: this shell has domain {}; to meet it, set ROS_DOMAIN_ID alike",
             here.domain
@@ -293,6 +324,35 @@ mod tests {
         let folder = Some((3, 4));
         let said = next(RosProcess { is_daemon: true, folder, ..talker() });
         assert!(said.ends_with("`ros2 daemon stop`"), "{said}");
+    }
+
+    #[test]
+    fn one_domain_may_be_written_in_several_ways() {
+        let octal = Here { domain: "061".to_owned(), ..here() };
+        let found = of_process(&octal, &RosProcess { domain: "49".to_owned(), ..talker() });
+        assert_eq!(found.next, None);
+        let found = of_process(&octal, &RosProcess { domain: "61".to_owned(), ..talker() });
+        assert!(found.next.unwrap_or_default().starts_with("it is apart"));
+    }
+
+    #[test]
+    fn variables_that_ask_for_what_is_not_there_are_named() {
+        let of = |set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
+            of_variables(value).into_iter().map(|it| it.is_problem).collect::<Vec<_>>()
+        };
+        assert!(of(&[]).is_empty() && of(&[("ROS_SECURITY_ENABLE", "false")]).is_empty());
+        let enabled = ("ROS_SECURITY_ENABLE", "true");
+        assert_eq!(of(&[enabled]), [false]);
+        assert_eq!(of(&[enabled, ("ROS_SECURITY_STRATEGY", "Enforce")]), [true]);
+        assert_eq!(of(&[("ROS_LOCALHOST_ONLY", "1")]), [false]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_is_not_made() {
+        let meets = std::env::temp_dir().join(format!("crossdock-none-{}", std::process::id()));
+        let found = meeting(&Here { meets: meets.clone(), ..here() });
+        assert!(found.next.is_none() && !meets.exists());
     }
 
     #[test]

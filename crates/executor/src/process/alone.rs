@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossdock_graph::limits::DOMAIN_ID_MAX;
+use crossdock_graph::limits;
 use crossdock_graph::{
     Graph, LogLevel, Mapping, NodeTypeDescription, PackageDescriptions, ParameterArgument, Plan,
     ProcessPlan, RosArguments, RosParameters, RunOptions, Violation, check, logger_name,
@@ -205,17 +205,10 @@ fn read(name: &str) -> Result<Vec<u8>, PackageError> {
 /// The domain; a variable that is set and empty means 0, as in ROS 2.
 fn domain_id() -> Result<u32, PackageError> {
     let text = std::env::var_os(DOMAIN_VARIABLE).unwrap_or_default();
-    match text.to_str() {
-        Some("") => Ok(0),
-        text => text
-            .and_then(|text| text.parse().ok())
-            .filter(|id| *id <= DOMAIN_ID_MAX)
-            .ok_or_else(|| {
-                alone(format!(
-                    "{DOMAIN_VARIABLE} is no number of a domain; set it to 0 to {DOMAIN_ID_MAX}"
-                ))
-            }),
-    }
+    text.to_str().and_then(limits::domain_id).ok_or_else(|| {
+        let max = limits::DOMAIN_ID_MAX;
+        alone(format!("{DOMAIN_VARIABLE} is no number of a domain; set it to 0 to {max}"))
+    })
 }
 
 /// The level of the node's log: the last one that is for it.

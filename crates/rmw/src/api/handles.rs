@@ -86,6 +86,18 @@ handles! {
     shared::Event => Happenings, data;
 }
 
+/// Made where there is one only: a failure has parts to drop, which costs each call that makes one.
+#[cold]
+fn null(name: &'static str) -> Failure {
+    Failure::Null { name }
+}
+
+/// As [`null`], of a handle that stands for nothing any more.
+#[cold]
+fn destroyed(name: &'static str) -> Failure {
+    Failure::Argument { name, what: "it was destroyed before" }
+}
+
 /// Refuses a null pointer.
 pub(super) fn given<T>(pointer: *const T, name: &'static str) -> Result<*const T, Failure> {
     if pointer.is_null() { Err(Failure::Null { name }) } else { Ok(pointer) }
@@ -110,7 +122,7 @@ pub(super) unsafe fn handle<'a, H: Handle>(
     name: &'static str,
 ) -> Result<&'a H, Failure> {
     // SAFETY: null or valid (caller).
-    let handle = unsafe { pointer.as_ref() }.ok_or(Failure::Null { name })?;
+    let handle = unsafe { pointer.as_ref() }.ok_or_else(|| null(name))?;
     check_identifier(handle.identifier(), name)?;
     Ok(handle)
 }
@@ -130,7 +142,7 @@ pub(super) unsafe fn data<'a, H: Handle>(
     let data = handle.data().cast::<H::Data>();
     // SAFETY: what this library has put there, or null in a struct that was finalised.
     let data = unsafe { data.as_ref() };
-    let data = data.ok_or(Failure::Argument { name, what: "it was destroyed before" })?;
+    let data = data.ok_or_else(|| destroyed(name))?;
     data.hub().check_process()?;
     Ok(data)
 }
@@ -154,7 +166,7 @@ pub(super) unsafe fn text<'a>(from: *const c_char, name: &'static str) -> Result
 /// The pointer is null or valid for `'a`, and nobody else uses it.
 pub(super) unsafe fn out<'a, T>(pointer: *mut T, name: &'static str) -> Result<&'a mut T, Failure> {
     // SAFETY: null or valid (caller).
-    unsafe { pointer.as_mut() }.ok_or(Failure::Null { name })
+    unsafe { pointer.as_mut() }.ok_or_else(|| null(name))
 }
 
 /// Writes a result; what was there is not looked at.

@@ -219,16 +219,16 @@ impl<'a> Taking<'a> {
     }
 
     fn bytes(&self, at: usize, count: usize) -> Result<&'a [u8], ConvertError> {
-        let block_bytes = self.block.len();
-        let (offset, bytes) = (at as u64, count as u64);
-        let outside = FlatError::OutOfBlock { at, offset, bytes, block_bytes };
-        self.block.bytes(at, count).ok_or(ConvertError::Flat(outside))
+        self.block.bytes(at, count).ok_or_else(|| {
+            let (offset, bytes, block_bytes) = (at as u64, count as u64, self.block.len());
+            ConvertError::Flat(FlatError::OutOfBlock { at, offset, bytes, block_bytes })
+        })
     }
 
     /// Counts bytes that a reference covers.
     fn cover(&mut self, bytes: usize) -> Result<(), ConvertError> {
-        let overlap = FlatError::Overlap { block_bytes: self.block.len() };
-        self.left = self.left.checked_sub(bytes).ok_or(ConvertError::Flat(overlap))?;
+        let overlap = || ConvertError::Flat(FlatError::Overlap { block_bytes: self.block.len() });
+        self.left = self.left.checked_sub(bytes).ok_or_else(overlap)?;
         Ok(())
     }
 }

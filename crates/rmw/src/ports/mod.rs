@@ -73,9 +73,9 @@ impl<P: Rings + 'static> Registered<P> {
         let Some(callback) = callback else { return Ok(()) };
         let untold = std::mem::take(&mut called.untold);
         drop(called);
-        let id = hub.call(Arc::<P>::clone(&self.port), callback, untold)?;
-        lock(&self.called).callback = Some(id);
-        Ok(())
+        // The callback may end itself in its first call.
+        let is_there = |id| lock(&self.called).callback = Some(id);
+        hub.call(Arc::<P>::clone(&self.port), callback, untold, is_there)
     }
 }
 

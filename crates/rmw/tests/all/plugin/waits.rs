@@ -2,7 +2,7 @@
 
 use super::calls::{answer, send, take_request, take_response};
 use super::{DEFAULT, NO_TIME, On, PLAIN, Plain, Ros, options, own_domain, zeroed};
-use rmw_crossdock::abi::current::EVENTS;
+use rmw_crossdock::abi::current::{EVENTS, Subscription};
 use rmw_crossdock::abi::shared::{
     CountStatus, Event, LivelinessChangedStatus, MatchedStatus, Publisher, QosIncompatibleStatus,
     QosProfile, RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC, RMW_RET_OK, RMW_RET_UNSUPPORTED, Time,
@@ -519,7 +519,7 @@ fn a_callback_has_run_when_a_publisher_of_its_context_returns_and_may_publish_it
     let set_echo = unsafe { set(subscription, Some(publish_again), (&raw const echo).cast()) };
     assert_eq!(set_echo, RMW_RET_OK);
     ros.publish(publisher, message.as_ptr().cast());
-    ros.until(|| echo.told.load(Ordering::SeqCst) == 5);
+    assert_eq!(echo.told.load(Ordering::SeqCst), 5);
     // SAFETY: as the API asks.
     unsafe {
         assert_eq!(set(subscription, None, null()), RMW_RET_OK);
@@ -527,4 +527,45 @@ fn a_callback_has_run_when_a_publisher_of_its_context_returns_and_may_publish_it
         (ros.api.rmw_destroy_publisher)(ros.node, publisher);
     }
     assert_eq!((total.into_inner(), echo.told.into_inner()), (99, 5));
+}
+
+/// A subscription whose callback ends itself.
+struct Once<'a> {
+    ros: &'a Ros,
+    subscription: *mut Subscription,
+    calls: AtomicUsize,
+}
+
+unsafe extern "C" fn end_itself(once: *const c_void, _: usize) {
+    // SAFETY: one that lives as long as the callback is set.
+    let once = unsafe { &*once.cast::<Once<'_>>() };
+    once.calls.fetch_add(1, Ordering::SeqCst);
+    let set = once.ros.api.rmw_subscription_set_on_new_message_callback;
+    // SAFETY: as the API asks.
+    assert_eq!(unsafe { set(once.subscription, None, null()) }, RMW_RET_OK);
+}
+
+#[test]
+fn a_callback_may_end_itself_in_its_first_call() {
+    let Some(ros) = Ros::new(own_domain(), "once") else { return };
+    let support = ros.support(Language::C, PLAIN);
+    let publisher = ros.publisher("/pose", support, &DEFAULT);
+    let subscription = ros.subscription("/pose", support, &DEFAULT, &options());
+    let message = [0.5; 43];
+    ros.until(|| ros.matched(publisher) == 1);
+    ros.publish(publisher, message.as_ptr().cast());
+    let once = Once { ros: &ros, subscription, calls: AtomicUsize::new(0) };
+    let set = ros.api.rmw_subscription_set_on_new_message_callback;
+    // SAFETY: as the API asks.
+    let was_set = unsafe { set(subscription, Some(end_itself), (&raw const once).cast()) };
+    assert_eq!((was_set, once.calls.load(Ordering::SeqCst)), (RMW_RET_OK, 1));
+    for _ in 0..10 {
+        ros.publish(publisher, message.as_ptr().cast());
+    }
+    assert_eq!(once.calls.load(Ordering::SeqCst), 1);
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_subscription)(ros.node, subscription);
+        (ros.api.rmw_destroy_publisher)(ros.node, publisher);
+    }
 }
