@@ -52,11 +52,28 @@ private:
   void * start_;
 };
 
-/// A word goes to a child and back. With it go `bytes` bytes, as a message does: each side copies
-/// them from memory of its own into shared memory, and the other out of it.
-void hand_overs(const char * name, std::size_t bytes, std::uint32_t rounds)
+/// Shared memory for a message, in one of several buffers in turn.
+class Buffers
 {
-  Shared control(4096), message(bytes + 1), reply(bytes + 1);
+public:
+  Buffers(std::size_t bytes, std::size_t count)
+  : bytes_(bytes), count_(count), memory_(bytes * count + 1) {}
+
+  char * of(std::uint32_t round) const {return memory_.start() + round % count_ * bytes_;}
+
+private:
+  std::size_t bytes_;
+  std::size_t count_;
+  Shared memory_;
+};
+
+/// A word goes to a child and back. With it go `bytes` bytes, as a message does: each side copies
+/// them from memory of its own into a shared buffer, and the other out of it.
+void hand_overs(
+  const char * name, std::size_t bytes, std::uint32_t rounds, std::size_t buffers = 1)
+{
+  Shared control(4096);
+  Buffers message(bytes, buffers), reply(bytes, buffers);
   auto words = new (control.start()) std::atomic<std::uint32_t>[64]{};
   // On cache lines of their own.
   auto & there = words[0];
@@ -66,8 +83,8 @@ void hand_overs(const char * name, std::size_t bytes, std::uint32_t rounds)
   if (child == 0) {
     for (std::uint32_t round = 1; round <= rounds; ++round) {
       wait_for(there, round);
-      std::memcpy(in.data(), message.start(), bytes);
-      std::memcpy(reply.start(), out.data(), bytes);
+      std::memcpy(in.data(), message.of(round), bytes);
+      std::memcpy(reply.of(round), out.data(), bytes);
       hand_over(back, round);
     }
     _exit(0);
@@ -75,10 +92,10 @@ void hand_overs(const char * name, std::size_t bytes, std::uint32_t rounds)
   std::vector<double> one_way_us;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     const auto begin = now_ns();
-    std::memcpy(message.start(), out.data(), bytes);
+    std::memcpy(message.of(round), out.data(), bytes);
     hand_over(there, round);
     wait_for(back, round);
-    std::memcpy(in.data(), reply.start(), bytes);
+    std::memcpy(in.data(), reply.of(round), bytes);
     one_way_us.push_back(static_cast<double>(now_ns() - begin) / 2000.0);
   }
   waitpid(child, nullptr, 0);
@@ -105,6 +122,7 @@ void floor_of_the_machine()
 {
   hand_overs("hand-over", 0, 20'000);
   hand_overs("hand-over with 1 MiB", std::size_t{1} << 20, 1'000);
+  hand_overs("hand-over with 1 MiB, two buffers", std::size_t{1} << 20, 1'000, 2);
   copies("warm copy 1 MiB", std::size_t{1} << 20);
   copies("warm copy 8 MiB", std::size_t{8} << 20);
 }

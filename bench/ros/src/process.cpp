@@ -47,6 +47,9 @@ OtherSide::OtherSide(const std::vector<std::string> & arguments)
   }
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (const char * apart = std::getenv("BENCH_OTHER_RENDEZVOUS")) {
+      setenv("CROSSDOCK_RENDEZVOUS", apart, 1);
+    }
     execv(own.c_str(), words.data());
     _exit(127);
   }

@@ -18,7 +18,9 @@ struct Usage
 /// Reads it from /proc; zeros if the process has gone.
 Usage usage_of(pid_t process);
 
-/// This program again, in a process of its own, with these arguments. Ends with its parent.
+/// This program again, in a process of its own, with these arguments. Ends with its parent. With
+/// BENCH_OTHER_RENDEZVOUS it meets others in that folder, so that it sees this one over a network
+/// only.
 class OtherSide
 {
 public:

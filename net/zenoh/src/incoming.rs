@@ -14,9 +14,11 @@ use crossdock_comm::{
 };
 use crossdock_msg::Schema;
 use crossdock_wire::{Attachment, Gid};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::{Locality, Sample, SampleKind};
 use zenoh::{Session, Wait as _};
@@ -36,6 +38,9 @@ pub(crate) const STRANGE_MAX: usize = 1024;
 
 /// Messages that are asked of a publisher that keeps them, at most.
 const HISTORY_MAX: usize = 1000;
+
+/// Bytes that a thread of a link keeps for messages that come in pieces.
+const WHOLE_KEPT_MAX: usize = 16 << 20;
 
 /// What a subscription over the network is.
 #[expect(dead_code, reason = "held for as long as messages are to come")]
@@ -67,6 +72,27 @@ struct Entries {
 struct Entry {
     publisher: Arc<Mutex<AnyPublisher<AnyThread>>>,
     qos: Qos,
+}
+
+thread_local! {
+    static WHOLE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Does this with a payload in one piece. One that came in several is put together in memory that
+/// the thread keeps: fresh memory costs more than the copy, a page fault for every 4 KiB.
+fn with_whole(payload: &ZBytes, work: impl FnOnce(&[u8])) {
+    let mut slices = payload.slices();
+    match (slices.next(), slices.next()) {
+        (None, _) => work(&[]),
+        (Some(one), None) => work(one),
+        _ => WHOLE.with_borrow_mut(|whole| {
+            whole.clear();
+            whole.reserve(payload.len());
+            payload.slices().for_each(|slice| whole.extend_from_slice(slice));
+            work(whole);
+            whole.shrink_to(WHOLE_KEPT_MAX);
+        }),
+    }
 }
 
 /// Remembers that `gid` stands for `strange`.
@@ -187,10 +213,11 @@ impl Entries {
             }
             return;
         }
-        let cdr = sample.payload().to_bytes();
-        if !self.deliver(attachment.gid, &cdr) {
-            self.keep(attachment, &cdr);
-        }
+        with_whole(sample.payload(), |cdr| {
+            if !self.deliver(attachment.gid, cdr) {
+                self.keep(attachment, cdr);
+            }
+        });
     }
 
     /// The publisher here that stands for the one over there.

@@ -94,6 +94,7 @@ const HALF_A_LINE: Mutation = Mutation {
 const FAULTS: [Mutation; 5] = [RIGHTS_MIXED, OLD_PAGES, OLD_LOOKUP, OUT_OF_SPACE, HALF_A_LINE];
 
 #[test]
+#[ignore = "long: faults that must be caught"]
 fn faults_of_the_page_table_are_caught_by_simulation() {
     let simulation = simulated(64, 3);
     for mutation in FAULTS {
@@ -109,6 +110,7 @@ const TABLE_AFTER_RESET: Mutation = Mutation {
 };
 
 #[test]
+#[ignore = "long: faults that must be caught"]
 fn a_table_that_outlives_a_reset_is_caught_by_proof() {
     must(Proof::bounded(small(), 4).catches(&TABLE_AFTER_RESET));
 }

@@ -89,6 +89,7 @@ fn shell(streams: u64) -> Design {
 }
 
 #[test]
+#[ignore = "long: two minutes of the solver"]
 fn good_pictures_reach_their_subscribers_in_a_run_that_the_solver_finds() {
     for streams in [0, 1] {
         must(lint(&shell(streams)));
@@ -197,6 +198,7 @@ const FAULTS_OF_THE_CHECK: [Mutation; 2] = [
 ];
 
 #[test]
+#[ignore = "long: faults that must be caught"]
 fn faults_of_kernels_are_caught_by_proof() {
     for fault in &FAULTS_OF_THE_GEAR {
         must(Proof::bounded(gear().set("LANE", 2), 8).catches(fault));
