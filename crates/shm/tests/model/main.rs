@@ -212,8 +212,9 @@ fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {
 }
 
 macro_rules! negative_controls {
-    ($($test:ident: $spot:ident, $preemptions:expr, $model:expr;)*) => {$(
+    ($($(#[$attribute:meta])* $test:ident: $spot:ident, $preemptions:expr, $model:expr;)*) => {$(
         #[test]
+        $(#[$attribute])*
         fn $test() {
             caught(spot::$spot, stringify!($test), $preemptions, $model);
         }
@@ -232,6 +233,7 @@ negative_controls! {
     caught_arm_without_fence: ARM_FENCE, 4, doorbell;
     caught_fields_to_seq_without_fence: READ_FENCE, 3, || holding(Size { messages: 5, ..ONE });
     caught_head_and_seq_relaxed: HEAD_RELEASE, 3, || holding(ONE);
+    #[ignore = "2 minutes until it is found"]
     caught_hold_relaxed: HOLD_RELEASE, 3, || holding(Size { messages: 5, ..ONE });
     caught_hold_searched_relaxed: SEARCH_ACQUIRE, 3, dropped_elsewhere;
     caught_attach_without_fence: ATTACH_FENCE, 3, reliable_joiner;
