@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use zenoh::Wait as _;
+use zenoh::qos::CongestionControl;
 
 #[test]
 fn what_a_slow_network_does_not_take_is_counted_by_cause_and_seen_at_the_topic() {
@@ -185,8 +186,9 @@ fn a_message_for_which_a_topic_has_no_room_is_counted_and_the_next_one_comes() {
     let readers = [(); READERS].map(|()| listener(&here, "/chatter", reliable(1)));
     let foreign = Foreign::join(&place);
     let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,1:,:,:,,");
-    let publisher =
-        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    // Zenoh drops what is slow on its way, unless it is told to wait.
+    let publisher = foreign.session.declare_publisher(format!("0/chatter/{CHATTER}"));
+    let publisher = publisher.congestion_control(CongestionControl::Block).wait().unwrap();
     until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
     let large = cdr(&"x".repeat(BYTES));
     let put = |number: usize| {
