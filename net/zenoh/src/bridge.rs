@@ -145,7 +145,10 @@ impl Net {
         let run = move || {
             let shared = thread_shared;
             let Some(session) = joined(session, &joining, &shared) else { return };
-            shared.note(format!("joined {place}"));
+            shared.note(joining.joined());
+            if let Err(error) = joining.tell_of_router(&session, &shared) {
+                shared.note(format!("that {place} goes will not be said: {error}"));
+            }
             let calls = match Calls::start(&participant, &session, &shared) {
                 Ok(calls) => calls,
                 Err(error) => return shared.note(format!("calls cannot be carried: {error}")),
@@ -588,10 +591,13 @@ impl Bridge {
                 let key = key(self.participant.domain_id(), name, type_name, hash);
                 Incoming::new(&self.shared, name, &key, schema)
             });
-            let failed = incoming.follow(&self.participant, &publishers);
+            let mut failed = incoming.follow(&self.participant, &publishers);
             self.is_waiting |= incoming.is_waiting();
             let is_wanted = local.wants(name, type_name) && !incoming.is_empty();
             let subscribed = incoming.subscribe(&self.session, is_wanted);
+            if matches!(subscribed, Ok(true)) {
+                failed.extend(incoming.follow(&self.participant, &publishers));
+            }
             for error in failed {
                 self.tell(error.to_string());
             }

@@ -159,22 +159,29 @@ impl Incoming {
         lock(&self.entries.by_gid).is_empty()
     }
 
-    /// Subscribes over there while somebody here does.
+    /// Subscribes over there while somebody here does. Whether publishers here are to be made again
+    /// ([`Incoming::follow`]): what those over there have kept is asked for anew when somebody
+    /// comes, and the publishers here that kept it would tell it a second time.
     ///
     /// # Errors
     /// What zenoh says.
-    pub(crate) fn subscribe(&mut self, session: &Session, is_wanted: bool) -> zenoh::Result<()> {
+    pub(crate) fn subscribe(&mut self, session: &Session, is_wanted: bool) -> zenoh::Result<bool> {
         let kept: usize = {
             let entries = lock(&self.entries.by_gid);
             let keeping = entries.values().filter(|entry| entry.qos.is_transient_local());
             keeping.map(|entry| entry.qos.depth).max().unwrap_or(0)
         };
         let needs_history = kept > 0;
+        let mut is_forgotten = false;
         if !is_wanted || needs_history && !self.has_history {
-            self.subscription = None;
+            let ended = self.subscription.take();
+            is_forgotten = ended.is_some() && needs_history;
+        }
+        if is_forgotten {
+            lock(&self.entries.by_gid).retain(|_, entry| !entry.qos.is_transient_local());
         }
         if !is_wanted || self.subscription.is_some() {
-            return Ok(());
+            return Ok(is_forgotten);
         }
         let entries = Arc::clone(&self.entries);
         let take = move |sample: Sample| entries.take(&sample);
@@ -194,7 +201,7 @@ impl Incoming {
                 )
             }
         });
-        Ok(())
+        Ok(is_forgotten)
     }
 }
 

@@ -1,7 +1,11 @@
 //! How the network is joined: as a router, as a client of one, or as zenoh's own configuration file
 //! says.
 
+use crate::shared::Shared;
 use std::path::PathBuf;
+use std::sync::Arc;
+use zenoh::sample::SampleKind;
+use zenoh::session::TransportEvent;
 use zenoh::{Config, Session, Wait as _};
 
 /// Where rmw_zenoh's router is expected.
@@ -64,8 +68,9 @@ pub enum SessionError {
     },
     /// It cannot listen there.
     #[error(
-        "this router cannot listen on {listen}: {reason}; if another router has the port, join it \
-         (`--connect {ROUTER_HERE}`), or listen elsewhere (`--listen tcp/127.0.0.1:7448`)"
+        "this router cannot listen on {listen}: {reason}; is it a place of this computer with a \
+         number of a port up to 65535? If another router has the port, join it (`--connect`), or \
+         listen elsewhere (`--listen tcp/127.0.0.1:7448`)"
     )]
     Listen {
         /// Where.
@@ -84,6 +89,20 @@ pub enum SessionError {
         /// What zenoh says.
         reason: String,
     },
+}
+
+/// What zenoh says, without the places in its sources: `MESSAGE at FILE:LINE.`.
+fn plain(error: &zenoh::Error) -> String {
+    let text = error.to_string();
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split(' ') {
+        let is_source = word.contains(".rs:") && words.last() == Some(&"at");
+        match is_source {
+            true => drop(words.pop()),
+            false => words.push(word),
+        }
+    }
+    words.join(" ")
 }
 
 /// The places, or the one that is meant if none is named.
@@ -109,6 +128,14 @@ impl Joining {
         }
     }
 
+    /// What it says when that has been done.
+    pub(crate) fn joined(&self) -> String {
+        match self {
+            Joining::Router { listen, .. } => format!("listens at {}", or_here(listen).join(", ")),
+            Joining::Client { .. } | Joining::File(_) => format!("joined {}", self.place()),
+        }
+    }
+
     /// Where it is, for people.
     pub(crate) fn place(&self) -> String {
         match self {
@@ -118,6 +145,28 @@ impl Joining {
             }
             Joining::File(path) => format!("the network of {}", path.display()),
         }
+    }
+
+    /// Has a client say when its router goes, and when it is there again.
+    ///
+    /// # Errors
+    /// What zenoh says.
+    pub(crate) fn tell_of_router(
+        &self,
+        session: &Session,
+        shared: &Arc<Shared>,
+    ) -> zenoh::Result<()> {
+        if !self.waits() {
+            return Ok(());
+        }
+        let (shared, place) = (Arc::clone(shared), self.place());
+        let tell = move |event: TransportEvent| {
+            shared.note(match event.kind() {
+                SampleKind::Put => format!("{place} is there again"),
+                SampleKind::Delete => format!("{place} has gone; it is looked for each second"),
+            });
+        };
+        session.info().transport_events_listener().callback(tell).background().wait()
     }
 
     /// Zenoh's configuration.
@@ -131,13 +180,13 @@ impl Joining {
             Joining::File(path) => {
                 return Config::from_file(path).map_err(|error| SessionError::File {
                     path: path.display().to_string(),
-                    reason: error.to_string(),
+                    reason: plain(&error),
                 });
             }
         };
         for endpoint in listen.iter().chain(&connect) {
             if let Err(error) = endpoint.parse::<zenoh::config::EndPoint>() {
-                let (endpoint, reason) = (endpoint.clone(), error.to_string());
+                let (endpoint, reason) = (endpoint.clone(), plain(&error));
                 return Err(SessionError::Endpoint { endpoint, reason });
             }
         }
@@ -160,10 +209,7 @@ impl Joining {
         ];
         for (name, value) in settings {
             let set = config.insert_json5(name, &value);
-            set.map_err(|error| SessionError::Endpoint {
-                endpoint: value,
-                reason: error.to_string(),
-            })?;
+            set.map_err(|error| SessionError::Endpoint { endpoint: value, reason: plain(&error) })?;
         }
         Ok(config)
     }
@@ -175,7 +221,7 @@ impl Joining {
     pub(crate) fn open(&self) -> Result<Session, SessionError> {
         let config = self.config()?;
         zenoh::open(config).wait().map_err(|error| {
-            let reason = error.to_string();
+            let reason = plain(&error);
             match self {
                 Joining::Router { listen, .. } => {
                     SessionError::Listen { listen: or_here(listen).join(", "), reason }
@@ -188,5 +234,19 @@ impl Joining {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Joining, plain};
+
+    #[test]
+    fn an_error_names_no_file_of_zenohs_sources() {
+        let connect = vec!["no-place".to_owned()];
+        let error = Joining::Client { connect }.config().unwrap_err().to_string();
+        assert!(error.contains("no-place") && !error.contains(".rs:"), "{error}");
+        let error = zenoh::Error::from("no luck at /a/b.rs:7. Caused by rain at noon at c.rs:9.");
+        assert_eq!(plain(&error), "no luck Caused by rain at noon");
     }
 }

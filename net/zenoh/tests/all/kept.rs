@@ -25,6 +25,8 @@ fn latecomers_get_what_was_kept_on_both_sides() {
         let mut ports = graph.ports(crossdock_comm::PortKind::Subscriber);
         !ports.any(|(_, port)| port.topic == "/map")
     });
-    let third = listener(&there, "/map", qos);
+    let third = listener(&there, "/map", reliable(10).transient_local());
     assert_eq!(hear(&third, 3), ["three", "four", "five"]);
+    say(&talks, "six");
+    assert_eq!(hear(&third, 1), ["six"], "what was kept came once");
 }

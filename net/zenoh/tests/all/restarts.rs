@@ -41,12 +41,15 @@ fn a_router_that_goes_takes_far_nodes_with_it_and_brings_them_back() {
     let closed = Instant::now();
     until("the far talker is gone", || publishers(&view, "/chatter") == 0);
     assert!(closed.elapsed() < RIGHT_AGAIN, "{:?}", closed.elapsed());
+    let says = |end: &str| nets[1].take_notes().iter().any(|note| note.ends_with(end));
+    until("the client says so", || says("has gone; it is looked for each second"));
     say(&talks, "lost");
 
     let _second = router(&place);
     let opened = Instant::now();
     until("the far talker is back", || publishers(&view, "/chatter") == 1);
     assert!(opened.elapsed() < LOOKS + RIGHT_AGAIN, "{:?}", opened.elapsed());
+    until("the client says that, too", || says("is there again"));
     meet(&talks, &[&listens]);
     let taken = nets[1].counters().taken;
     say(&talks, "once");
