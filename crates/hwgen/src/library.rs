@@ -157,6 +157,13 @@ pub struct Instance {
     pub parameters: Vec<(&'static str, Parameter)>,
 }
 
+/// The text of a module by its name.
+macro_rules! source {
+    ($name:literal) => {
+        include_str!(concat!("../../../hw/", $name, "/", $name, ".sv"))
+    };
+}
+
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
     pub const ALL: [Self; 53] = [
@@ -386,10 +393,8 @@ impl LibraryModule {
             Self::MarginCount => {
                 include_str!("../../../hw/kernels/margin_count/margin_count.sv")
             }
-            Self::RegisterBridge => {
-                include_str!("../../../hw/register_bridge/register_bridge.sv")
-            }
-            Self::RegisterWords => include_str!("../../../hw/register_words/register_words.sv"),
+            Self::RegisterBridge => source!("register_bridge"),
+            Self::RegisterWords => source!("register_words"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }

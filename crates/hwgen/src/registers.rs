@@ -27,24 +27,7 @@ fn clocks<'a>(network: &'a Network, registers: &[Register]) -> Vec<&'a Clock> {
 /// host port has to have.
 pub(crate) fn registers(body: &mut Body, network: &Network, registers: &[Register]) -> String {
     let clocks = clocks(network, registers);
-    let count = clocks.len() as u32;
-    for (bits, name) in [
-        (Some(12), "register_address"),
-        (None, "register_write"),
-        (Some(64), "register_write_data"),
-        (Some(64), "register_read_data"),
-        (Some(13), "word_number"),
-        (None, "word_write"),
-        (Some(64), "word_data"),
-        (Some(count), "word_valid"),
-        (Some(count), "word_ready"),
-        (Some(64 * count), "answer_data"),
-        (Some(count), "answer_valid"),
-        (Some(count), "answer_ready"),
-        (None, "busy_registers"),
-    ] {
-        body.wire(bits, name);
-    }
+    wires(body, clocks.len() as u32);
     let asks = ["rst", "busy_registers", "s_axil_awvalid", "s_axil_wvalid", "s_axil_arvalid"];
     let clk = standing::ticks(body, "clk", "registers", &asks.map(str::to_owned));
     body.line("");
@@ -90,6 +73,27 @@ pub(crate) fn registers(body: &mut Body, network: &Network, registers: &[Registe
         body.line("");
     }
     clk
+}
+
+/// The wires between the bridge, the host port and the words of so many clocks.
+fn wires(body: &mut Body, count: u32) {
+    for (bits, name) in [
+        (Some(12), "register_address"),
+        (None, "register_write"),
+        (Some(64), "register_write_data"),
+        (Some(64), "register_read_data"),
+        (Some(13), "word_number"),
+        (None, "word_write"),
+        (Some(64), "word_data"),
+        (Some(count), "word_valid"),
+        (Some(count), "word_ready"),
+        (Some(64 * count), "answer_data"),
+        (Some(count), "answer_valid"),
+        (Some(count), "answer_ready"),
+        (None, "busy_registers"),
+    ] {
+        body.wire(bits, name);
+    }
 }
 
 /// The words of the fabric's own clock.
