@@ -11,8 +11,8 @@
 //               of what came meanwhile: one that acknowledges what it has seen and then sleeps
 //               misses nothing. Any number of entries ring once.
 // Registers     64 bit, by number. Reading has no side effect and gives the value 1 cycle later.
-//               `register_write` takes one word per cycle. A plain port on purpose: the simulated
-//               board calls it directly; a real one needs a bridge before all modules.
+//               `register_write` takes one word per cycle. A plain port: one register_bridge stands
+//               before all modules of a board.
 //                 0 UP_WRITTEN   r  entries queued so far, modulo 2^32
 //                 1 UP_TAKEN     rw entries acknowledged so far; may be set to at most UP_WRITTEN
 //                 2 DOWN_SEND    w  client number: the words of DOWN_WORD go to that client

@@ -1,7 +1,7 @@
 //! From the files of a generated network to a library that is loaded.
 
 use crate::cache::{Cache, CacheError, Key, Kind, Progress, Wanted};
-use crate::loaded::{Handle, Loaded};
+use crate::loaded::{Access, Handle, Loaded};
 use crate::model::{Model, Port};
 use crate::tools::{FindToolError, Search, Tools, run};
 use crossdock_hwgen::Generated;
@@ -193,13 +193,22 @@ impl Library {
         let loaded = Arc::new(Loaded::open(path).map_err(failed)?);
         let no_memory = || failed("there is no memory for it".to_owned());
         let mut probe = Handle::new(Arc::clone(&loaded), 1).ok_or_else(no_memory)?;
-        let found = (probe.read(0), probe.read(8));
-        if found != (Some(REGISTERS_MAGIC), Some(identity)) {
+        let ports: Arc<[Port]> = loaded.ports().into_iter().map(Port::from).collect();
+        let clocks: Arc<[String]> = loaded.clocks().into();
+        let found = match (probe.read(0), probe.read(8)) {
+            (Some(magic), Some(identity)) => [magic, identity],
+            // A board has its registers behind a port.
+            _ => {
+                let mut probe = Model::new(probe, Arc::clone(&ports), &vec![1; clocks.len()]);
+                let mut words = [Access::read(0), Access::read(8)];
+                probe.access(&mut words, 1).map_err(|error| failed(error.to_string()))?;
+                words.map(|word| word.value())
+            }
+        };
+        if found != [REGISTERS_MAGIC, identity] {
             let why = format!("it is another network ({found:x?} instead of {identity:x})");
             return Err(failed(why));
         }
-        let ports = loaded.ports().into_iter().map(Port::from).collect();
-        let clocks = loaded.clocks().into();
         let key = entry.file_name().unwrap_or_default().to_string_lossy().into();
         Ok(Self { key, loaded, ports, clocks })
     }

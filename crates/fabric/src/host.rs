@@ -1,12 +1,13 @@
 //! The host's side of a board in virtual time: registers, queues, what the board may reach, and the
 //! words of its gateways.
 //!
-//! Everything goes over the board's register port, one access after the other, as a driver of a
-//! real board does it: a word is sent by three writes, and when the doorbell rings the waiting
-//! entries are counted, read and acknowledged.
+//! Everything goes over the board's AXI4-Lite port for registers, one access after the other, as a
+//! driver of a real board does it: a word is sent by three writes, and when the doorbell rings the
+//! waiting entries are counted, read and acknowledged.
 
 use crate::loaded::{Access, HostRun, MemoryTiming, Sink, Source, Traffic};
 use crate::model::{Model, RunError, Stop};
+use crossdock_hwgen::network::HOST_PORT_ADDRESS;
 use crossdock_shm::Region;
 use std::collections::VecDeque;
 
@@ -18,6 +19,11 @@ pub const WORDS: usize = 32;
 /// Cycles without anything after which a board may stand still: more than a beat needs from one
 /// stream to the next through anything in the library.
 pub const IDLE_CYCLES: u32 = 256;
+
+/// The byte address of a register of `hw/host_port`, by its number there.
+const fn register(number: u32) -> u32 {
+    HOST_PORT_ADDRESS + 8 * number
+}
 
 /// Registers of `hw/osif`, by number.
 mod osif {
@@ -203,10 +209,10 @@ impl Board {
             let rights = region.map_or(0, |it| 1 << 8 | u64::from(it.is_writable()) << 9);
             let first = port::WINDOW_FIRST;
             self.waiting.extend([
-                Access::write(first, pages.0),
-                Access::write(first + 1, pages.1),
-                Access::write(first + 2, 0),
-                Access::write(port::WINDOW_SET, number as u64 | rights),
+                write(first, pages.0),
+                write(first + 1, pages.1),
+                write(first + 2, 0),
+                write(port::WINDOW_SET, number as u64 | rights),
             ]);
         }
         self.windows = regions.len();
@@ -222,8 +228,8 @@ impl Board {
             return false;
         }
         self.waiting.extend([
-            Access::write(port::WINDOW_FIRST, root as u64 >> 12),
-            Access::write(port::WINDOW_SET, 1 << 8),
+            write(port::WINDOW_FIRST, root as u64 >> 12),
+            write(port::WINDOW_SET, 1 << 8),
         ]);
         true
     }
@@ -232,7 +238,7 @@ impl Board {
     /// room.
     pub fn set_reliable(&mut self, gateway: u32, reliable: bool) {
         let control = port::GATEWAY + 16 * gateway;
-        self.waiting.push_back(Access::write(control, u64::from(reliable)));
+        self.waiting.push_back(write(control, u64::from(reliable)));
     }
 
     /// Sends a message down. Its memory is the board's until [`HostEvent::Sent`]. At most [`WORDS`]
@@ -259,9 +265,9 @@ impl Board {
 
     fn word(&mut self, client: u64, [low, high]: [u64; 2]) {
         self.waiting.extend([
-            Access::write(osif::DOWN_WORD, low),
-            Access::write(osif::DOWN_WORD + 1, high),
-            Access::write(osif::DOWN_SEND, client),
+            write(osif::DOWN_WORD, low),
+            write(osif::DOWN_WORD + 1, high),
+            write(osif::DOWN_SEND, client),
         ]);
     }
 
@@ -317,7 +323,7 @@ impl Board {
             Step::Idle => {
                 self.batch.clear();
                 if rings && self.waiting.is_empty() {
-                    self.batch.push(Access::read(osif::UP_WRITTEN));
+                    self.batch.push(Access::read(register(osif::UP_WRITTEN)));
                     self.done = 0;
                     self.step = Step::Count;
                 }
@@ -331,7 +337,7 @@ impl Board {
                 for number in 0..count {
                     let slot = self.taken.wrapping_add(number) % osif::UP_DEPTH;
                     let entry = osif::UP_ENTRY + 16 * slot;
-                    self.batch.extend([0, 1, 2].map(|part| Access::read(entry + part)));
+                    self.batch.extend([0, 1, 2].map(|part| Access::read(register(entry + part))));
                 }
                 self.step = if count == 0 { Step::Idle } else { Step::Read(count) };
             }
@@ -343,35 +349,40 @@ impl Board {
                 self.taken = self.taken.wrapping_add(count);
                 self.batch.clear();
                 self.done = 0;
-                self.waiting.push_front(Access::write(osif::UP_TAKEN, u64::from(self.taken)));
+                self.waiting.push_front(write(osif::UP_TAKEN, u64::from(self.taken)));
                 self.step = Step::Idle;
             }
         }
     }
 
-    /// Reads words of the network's `status` by their byte addresses, one access after the other:
-    /// the time of as many accesses passes, in which no source or sink takes part. False, and
-    /// nothing has happened: the register port is in use, and is free after a later run.
+    /// Reads and writes registers, one access after the other: the time of as many accesses passes,
+    /// in which no source or sink takes part. `docs/formats/hardware-network.md` has the map.
+    /// False, and nothing has happened: the port for registers is in use, and is free after a later
+    /// run.
+    /// Allocates nothing.
     ///
     /// # Errors
-    /// There is no word at an address; or as [`Model::run`].
-    pub fn read_status(&mut self, words: &mut [(u32, u64)]) -> Result<bool, RunError> {
+    /// There is no register at an address, or it cannot be written; or as [`Model::run`].
+    pub fn access(&mut self, accesses: &mut [Access]) -> Result<bool, RunError> {
         let free = self.batch.is_empty() && self.waiting.is_empty();
         if self.step != Step::Idle || !free {
             return Ok(false);
         }
-        if words.is_empty() {
-            return Ok(true);
+        self.model.access(accesses, self.access_cycles)?;
+        Ok(true)
+    }
+
+    /// Reads registers by their byte addresses, as [`Board::access`]. Allocates.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_status(&mut self, words: &mut [(u32, u64)]) -> Result<bool, RunError> {
+        let mut accesses: Vec<Access> = words.iter().map(|word| Access::read(word.0)).collect();
+        if !self.access(&mut accesses)? {
+            return Ok(false);
         }
-        let until_ps = self.model.edge_ps(words.len() as u64 * u64::from(self.access_cycles));
-        let mut host = HostRun { idle_cycles: self.idle_cycles, ..HostRun::default() };
-        if self.model.run_with(&mut [], &mut [], &mut host, until_ps)? == Stop::Idle {
-            // Nothing changes in the time that is left.
-            self.model.skip_to(until_ps);
-        }
-        for (address, value) in words {
-            let found = self.model.handle().read(*address);
-            *value = found.ok_or(RunError::Register { address: *address })?;
+        for ((_, value), access) in words.iter_mut().zip(&accesses) {
+            *value = access.value();
         }
         Ok(true)
     }
@@ -391,6 +402,11 @@ impl Board {
     pub fn now_ps(&self) -> u64 {
         self.model.now_ps()
     }
+}
+
+/// Writes a register of `hw/host_port`, by its number there.
+fn write(number: u32, value: u64) -> Access {
+    Access::write(register(number), value)
 }
 
 fn event(client: u64, word: [u64; 2]) -> HostEvent {

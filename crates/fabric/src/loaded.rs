@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Version of the C interface that this file declares.
-const ABI: u32 = 5;
+const ABI: u32 = 6;
 
 /// The network of the C++ side.
 #[repr(C)]
@@ -86,7 +86,7 @@ pub(crate) struct Clock {
     pub(crate) next_ps: u64,
 }
 
-/// An access to a board's register port: `xd_access`.
+/// An access to a board's registers: `xd_access`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
@@ -94,19 +94,33 @@ pub struct Access {
     write: u32,
     value: u64,
     done_ps: u64,
+    response: u32,
+    unused: u32,
 }
 
 impl Access {
-    /// Reads the register of this number.
+    /// Reads the register at this byte address.
     #[must_use]
     pub fn read(address: u32) -> Self {
-        Self { address, write: 0, value: 0, done_ps: 0 }
+        Self { address, write: 0, value: 0, done_ps: 0, response: 0, unused: 0 }
     }
 
     /// Writes it.
     #[must_use]
     pub fn write(address: u32, value: u64) -> Self {
-        Self { address, write: 1, value, done_ps: 0 }
+        Self { write: 1, value, ..Self::read(address) }
+    }
+
+    /// The byte address.
+    #[must_use]
+    pub fn address(&self) -> u32 {
+        self.address
+    }
+
+    /// Whether it was answered as good once it is done: there is such a register.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.response == 0
     }
 
     /// What was read once it is done, or is written.
@@ -219,7 +233,7 @@ const _: () = assert!(size_of::<Source<'_>>() == 40);
 const _: () = assert!(size_of::<Sink<'_>>() == 56);
 const _: () = assert!(size_of::<Clock>() == 16);
 const _: () = assert!(size_of::<RawRun>() == 88);
-const _: () = assert!(size_of::<Access>() == 24);
+const _: () = assert!(size_of::<Access>() == 32);
 const _: () = assert!(size_of::<MemoryTiming>() == 24);
 const _: () = assert!(size_of::<RawWindow>() == 32);
 const _: () = assert!(size_of::<Traffic>() == 40);
@@ -470,7 +484,7 @@ impl Handle {
         NonNull::new(network).map(|network| Self { network, loaded, regions: Vec::new() })
     }
 
-    /// A register; `None` if there is none.
+    /// A register of a network; `None` if there is none, or it is a board.
     pub(crate) fn read(&mut self, address: u32) -> Option<u64> {
         let mut value = 0;
         let read = self.loaded.functions.read;

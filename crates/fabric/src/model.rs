@@ -1,10 +1,13 @@
 //! A network in virtual time.
 
-use crate::loaded::{Clock, Handle, HostRun, LoadedPort, Sink, Source};
+use crate::loaded::{Access, Clock, Handle, HostRun, LoadedPort, Sink, Source};
 use std::sync::Arc;
 
 /// The end of virtual time. Periods are at most as long, so that no sum of two wraps.
 const TIME_END_PS: u64 = 1 << 62;
+/// Cycles of the slowest clock in which a register is answered for: several times the way through
+/// two crossings.
+const ANSWER_CYCLES: u64 = 64;
 
 /// A stream at the edge of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +90,17 @@ pub enum RunError {
     Register {
         /// The byte address that was given.
         address: u32,
+    },
+    /// The port for registers does not answer.
+    #[error(
+        "the board has not answered for its register at address {address:#x} in {cycles} cycles of \
+         its slowest clock: remove the folder of built networks and start again"
+    )]
+    Silent {
+        /// The byte address.
+        address: u32,
+        /// How long was waited.
+        cycles: u64,
     },
     /// Virtual time has an end.
     #[error(
@@ -196,11 +210,30 @@ impl Model {
         true
     }
 
-    /// The time of this edge of the first clock, 1 for the next one.
-    pub(crate) fn edge_ps(&self, number: u64) -> u64 {
-        let clock = self.clocks.first().map_or((0, 0), |it| (it.next_ps, it.period_ps));
-        let more_ps = number.saturating_sub(1).saturating_mul(clock.1);
-        clock.0.saturating_add(more_ps).min(TIME_END_PS)
+    /// Reads and writes registers of a board, one after the other, `cycles` of its own clock each,
+    /// while no source or sink takes part.
+    ///
+    /// # Errors
+    /// There is no such register, or no answer; or as [`Model::run`].
+    pub(crate) fn access(&mut self, accesses: &mut [Access], cycles: u32) -> Result<(), RunError> {
+        let slowest_ps = self.clocks.iter().map(|clock| clock.period_ps).max().unwrap_or(1);
+        let longest_ps = slowest_ps.saturating_mul(ANSWER_CYCLES.max(cycles.into()));
+        let all_ps = longest_ps.saturating_mul(accesses.len() as u64);
+        let until_ps = self.now_ps.saturating_add(all_ps).min(TIME_END_PS);
+        let mut host = HostRun { accesses, cycles, ..HostRun::default() };
+        if !host.accesses.is_empty() {
+            self.run_with(&mut [], &mut [], &mut host, until_ps)?;
+        }
+        let HostRun { accesses, done, .. } = host;
+        match accesses.iter().enumerate().find(|(at, it)| *at >= done as usize || !it.is_good()) {
+            Some((at, access)) if at < done as usize => {
+                Err(RunError::Register { address: access.address() })
+            }
+            Some((_, access)) => {
+                Err(RunError::Silent { address: access.address(), cycles: ANSWER_CYCLES })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The simulation behind it, for the host of a board.

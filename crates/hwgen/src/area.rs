@@ -108,6 +108,9 @@ fn axes(module: LibraryModule) -> &'static [Axis] {
             ("UP_DEPTH", &[64]),
             ("DOWN_DEPTH", &[32]),
         ],
+        // How many words there are is decided by some comparisons with constants.
+        LibraryModule::RegisterBridge => &[("CLOCKS", &[1, 2])],
+        LibraryModule::RegisterWords => &[("STATUS", &[2, 32]), ("CONTROL", &[1, 8])],
         // In nodes, not in networks and boards.
         _ => &[],
     }

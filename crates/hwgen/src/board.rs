@@ -5,7 +5,7 @@
 use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
 use crate::verilog::{Body, signals};
-use crate::{nodes, standing};
+use crate::{nodes, registers, standing};
 
 /// Bits of an address in host memory: what a process of a 64-bit host can address.
 pub const ADDRESS_WIDTH: u32 = 48;
@@ -162,6 +162,32 @@ fn memory_port(body: &mut Body, width: u32) {
     }
 }
 
+/// Bits of an address of the host's port for registers.
+pub(crate) const REGISTER_ADDRESS_WIDTH: u32 = 17;
+
+/// The signals of a board's port for registers: name, bits, whether the board drives them.
+pub(crate) fn register_signals() -> [(&'static str, Option<u32>, bool); 17] {
+    [
+        ("awaddr", Some(REGISTER_ADDRESS_WIDTH), false),
+        ("awvalid", None, false),
+        ("awready", None, true),
+        ("wdata", Some(64), false),
+        ("wstrb", Some(8), false),
+        ("wvalid", None, false),
+        ("wready", None, true),
+        ("bresp", Some(2), true),
+        ("bvalid", None, true),
+        ("bready", None, false),
+        ("araddr", Some(REGISTER_ADDRESS_WIDTH), false),
+        ("arvalid", None, false),
+        ("arready", None, true),
+        ("rdata", Some(64), true),
+        ("rresp", Some(2), true),
+        ("rvalid", None, true),
+        ("rready", None, false),
+    ]
+}
+
 /// Answers that a shared port gives to all masters alike; what tells whose they are has a bit each.
 const BROADCAST: [&str; 4] = ["bresp", "rdata", "rresp", "rlast"];
 /// The channels of a port of host memory.
@@ -186,10 +212,6 @@ pub(crate) fn board(
     body.clocks(&network.clocks);
     let written = registers.iter().filter(|register| register.access == "write").count();
     let reads = registers.len() - written;
-    body.port("output", Some(64 * reads as u32), "status");
-    if written > 0 {
-        body.port("input", Some(64 * written as u32), "control");
-    }
     for (_, publishes, port) in network.ports() {
         if !network.is_inside(port) {
             body.stream_port(port, publishes);
@@ -201,12 +223,15 @@ pub(crate) fn board(
         body.simulated_port("input", None, standing::OPENS);
         body.simulated_port("output", Some(audited as u32), standing::LATE);
     }
-    body.port("input", Some(12), "register_address");
-    body.port("input", None, "register_write");
-    body.port("input", Some(64), "register_write_data");
-    body.port("output", Some(64), "register_read_data");
+    for (signal, bits, ours) in register_signals() {
+        body.port(if ours { "output" } else { "input" }, bits, &format!("s_axil_{signal}"));
+    }
     body.port("output", None, "doorbell");
     body.port("output", None, "active");
+    body.wire(Some(64 * reads as u32), "status");
+    if written > 0 {
+        body.wire(Some(64 * written as u32), "control");
+    }
     // The network's words come first, then words of nodes that say what they drop.
     let of_nodes = network.nodes.iter().filter(|node| node.drops);
     let first = reads - of_nodes.clone().count();
@@ -215,7 +240,8 @@ pub(crate) fn board(
         _ => format!("status[{}:0]", 64 * first - 1),
     };
     network_instance(&mut body, network, of_network, written > 0);
-    host_side(&mut body, gateways.len(), width);
+    let clk = registers::registers(&mut body, network, registers);
+    host_side(&mut body, gateways.len(), width, clk);
     match way {
         Way::Own => own_way(&mut body, gateways.len(), width),
         Way::Paper => crate::paper::way(&mut body, gateways.len(), width),
@@ -234,7 +260,7 @@ pub(crate) fn board(
     body.line("");
     let comment = format!(
         "// Generated from graph `{}`: the network of fabric `{}` with its gateways, their port of host\n\
-         // memory, the host's registers (hw/host_port), and nodes.\n\
+         // memory, the host's registers (hw/register_bridge, hw/host_port), and nodes.\n\
          // What a module has and this board does not need stays open.\n\
          /* verilator lint_off PINCONNECTEMPTY */\n",
         network.graph, network.fabric
@@ -263,7 +289,7 @@ fn network_instance(body: &mut Body, network: &Network, status: String, has_cont
 }
 
 /// Registers, queues, and the gateways' signals to host memory.
-fn host_side(body: &mut Body, gateways: usize, width: u32) {
+fn host_side(body: &mut Body, gateways: usize, width: u32, register_clk: String) {
     let count = gateways as u32;
     let clients = 2 * count;
     host_wires(body, count, width);
@@ -271,7 +297,8 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let asks = ["rst", "!register_address[11]", "|up_valid", "|(down_valid & down_ready)"];
     let clk = standing::ticks(body, "clk", "osif", &asks.map(str::to_owned));
     body.line("");
-    let mut connections = pairs(&["clk", "rst"]);
+    let mut connections = pairs(&["rst"]);
+    connections.push(("clk".to_owned(), register_clk));
     connections.extend(pairs(&[
         "register_address",
         "register_write",

@@ -24,6 +24,7 @@ pub mod network;
 mod nodes;
 pub mod paper;
 mod picture;
+mod registers;
 mod report;
 mod standing;
 mod verilog;

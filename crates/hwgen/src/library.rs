@@ -106,6 +106,10 @@ pub enum LibraryModule {
     MarginCount,
     /// A picture at places between the pixels of another one.
     BandRemap,
+    /// The host's way to all registers.
+    RegisterBridge,
+    /// Words of one clock that the host reads and writes.
+    RegisterWords,
     /// Makes a reset of a clock out of any other.
     ResetSync,
     /// Host memory as in published systems, for reproductions.
@@ -153,9 +157,16 @@ pub struct Instance {
     pub parameters: Vec<(&'static str, Parameter)>,
 }
 
+/// The text of a module by its name.
+macro_rules! source {
+    ($name:literal) => {
+        include_str!(concat!("../../../hw/", $name, "/", $name, ".sv"))
+    };
+}
+
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 53] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -206,6 +217,8 @@ impl LibraryModule {
         Self::RunPatches,
         Self::MarginCount,
         Self::BandRemap,
+        Self::RegisterBridge,
+        Self::RegisterWords,
         Self::ResetSync,
     ];
 
@@ -221,8 +234,15 @@ impl LibraryModule {
     ];
 
     /// Those that join a network and a host.
-    pub const OF_BOARDS: [Self; 5] =
-        [Self::Gateway, Self::HostPort, Self::MemifMmu, Self::MemifShare, Self::Osif];
+    pub const OF_BOARDS: [Self; 7] = [
+        Self::Gateway,
+        Self::HostPort,
+        Self::MemifMmu,
+        Self::MemifShare,
+        Self::Osif,
+        Self::RegisterBridge,
+        Self::RegisterWords,
+    ];
 
     /// Name of the module; its file is the name with `.sv`.
     #[must_use]
@@ -278,6 +298,8 @@ impl LibraryModule {
             Self::MarkRuns => "mark_runs",
             Self::RunPatches => "run_patches",
             Self::MarginCount => "margin_count",
+            Self::RegisterBridge => "register_bridge",
+            Self::RegisterWords => "register_words",
             Self::ResetSync => "reset_sync",
             Self::PaperMemif => "paper_memif",
         }
@@ -371,6 +393,8 @@ impl LibraryModule {
             Self::MarginCount => {
                 include_str!("../../../hw/kernels/margin_count/margin_count.sv")
             }
+            Self::RegisterBridge => source!("register_bridge"),
+            Self::RegisterWords => source!("register_words"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
             Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }

@@ -264,6 +264,18 @@ pub struct Register {
     pub port: String,
 }
 
+impl Register {
+    /// What it holds after a reset, if the host writes it: subscribers that can be switched get
+    /// messages.
+    #[must_use]
+    pub fn reset(&self) -> u64 {
+        match (self.access, self.port.as_str()) {
+            ("write", "enable") => !0 >> (64 - self.bits.clamp(1, 64)),
+            _ => 0,
+        }
+    }
+}
+
 /// A count in a register.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
@@ -305,6 +317,8 @@ pub enum Counted {
 pub(crate) const DROPPED_BITS: u32 = 16;
 /// Byte address of the first word that the host writes; what it reads begins at 0.
 pub const CONTROL_ADDRESS: u32 = 0x8000;
+/// Byte address of the first register of a board's `host_port`.
+pub const HOST_PORT_ADDRESS: u32 = 0x1_0000;
 /// The first word of the registers: `XDNET` and the version of this map, 1.
 pub const REGISTERS_MAGIC: u64 = 0x5844_4e45_5400_0001;
 

@@ -208,15 +208,20 @@ pub(crate) fn registers(network: &Network, registers: &[Register], identity: u64
         "# Registers of `{}`\n\nWords of 64 bits, little endian, by byte address; word n of the port \
          `status` is at 8n, word n of `control` at {:#x} + 8n. Bits above the given number are 0. A \
          register changes, and is sampled, with its clock. Identity: `{identity:#018x}`.\n\n\
-         | address | name | access | clock | bits | meaning |\n|---|---|---|---|---|---|\n",
+         | address | name | access | clock | bits | after reset | meaning |\n|---|---|---|---|---|---|---|\n",
         network.module,
         crate::network::CONTROL_ADDRESS
     );
     for register in registers {
         let Register { address, name, access, clock, bits, meaning, .. } = register;
+        let reset = match (*access, address) {
+            ("write", _) => format!("{:#x}", register.reset()),
+            (_, 0 | 8) => "constant".to_owned(),
+            _ => "0".to_owned(),
+        };
         let _ = writeln!(
             text,
-            "| {address:#06x} | `{name}` | {access} | `{clock}` | {bits} | {meaning} |"
+            "| {address:#06x} | `{name}` | {access} | `{clock}` | {bits} | {reset} | {meaning} |"
         );
     }
     text

@@ -2,7 +2,7 @@
 //! interfaces of its signals, as block designs take no SystemVerilog, and the script that makes a
 //! project of it.
 
-use crate::board::memory_signals;
+use crate::board::{memory_signals, register_signals};
 use crate::library::LibraryModule;
 use crate::network::{Clock, Network, NetworkPort, Register};
 use crate::verilog::signals;
@@ -35,21 +35,14 @@ impl Export<'_> {
 
     /// Plain signals to and from the host: direction, name, bits.
     fn words(&self) -> Vec<(&'static str, &'static str, u32)> {
+        if self.memory_width.is_some() {
+            return vec![("output", "doorbell", 1), ("output", "active", 1)];
+        }
         let written = self.registers.iter().filter(|register| register.access == "write").count();
         let reads = self.registers.len() - written;
         let mut words = vec![("output", "status", 64 * reads as u32)];
         if written > 0 {
             words.push(("input", "control", 64 * written as u32));
-        }
-        if self.memory_width.is_some() {
-            words.extend([
-                ("input", "register_address", 12),
-                ("input", "register_write", 1),
-                ("input", "register_write_data", 64),
-                ("output", "register_read_data", 64),
-                ("output", "doorbell", 1),
-                ("output", "active", 1),
-            ]);
         }
         words
     }
@@ -114,6 +107,7 @@ impl Ports {
 /// The module for block designs: the exported module's ports, with attributes.
 pub(crate) fn block(export: &Export<'_>) -> String {
     let Export { network, module, .. } = export;
+    let is_board = export.memory_width.is_some();
     let mut ports = Ports::default();
     let mut resets = String::new();
     for clock in &network.clocks {
@@ -146,7 +140,11 @@ pub(crate) fn block(export: &Export<'_>) -> String {
         let direction = if ours { "output" } else { "input" };
         ports.interface("aximm", "m_axi", signal, direction, bits.unwrap_or(1));
     }
-    let what = if export.memory_width.is_some() { "board" } else { "network" };
+    for (signal, bits, ours) in register_signals().into_iter().filter(|_| is_board) {
+        let direction = if ours { "output" } else { "input" };
+        ports.interface("aximm", "s_axil", signal, direction, bits.unwrap_or(1));
+    }
+    let what = if is_board { "board" } else { "network" };
     format!(
         "// Generated from graph `{}`, fabric `{}`: the {what} for block designs, which take modules in \
          plain\n// Verilog only and read from attributes which signals are one interface.\n// Its reset \
@@ -165,7 +163,7 @@ fn clock_attributes(export: &Export<'_>, clock: &Clock) -> String {
     let streams = export.streams().filter(|(_, port)| port.clock == *clock);
     let mut streams: Vec<&str> = streams.map(|(_, port)| port.signals.as_str()).collect();
     if export.memory_width.is_some() && clock.name.is_none() {
-        streams.push("m_axi");
+        streams.extend(["m_axi", "s_axil"]);
     }
     let mut text =
         format!("  (* X_INTERFACE_INFO = \"xilinx.com:signal:clock:1.0 {} CLK\" *)\n", clock.clk());

@@ -48,14 +48,14 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> St
     };
     let clocks = network.clocks.iter();
     let clocks = clocks.map(|clock| format!("{{&model.{}, &model.{}}}", clock.clk(), clock.rst()));
-    let has_control = writes > 0;
+    // A board has its registers behind a port.
+    let has_control = writes > 0 && top == Top::Network;
     let mut reset = String::new();
     if top != Top::Network && !network.nodes.is_empty() {
         let _ = writeln!(reset, "    model->{OPENS} = 0;");
     }
     for (word, register) in written.iter().enumerate().filter(|_| has_control) {
-        let enables = register.port == "enable";
-        let value = if enables { !0_u64 >> (64 - register.bits.clamp(1, 64)) } else { 0 };
+        let value = register.reset();
         let _ = writeln!(reset, "    const uint64_t word{word} = {value:#x};");
         let _ = writeln!(
             reset,
@@ -63,19 +63,22 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> St
             word * 8
         );
     }
-    let status =
-        "std::memcpy(value, reinterpret_cast<uint8_t*>(&network->model->status) + word * 8, 8);";
-    let control =
-        "std::memcpy(value, reinterpret_cast<uint8_t*>(&network->model->control) + word * 8, 8);";
-    let read = match has_control {
-        true => format!("  if (written) {control}\n  else {status}"),
-        false => format!("  {status}"),
+    let copy = |port: &str, from: &str, to: &str| {
+        let word = format!("reinterpret_cast<uint8_t*>(&network->model->{port}) + word * 8");
+        format!("std::memcpy({}, {}, 8);", to.replace("WORD", &word), from.replace("WORD", &word))
     };
-    let write = match has_control {
-        true => {
-            "  std::memcpy(reinterpret_cast<uint8_t*>(&network->model->control) + word * 8, &value, 8);"
+    let status = copy("status", "WORD", "value");
+    let control = copy("control", "WORD", "value");
+    let (read, write) = match (top, has_control) {
+        (Top::Board(_), _) => (String::new(), String::new()),
+        (Top::Network, true) => (
+            format!("  if (written) {control}\n  else {status}"),
+            format!("  {}", copy("control", "&value", "WORD")),
+        ),
+        (Top::Network, false) => {
+            let unused = "  (void)network;\n  (void)word;\n  (void)value;";
+            (format!("  {status}"), unused.to_owned())
         }
-        false => "  (void)network;\n  (void)word;\n  (void)value;",
     };
     WRAPPER
         .replace("@IS_BOARD@", if top == Top::Network { "0" } else { "1" })
@@ -86,7 +89,7 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> St
         .replace("@CLOCKS@", &lines(clocks))
         .replace("@RESET@\n", &reset)
         .replace("@READ@", &read)
-        .replace("@WRITE@", write)
+        .replace("@WRITE@", &write)
 }
 
 fn lines(items: impl Iterator<Item = String>) -> String {

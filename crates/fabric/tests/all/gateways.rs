@@ -1,9 +1,13 @@
 //! Messages cross between host memory and a network once, whichever way they go.
 
 use crate::image;
-use crossdock_fabric::{HostEvent, IDLE_CYCLES, Outgoing, RunError, Sink, Source, Stop};
+use crossdock_fabric::{
+    Access, Board, HostEvent, IDLE_CYCLES, Outgoing, RunError, Sink, Source, Stop,
+};
 use crossdock_msg::frame::{FrameHeader, HEADER_BYTES, SegmentSource};
-use image::{DATA_BYTES, FOREVER_PS, Host, PERIOD_PS, TIMING, board, frame, library, port};
+use image::{
+    DATA_BYTES, FOREVER_PS, Host, PERIOD_PS, TIMING, board, frame, library, port, registers,
+};
 
 #[test]
 fn a_message_from_software_reaches_all_hardware_subscribers_and_is_read_once() {
@@ -287,8 +291,71 @@ fn words_that_the_host_reads_take_the_time_of_their_accesses_and_wait_for_others
     assert_ne!(identity, 0);
     let took_ps = board.now_ps() - before_ps;
     assert_eq!(took_ps, 2 * 4 * PERIOD_PS, "4 cycles each, as `board` makes it");
+    // A write takes effect before its answer, and one of a word that is only read has none.
+    let mut accesses = [Access::write(0x1_4000, 0), Access::read(0x1_4000), Access::read(0x1_6030)];
+    assert_eq!(board.access(&mut accesses), Ok(true));
+    assert_eq!(
+        accesses.map(|it| it.value()),
+        [0, 0, 1 | 48 << 8],
+        "CONTROL, and SHAPE of the port"
+    );
+    let constant = RunError::Register { address: 0 };
+    assert_eq!(board.access(&mut [Access::write(0, 1)]), Err(constant));
     let absent = RunError::Register { address: 0x7ff8 };
     assert_eq!(board.read_status(&mut [(0x7ff8, 0)]), Err(absent));
     // It goes on where it was.
     assert_eq!(board.run(&mut [], &mut [], FOREVER_PS), Ok(Stop::Idle));
+}
+
+#[test]
+fn words_of_another_clock_are_read_and_written_through_the_same_port() {
+    let mapped = "gateway, probe: true, runtime_enable: true, \
+                  subscribers: { left: { image: { clock: pixel, probe: true } } }";
+    let library = library(mapped);
+    let id = library.ports()[port(&library, "renderer") as usize].publisher_id;
+    let host = Host::new("gateway-clocks");
+    let sent = frame(&host, id, 1, 500);
+    let registers = registers(mapped);
+    let address = |name: &str| {
+        let found = registers.iter().find(|register| register.name.ends_with(name));
+        found.unwrap_or_else(|| panic!("no {name}")).address
+    };
+    // Slower, faster, and of nearly the same rate.
+    for pixel_ps in [73_001, 900, PERIOD_PS + 1] {
+        let model = library.model(1, &[PERIOD_PS, pixel_ps]).expect("two clocks");
+        let mut board = Board::new(model, &TIMING, 4).expect("a board");
+        let mut words = [Access::read(address("image.enable")), Access::read(0)];
+        assert_eq!(board.access(&mut words), Ok(true));
+        let all = words[0].value();
+        assert_eq!(all & (all + 1), 0, "after a reset all subscribers get messages: {all:b}");
+        assert_eq!(words[1].value(), crossdock_hwgen::network::REGISTERS_MAGIC);
+        // A publisher's message reaches those that are switched on. The gateway is not.
+        let nodes = Access::write(address("image.enable"), all & 0b11);
+        assert_eq!(board.access(&mut [nodes]), Ok(true));
+        let mut taken = [vec![0; 1024], vec![0; 1024]];
+        let [left, right] = &mut taken;
+        let mut sources = [Source::new(port(&library, "renderer"), &sent)];
+        let mut sinks = [
+            Sink::new(port(&library, "left_image"), left),
+            Sink::new(port(&library, "right_image"), right),
+        ];
+        while sinks.iter().any(|sink| sink.done_ps().is_none()) {
+            assert_eq!(board.run(&mut sources, &mut sinks, FOREVER_PS), Ok(Stop::Done));
+        }
+        assert_eq!(sinks.map(|sink| sink.received() as usize), [sent.len(); 2]);
+        // Snapshot, then the beats (1) at the topic and at the port of the other clock.
+        let beats = sent.len().div_ceil(8) as u64;
+        for probe in ["probe_topic", "probe_m_axis_left_image"] {
+            let set = address(&format!("{probe}_set"));
+            let mut accesses = [
+                Access::write(set, 0b10 | 1 << 2),
+                Access::write(set, 1 << 2),
+                Access::read(address(probe)),
+                Access::read(set),
+            ];
+            assert_eq!(board.access(&mut accesses), Ok(true));
+            assert_eq!(accesses[2].value(), beats, "{probe} at {pixel_ps} ps");
+            assert_eq!(accesses[3].value(), 1 << 2);
+        }
+    }
 }

@@ -8,6 +8,7 @@ use crossdock_comm::{
 };
 use crossdock_fabric::{Board, Cache, Library, MemoryTiming, Search};
 use crossdock_graph::{Graph, Mapping, PackageDescriptions};
+use crossdock_hwgen::network::Register;
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::frame::{FrameHeader, FramePlan};
 use crossdock_msg::types::sensor_msgs::Image;
@@ -69,6 +70,11 @@ pub(crate) fn library(mapped: &str) -> Library {
     let cache = Cache::at(workspace().join("target/hw/cache"));
     let built = Library::build_board(&generated(mapped), &search, &cache, &mut |_| {});
     built.unwrap_or_else(|error| panic!("{error}")).expect("a board")
+}
+
+/// The registers of that board.
+pub(crate) fn registers(mapped: &str) -> Vec<Register> {
+    generated(mapped).registers
 }
 
 /// One side of the topic in software, with the board's gateway on it.

@@ -1,5 +1,6 @@
-// Host memory behind a board's AXI4 port (Vnetwork's signals m_axi_*), and its register port. Part of
-// the wrapper of a board; it must not know what the board does.
+// Host memory behind a board's AXI4 port (Vnetwork's signals m_axi_*), and the host at its
+// AXI4-Lite port for registers (s_axil_*). Part of the wrapper of a board; it must not know what the
+// board does.
 
 // A beat of the port and what goes with it, as bytes.
 constexpr uint32_t memory_bytes = @MEMORY_BYTES@;
@@ -172,4 +173,64 @@ class HostMemory {
   uint32_t w_beat_ = 0, r_beat_ = 0;
   bool answering_ = false, reading_ = false;
   uint64_t cycle_ = 0;
+};
+
+// The host at the port for registers: one access at a time, which it answers for at once.
+class RegisterPort {
+ public:
+  void clear(Vnetwork& model) {
+    open_ = aw_ = w_ = ar_ = false;
+    model.s_axil_awvalid = model.s_axil_wvalid = model.s_axil_arvalid = 0;
+    model.s_axil_bready = model.s_axil_rready = 1;
+  }
+  bool is_open() const { return open_; }
+
+  void begin(Vnetwork& model, const xd_access& access) {
+    open_ = true;
+    aw_ = w_ = access.write != 0;
+    ar_ = !aw_;
+    if (aw_) {
+      model.s_axil_awaddr = access.address;
+      model.s_axil_wdata = access.value;
+      model.s_axil_wstrb = 0xff;
+    } else {
+      model.s_axil_araddr = access.address;
+    }
+    offer(model);
+  }
+
+  // What passes at the edge that comes.
+  void sample(Vnetwork& model) {
+    if (!open_) return;
+    if (model.s_axil_awready) aw_ = false;
+    if (model.s_axil_wready) w_ = false;
+    if (model.s_axil_arready) ar_ = false;
+    if (model.s_axil_bvalid) answer(model.s_axil_bresp, 0);
+    if (model.s_axil_rvalid) answer(model.s_axil_rresp, model.s_axil_rdata);
+  }
+
+  // What stands at the inputs for the next edge.
+  void drive(Vnetwork& model) { offer(model); }
+
+  // The access that has ended.
+  void end(xd_access& access, uint64_t now_ps) const {
+    if (!access.write) access.value = data_;
+    access.response = response_;
+    access.done_ps = now_ps;
+  }
+
+ private:
+  void offer(Vnetwork& model) const {
+    model.s_axil_awvalid = aw_;
+    model.s_axil_wvalid = w_;
+    model.s_axil_arvalid = ar_;
+  }
+  void answer(uint32_t response, uint64_t data) {
+    response_ = response;
+    data_ = data;
+    open_ = false;
+  }
+  bool open_ = false, aw_ = false, w_ = false, ar_ = false;
+  uint32_t response_ = 0;
+  uint64_t data_ = 0;
 };

@@ -18,7 +18,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* Version of this interface: what is built against one version cannot be used with another. */
-#define XD_NETWORK_ABI 5
+#define XD_NETWORK_ABI 6
 uint32_t xd_network_abi(void);
 
 typedef struct xd_network xd_network;
@@ -71,8 +71,9 @@ int xd_network_pop(xd_network *network, uint32_t port, xd_beat *beat);
 /* A rising edge of all clocks whose bit is set in `clocks`. */
 int xd_network_edge(xd_network *network, uint64_t clocks);
 
-/* Registers by byte address: 0, or -1 where there is none. A value that is written holds from the
- * next edge on; what is read is the state after the last edge. */
+/* Registers of a network by byte address: 0, or -1 where there is none. A value that is written holds
+ * from the next edge on; what is read is the state after the last edge. A board has its registers behind
+ * a port: always -1, see xd_access. */
 int xd_network_read(xd_network *network, uint32_t address, uint64_t *value);
 int xd_network_write(xd_network *network, uint32_t address, uint64_t value);
 
@@ -105,12 +106,14 @@ typedef struct xd_clock {
   uint64_t next_ps;   /* in, out: when its next rising edge comes */
 } xd_clock;
 
-/* An access to a board's register port. */
+/* An access to a board's registers, over its AXI4-Lite port. */
 typedef struct xd_access {
-  uint32_t address; /* number of the register */
-  uint32_t write;   /* 1: written, 0: read */
-  uint64_t value;   /* in: what is written; out: what was read */
-  uint64_t done_ps; /* out: when */
+  uint32_t address;  /* in bytes, 17 bits, a multiple of 8; hw/register_bridge has the map */
+  uint32_t write;    /* 1: written, 0: read */
+  uint64_t value;    /* in: what is written; out: what was read */
+  uint64_t done_ps;  /* out: when its answer came */
+  uint32_t response; /* out: 0: good; 2: no effect, there is no such register to read or to write */
+  uint32_t unused;
 } xd_access;
 
 typedef struct xd_run {
@@ -122,10 +125,11 @@ typedef struct xd_run {
   uint64_t until_ps; /* edges come up to and at this time, none later */
   uint64_t now_ps;   /* out: the time of the last edge; as it was when none came */
   uint64_t edges;    /* out: points in time at which there was an edge */
-  xd_access *accesses;    /* boards only: one after the other, in the host's clock, which is the first */
+  xd_access *accesses;    /* boards only: one after the other, in the host's clock, which is the first; one that
+                           * is under way when a run is cut goes on in the next run, which has to name it */
   uint32_t access_count;
   uint32_t accesses_done; /* in, out: how many of them are done; begins at 0 */
-  uint32_t access_cycles; /* from one access to the next; at least 1 */
+  uint32_t access_cycles; /* from one access to the next, if it is answered by then; at least 1 */
   uint32_t doorbell;      /* in: 1: stop while it rings and no access is left; out: whether it rings */
   uint32_t idle_cycles;   /* boards only: stop when so many edges of every clock have changed nothing; 0: never */
   uint32_t idle;          /* out: 1: that is why it stopped; 2 and more: node `idle` - 2 is at fault */

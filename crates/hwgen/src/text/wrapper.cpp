@@ -81,15 +81,11 @@ inline uint32_t kept(uint64_t keep) {
 
 // What the other side of the interface declares.
 static_assert(sizeof(xd_source) == 40 && sizeof(xd_sink) == 56 && sizeof(xd_clock) == 16);
-static_assert(sizeof(xd_run) == 88 && sizeof(xd_port) == 48 && sizeof(xd_access) == 24);
+static_assert(sizeof(xd_run) == 88 && sizeof(xd_port) == 48 && sizeof(xd_access) == 32);
 static_assert(sizeof(xd_memory) == 24 && sizeof(xd_window) == 32 && sizeof(xd_traffic) == 40);
 
 // Times stay so far from the end of their range that no sum of two wraps.
 constexpr uint64_t time_end = 1ull << 62;
-
-// Between accesses the register port is at an address where nothing is, so that what has registers
-// needs no clock.
-constexpr uint32_t no_register = 0xfff;
 
 #if XD_AUDITS
 // How often a board that comes to rest is audited, and edges of an audit: more than the longest
@@ -129,8 +125,8 @@ struct xd_network {
     }
 #if XD_HOST
     memory.clear(*model);
-    model->register_write = 0;
-    model->register_address = no_register;
+    registers.clear(*model);
+    until_access = 0;
 #endif
     for (const Clock& clock : clocks) *clock.rst = 1;
     // More edges than a clock crossing has registers.
@@ -173,11 +169,13 @@ struct xd_network {
     }
 #if XD_HOST
     if (mask & 1) memory.sample(*model);
+    if (mask & 1) registers.sample(*model);
 #endif
     for (size_t clock = 0; clock < clocks.size(); clock++) *clocks[clock].clk = mask >> clock & 1;
     model->eval();
 #if XD_HOST
     if (mask & 1) memory.drive(*model);
+    if (mask & 1) registers.drive(*model);
 #endif
     for (PortState& end : ends) {
       if (!end.taken) continue;
@@ -355,28 +353,22 @@ struct xd_network {
       for (uint32_t i = 0; i < run.source_count; i++)
         if (!run.sources[i].done) offer(run.sources[i]);
 #if XD_HOST
-      xd_access* access = nullptr;
       if ((mask & 1) && until_access > 0) {
         until_access -= 1;
-      } else if ((mask & 1) && run.accesses_done < run.access_count) {
-        access = &run.accesses[run.accesses_done];
-        model->register_address = access->address & 0xfff;
-        model->register_write = access->write != 0;
-        model->register_write_data = access->value;
+      } else if ((mask & 1) && !registers.is_open() && run.accesses_done < run.access_count) {
+        registers.begin(*model, run.accesses[run.accesses_done]);
+        until_access = run.access_cycles - 1;
       }
+      const bool accessed = registers.is_open();
 #endif
       edge(mask, now_ps);
 #if XD_HOST
-      if (access != nullptr) {
-        if (!access->write) access->value = model->register_read_data;
-        access->done_ps = now_ps;
-        model->register_write = 0;
-        model->register_address = no_register;
-        until_access = run.access_cycles - 1;
+      if (accessed && !registers.is_open() && run.accesses_done < run.access_count) {
+        registers.end(run.accesses[run.accesses_done], now_ps);
         run.accesses_done += 1;
         done = run.accesses_done == run.access_count;
       }
-      if (run.idle_cycles > 0) count_quiet(mask, access != nullptr);
+      if (run.idle_cycles > 0) count_quiet(mask, accessed);
       done = done || rings();
 #endif
       run.now_ps = now_ps;
@@ -405,6 +397,7 @@ struct xd_network {
   uint32_t quiet[clock_count] = {};  // edges of each clock since anything happened
 #if XD_HOST
   HostMemory memory;
+  RegisterPort registers;
   uint32_t until_access = 0;  // edges until the register port is free: kept where a run is cut
 #endif
 #if XD_AUDITS
@@ -475,6 +468,12 @@ int xd_network_edge(xd_network* network, uint64_t clocks) {
 
 int xd_network_run(xd_network* network, xd_run* run) { return network->run(*run); }
 
+#if XD_HOST
+// The host of a board reads and writes registers as in reality: by accesses of a run.
+int xd_network_read(xd_network*, uint32_t, uint64_t*) { return -1; }
+
+int xd_network_write(xd_network*, uint32_t, uint64_t) { return -1; }
+#else
 int xd_network_read(xd_network* network, uint32_t address, uint64_t* value) {
   if (address % 8 != 0) return -1;
   const bool written = address >= control_address;
@@ -493,6 +492,7 @@ int xd_network_write(xd_network* network, uint32_t address, uint64_t value) {
 @WRITE@
   return 0;
 }
+#endif
 
 #if XD_HOST
 int xd_network_memory(xd_network* network, const xd_memory* memory) {

@@ -399,7 +399,7 @@ fn what_a_node_drops_is_counted_in_a_word_of_the_board_behind_those_of_the_netwo
     assert!(!generated.registers.iter().any(|it| it.name == "watch.dropped"), "it does not say so");
     let board = &generated.files["board_board.sv"];
     for part in [
-        format!("output wire [{}:0] status", 64 * (reads + 2) - 1),
+        format!("  wire [{}:0] status;", 64 * (reads + 2) - 1),
         format!(".status(status[{}:0])", 64 * reads - 1),
         ".dropped(dropped_second)".to_owned(),
         format!(".count(status[{} +: 16])", 64 * (reads + 1)),

@@ -1,3 +1,5 @@
+register_bridge.sv
+register_words.sv
 host_port.sv
 osif.sv
 memif_share.sv

@@ -1,5 +1,5 @@
 // Generated from graph `both`: the network of fabric `board` with its gateways, their port of host
-// memory, the host's registers (hw/host_port), and nodes.
+// memory, the host's registers (hw/register_bridge, hw/host_port), and nodes.
 // What a module has and this board does not need stays open.
 /* verilator lint_off PINCONNECTEMPTY */
 `default_nettype none
@@ -7,7 +7,6 @@
 module board_board (
   input wire clk,
   input wire rst,
-  output wire [127:0] status,
   input wire [127:0] s_axis_renderer_image_tdata,
   input wire [15:0] s_axis_renderer_image_tkeep,
   input wire s_axis_renderer_image_tlast,
@@ -61,10 +60,23 @@ module board_board (
   output wire [2:0] m_axi_awprot,
   output wire [3:0] m_axi_arcache,
   output wire [2:0] m_axi_arprot,
-  input wire [11:0] register_address,
-  input wire register_write,
-  input wire [63:0] register_write_data,
-  output wire [63:0] register_read_data,
+  input wire [16:0] s_axil_awaddr,
+  input wire s_axil_awvalid,
+  output wire s_axil_awready,
+  input wire [63:0] s_axil_wdata,
+  input wire [7:0] s_axil_wstrb,
+  input wire s_axil_wvalid,
+  output wire s_axil_wready,
+  output wire [1:0] s_axil_bresp,
+  output wire s_axil_bvalid,
+  input wire s_axil_bready,
+  input wire [16:0] s_axil_araddr,
+  input wire s_axil_arvalid,
+  output wire s_axil_arready,
+  output wire [63:0] s_axil_rdata,
+  output wire [1:0] s_axil_rresp,
+  output wire s_axil_rvalid,
+  input wire s_axil_rready,
   output wire doorbell,
   output wire active
 );
@@ -73,6 +85,7 @@ module board_board (
   assign m_axi_awprot = 3'b010;
   assign m_axi_arcache = 4'b1111;
   assign m_axi_arprot = 3'b010;
+  wire [127:0] status;
   wire [127:0] m_axis_gateway_camera_image_from_renderer_image_tdata;
   wire [15:0] m_axis_gateway_camera_image_from_renderer_image_tkeep;
   wire m_axis_gateway_camera_image_from_renderer_image_tlast;
@@ -152,6 +165,94 @@ module board_board (
     .m_axis_gateway_lane_tready(m_axis_gateway_lane_tready)
   );
 
+  wire [11:0] register_address;
+  wire register_write;
+  wire [63:0] register_write_data;
+  wire [63:0] register_read_data;
+  wire [12:0] word_number;
+  wire word_write;
+  wire [63:0] word_data;
+  wire [0:0] word_valid;
+  wire [0:0] word_ready;
+  wire [63:0] answer_data;
+  wire [0:0] answer_valid;
+  wire [0:0] answer_ready;
+  wire busy_registers;
+  wire ticks_registers;
+`ifdef VERILATOR
+  wire asks_registers = rst || busy_registers || s_axil_awvalid || s_axil_wvalid || s_axil_arvalid;
+  logic [7:0] quiet_registers;
+  always_ff @(posedge clk)
+    if (asks_registers) quiet_registers <= '0;
+    else if (quiet_registers != '1) quiet_registers <= quiet_registers + 1'b1;
+  // Transparent before an edge only: what changes at the edge moves no clock.
+  logic needs_registers;
+  always_latch if (!clk) needs_registers = asks_registers || quiet_registers != '1;
+  assign ticks_registers = clk & needs_registers;
+`else
+  assign ticks_registers = clk;
+`endif
+
+  register_bridge #(
+    .STATUS(2),
+    .CONTROL(0),
+    .CLOCKS(1)
+  ) u_registers (
+    .clk(ticks_registers),
+    .rst(rst),
+    .s_axil_awaddr(s_axil_awaddr),
+    .s_axil_awvalid(s_axil_awvalid),
+    .s_axil_awready(s_axil_awready),
+    .s_axil_wdata(s_axil_wdata),
+    .s_axil_wstrb(s_axil_wstrb),
+    .s_axil_wvalid(s_axil_wvalid),
+    .s_axil_wready(s_axil_wready),
+    .s_axil_bresp(s_axil_bresp),
+    .s_axil_bvalid(s_axil_bvalid),
+    .s_axil_bready(s_axil_bready),
+    .s_axil_araddr(s_axil_araddr),
+    .s_axil_arvalid(s_axil_arvalid),
+    .s_axil_arready(s_axil_arready),
+    .s_axil_rdata(s_axil_rdata),
+    .s_axil_rresp(s_axil_rresp),
+    .s_axil_rvalid(s_axil_rvalid),
+    .s_axil_rready(s_axil_rready),
+    .register_address(register_address),
+    .register_write(register_write),
+    .register_write_data(register_write_data),
+    .register_read_data(register_read_data),
+    .word_number(word_number),
+    .word_write(word_write),
+    .word_data(word_data),
+    .word_valid(word_valid),
+    .word_ready(word_ready),
+    .answer_data(answer_data),
+    .answer_valid(answer_valid),
+    .answer_ready(answer_ready),
+    .busy(busy_registers)
+  );
+
+  register_words #(
+    .STATUS(2),
+    .CONTROL(1)
+  ) u_words_clk (
+    .clk(ticks_registers),
+    .rst(rst),
+    .request_number(word_number),
+    .request_write(word_write),
+    .request_data(word_data),
+    .request_valid(word_valid[0]),
+    .request_ready(word_ready[0]),
+    .answer_data(answer_data[0 +: 64]),
+    .answer_valid(answer_valid[0]),
+    .answer_ready(answer_ready[0]),
+    .status(status),
+    .control(),
+    .reads(2'b11),
+    .keeps(64'h0),
+    .resets(64'h0)
+  );
+
   wire osif_write;
   wire [63:0] osif_read_data;
   wire [3:0] gateway_write;
@@ -212,8 +313,8 @@ module board_board (
     .GATEWAYS(4),
     .ADDRESS_WIDTH(48)
   ) u_host (
-    .clk(clk),
     .rst(rst),
+    .clk(ticks_registers),
     .register_address(register_address),
     .register_write(register_write),
     .register_write_data(register_write_data),

@@ -9,8 +9,8 @@
 #
 # PART is the device, MHZ the rate of the clock `clk` (100), FOLDER where the project is made (vivado,
 # beside this script; it must not exist). In the block design every stream that the network has, its
-# port of host memory if it has one, the clocks, and the words for the host are ports: put what they
-# belong to in their places.
+# ports of host memory and for registers if it has them, the clocks, and the words for the host are
+# ports: put what they belong to in their places.
 
 if {$argc < 1 || $argc > 3} {
   error "usage: vivado -mode batch -source vivado.tcl -tclargs PART ?MHZ? ?FOLDER?"
@@ -92,7 +92,7 @@ foreach stream [get_bd_intf_pins $network/*] {
 foreach word {status control} {
   make_bd_pins_external -name $word [get_bd_pins $network/$word]
 }
-# The port of host memory reaches all addresses.
+# The port of host memory reaches all addresses; that for registers has some of the host's.
 if {[llength [get_bd_intf_pins -quiet $network/m_axi]]} {
   assign_bd_address
 }

@@ -12,6 +12,8 @@ fn designs() -> Vec<Design> {
         Design::module("memif_share").set("PORTS", 4),
         Design::module("host_port").set("GATEWAYS", 4),
         Design::module("osif"),
+        Design::module("register_bridge").set("CLOCKS", 1),
+        Design::module("register_words").set("STATUS", 32).set("CONTROL", 8),
         Design::module("event_count"),
         crate::gateway::complete(),
     ]

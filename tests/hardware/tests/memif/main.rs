@@ -10,6 +10,7 @@ mod mmu;
 mod osif;
 mod paper;
 mod read;
+mod registers;
 mod share;
 mod tlb;
 mod write;

@@ -115,6 +115,29 @@ fn the_tests_of_the_hosts_port_find_its_mutants() {
 
 #[test]
 #[ignore = "long: mutants"]
+fn the_tests_of_the_register_bridge_find_its_mutants() {
+    let bridge = |status, control, clocks| {
+        let design = Design::module("register_bridge").set("STATUS", status);
+        design.set("CONTROL", control).set("CLOCKS", clocks)
+    };
+    let proofs = vec![
+        Proof::inductive(bridge(3, 2, 2), 2),
+        Proof::inductive(bridge(2, 0, 1), 2),
+        Proof::reachable(bridge(3, 2, 2), 12),
+    ];
+    println!("{:#?}", mutants("register_bridge", vec![], proofs).survivors(&bridge(3, 2, 2)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_register_words_find_its_mutants() {
+    let words = Design::module("register_words").set("STATUS", 3).set("CONTROL", 2);
+    let proofs = vec![Proof::inductive(words.clone(), 2), Proof::reachable(words.clone(), 8)];
+    println!("{:#?}", mutants("register_words", vec![], proofs).survivors(&words));
+}
+
+#[test]
+#[ignore = "long: mutants"]
 fn the_tests_of_the_byte_gear_find_its_mutants() {
     let gear = Design::module("byte_gear");
     let small = gear.clone().set("LANE", 2);
