@@ -77,6 +77,19 @@ impl<'a> BuiltIn<'a> {
         }
     }
 
+    /// A map of the plane, row by row.
+    pub(crate) fn homography(&self) -> Result<[[f64; 3]; 3], BuiltInError> {
+        let name = "homography";
+        let found = match self.find(name, ParameterType::DoubleArray) {
+            Some(ParameterValue::DoubleArray(values)) => values,
+            _ => Vec::new(),
+        };
+        let [a, b, c, d, e, f, g, h, i] = found[..] else {
+            return Err(self.missing(name, "nine numbers, row by row"));
+        };
+        Ok([[a, b, c], [d, e, f], [g, h, i]])
+    }
+
     pub(crate) fn colour(&self, name: &'static str) -> Result<Hsv, BuiltInError> {
         let found = match self.find(name, ParameterType::IntegerArray) {
             Some(ParameterValue::IntegerArray(values)) => values,

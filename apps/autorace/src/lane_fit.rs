@@ -46,7 +46,7 @@ pub struct FitParameters {
 
 const RUN_MIN: usize = 3;
 const RUN_MAX: usize = 72;
-const RUNS_PER_ROW: usize = 8;
+pub(crate) const RUNS_PER_ROW: usize = 8;
 const SEARCH_ROWS: i32 = 8;
 /// Steps of 32 px to either side that the search tries.
 const CURVE_STEPS: i32 = 11;
@@ -66,9 +66,9 @@ const WIDTHS_AT: [i32; 2] = [96, 432];
 
 /// One run of a line's pixels in a row.
 #[derive(Clone, Copy, Debug)]
-struct Point {
-    s: i32,
-    x2: i32,
+pub(crate) struct Point {
+    pub(crate) s: i32,
+    pub(crate) x2: i32,
 }
 
 /// How well a line is supported by the image.
@@ -284,19 +284,20 @@ impl LaneFit {
     }
 }
 
-fn collect_runs(row: &[u8], bit: u8, s: i32, points: &mut Vec<Point>) {
+/// Step 1 for one row, `s` rows above the lowest one, and one line.
+pub(crate) fn collect_runs(row: &[u8], bit: u8, s: i32, points: &mut Vec<Point>) {
     let mut found = 0;
     let mut x = 0;
-    while x < VIEW_WIDTH && found < RUNS_PER_ROW {
+    while x < row.len() && found < RUNS_PER_ROW {
         // Most of a view is empty: step over eight unmarked pixels at a time.
-        while x + 8 <= VIEW_WIDTH && row[x..x + 8].iter().all(|v| v & bit == 0) {
+        while x + 8 <= row.len() && row[x..x + 8].iter().all(|v| v & bit == 0) {
             x += 8;
         }
-        while x < VIEW_WIDTH && row[x] & bit == 0 {
+        while x < row.len() && row[x] & bit == 0 {
             x += 1;
         }
         let first = x;
-        while x < VIEW_WIDTH && row[x] & bit != 0 {
+        while x < row.len() && row[x] & bit != 0 {
             x += 1;
         }
         let seen = |x: usize| row.get(x).is_some_and(|v| v & UNSEEN == 0);

@@ -11,7 +11,7 @@ use crate::camera::{Homography, HomographyError};
 use crate::hsv::HsvRange;
 use crate::lane_view::{OUTSIDE, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters, ViewTables, Window};
 use crossdock_graph::{HardwarePackage, ParameterType, ParameterValue};
-use std::fmt::Write as _;
+use crossdock_rectify::hardware;
 use thiserror::Error;
 
 /// Bits behind the point of a place in a front row.
@@ -65,7 +65,7 @@ pub enum LaneSetupError {
 }
 
 /// A view row: the front row in the band, and the line through it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct ViewLine {
     front: usize,
     first: i64,
@@ -88,25 +88,13 @@ pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError
     let contrast = values.integer("contrast_min", expected)?;
     let parameters = ViewParameters {
         camera: None,
-        homography: homography(&values)?,
+        homography: Homography::new(values.homography()?)?,
         yellow: range("yellow_low", "yellow_high")?,
         white: range("white_low", "white_high")?,
         contrast_min: u8::try_from(contrast)
             .map_err(|_| values.missing("contrast_min", expected))?,
     };
     lane_setup(parameters, values.side("width")?, values.side("height")?)
-}
-
-fn homography(values: &BuiltIn<'_>) -> Result<Homography, LaneSetupError> {
-    let name = "homography";
-    let found = match values.find(name, ParameterType::DoubleArray) {
-        Some(ParameterValue::DoubleArray(values)) => values,
-        _ => Vec::new(),
-    };
-    let [a, b, c, d, e, f, g, h, i] = found[..] else {
-        return Err(values.missing(name, "nine numbers, row by row").into());
-    };
-    Ok(Homography::new([[a, b, c], [d, e, f], [g, h, i]])?)
 }
 
 /// The text of `lane_planner_setup.sv` for pictures of `width` x `height`.
@@ -189,70 +177,36 @@ fn view_line(places: &[u32], width: usize, slope: f64) -> Option<Option<ViewLine
 fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
     let ViewTables { parameters, size: (width, height), rows, windows, .. } = tables;
     let reach = windows.iter().map(|it| it.outer).max().unwrap_or(1);
-    let mut text = String::from(
-        "// What the lane planner is made with. Generated: `crossdock-autorace lane-setup`; see\n\
-         // apps/autorace/src/lane_setup.rs.\n/* verilator lint_off DECLFILENAME */\n\
-         `default_nettype none\n\npackage lane_planner_setup;\n",
-    );
-    let mut constant = |name: &str, value: String| {
-        writeln!(text, "  localparam int unsigned {name} = {value};").expect("text");
-    };
-    constant("Width", width.to_string());
-    constant("Height", height.to_string());
-    constant("FirstRow", rows.start.to_string());
-    constant("Rows", rows.len().to_string());
-    constant("ViewWidth", VIEW_WIDTH.to_string());
-    constant("ViewHeight", VIEW_HEIGHT.to_string());
-    constant("Shift", SHIFT.to_string());
-    constant("Reach", reach.to_string());
-    constant("Contrast", parameters.contrast_min.to_string());
-    constant("YellowLow", colour_text(parameters.yellow.low));
-    constant("YellowHigh", colour_text(parameters.yellow.high));
-    constant("WhiteLow", colour_text(parameters.white.low));
-    constant("WhiteHigh", colour_text(parameters.white.high));
-    text += "endpackage\n\n";
+    let constants = [
+        ("Width", width.to_string()),
+        ("Height", height.to_string()),
+        ("FirstRow", rows.start.to_string()),
+        ("Rows", rows.len().to_string()),
+        ("ViewWidth", VIEW_WIDTH.to_string()),
+        ("ViewHeight", VIEW_HEIGHT.to_string()),
+        ("Shift", SHIFT.to_string()),
+        ("Reach", reach.to_string()),
+        ("Contrast", parameters.contrast_min.to_string()),
+        ("YellowLow", colour_text(parameters.yellow.low)),
+        ("YellowHigh", colour_text(parameters.yellow.high)),
+        ("WhiteLow", colour_text(parameters.white.low)),
+        ("WhiteHigh", colour_text(parameters.white.high)),
+    ];
+    let made_by = ["crossdock-autorace lane-setup", "apps/autorace/src/lane_setup.rs"];
+    let mut text = hardware::head("the lane planner", made_by, "lane_planner_setup", constants);
     let words = lines.iter().map(|line| {
-        let Some(ViewLine { front, first, step }) = *line else { return 0 };
-        let first = (first as u128) & ((1 << (12 + SHIFT)) - 1);
-        (1_u128 << (26 + 2 * SHIFT))
-            | (front as u128) << (15 + 2 * SHIFT)
-            | first << (3 + SHIFT)
-            | step as u128
+        let (seen, ViewLine { front, first, step }) = (line.is_some(), line.unwrap_or_default());
+        let parts = [(step, 3 + SHIFT), (first, 12 + SHIFT), (front as i64, 11)];
+        hardware::word(parts.into_iter().chain([(i64::from(seen), 1)]))
     });
-    let about =
-        "// Rows of the view: whether it is seen, its front row, its first place, its steps.\n";
-    table(&mut text, about, "lane_planner_lines", 27 + 2 * SHIFT, words);
-    let words =
-        windows.iter().map(|Window { inner, outer }| (*outer as u128) << 10 | *inner as u128);
-    let about = "// Front rows: the contrast window's outer and inner end.\n";
-    table(&mut text, about, "lane_planner_windows", 20, words);
-    text += "/* verilator lint_on DECLFILENAME */\n`default_nettype wire\n";
-    text
-}
-
-/// A module that gives the word of a number a cycle later.
-fn table(
-    text: &mut String,
-    about: &str,
-    name: &str,
-    bits: u32,
-    words: impl ExactSizeIterator<Item = u128>,
-) {
-    let count = words.len();
-    let index = usize::BITS - (count.max(2) - 1).leading_zeros();
-    write!(
-        text,
-        "{about}module {name} (\n  input  wire        clk,\n  input  wire  [{}:0] index,\n  output logic \
-         [{}:0] word\n);\n  logic [{}:0] words [{count}];\n  initial begin\n",
-        index - 1,
-        bits - 1,
-        bits - 1
-    )
-    .expect("text");
-    for (number, word) in words.enumerate() {
-        writeln!(text, "    words[{number}] = {bits}'h{word:x};").expect("text");
-    }
-    *text += "  end\n  always_ff @(posedge clk) word <= words[index];\nendmodule\n\n";
+    let about = "Rows of the view: whether it is seen, its front row, its first place, its steps.";
+    text += &hardware::memory(about, "lane_planner_lines", 27 + 2 * SHIFT, words);
+    let words = windows
+        .iter()
+        .map(|Window { inner, outer }| hardware::word([(*inner as i64, 10), (*outer as i64, 10)]));
+    let about = "Front rows: the contrast window's outer and inner end.";
+    text += &hardware::memory(about, "lane_planner_windows", 20, words);
+    text + hardware::TAIL
 }
 
 #[cfg(test)]
@@ -315,6 +269,6 @@ mod tests {
     #[test]
     fn the_course_has_a_setup_in_hardware() {
         let text = lane_setup(parameters(COURSE), 640, 480).unwrap();
-        assert!(text.contains("package lane_planner_setup;") && text.contains("words[959] ="));
+        assert!(text.contains("package lane_planner_setup;") && text.contains("w[959]="));
     }
 }

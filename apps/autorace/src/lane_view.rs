@@ -71,6 +71,12 @@ pub struct LaneView {
     tables: ViewTables,
     rectified: Vec<u8>,
     classes: Vec<u8>,
+    marker: RowMarker,
+}
+
+/// Marks the lines in rows of one width.
+#[derive(Debug)]
+pub(crate) struct RowMarker {
     values: Vec<u8>,
     white: Vec<bool>,
     sums: Vec<u32>,
@@ -123,9 +129,7 @@ impl LaneView {
             tables,
             rectified: vec![0; pixels * 3],
             classes: vec![0; pixels],
-            values: vec![0; width],
-            white: vec![false; width],
-            sums: vec![0; width + 1],
+            marker: RowMarker::new(width),
         }
     }
 
@@ -162,19 +166,40 @@ impl LaneView {
     /// Step 1 for one rectified row.
     fn classify(&mut self, index: usize, row: &[u8]) {
         let ViewTables { parameters, size: (width, _), windows, .. } = &self.tables;
-        let width = *width;
         let classes = &mut self.classes[index * width..(index + 1) * width];
+        let contrast = (parameters.contrast_min, windows[index]);
+        self.marker.mark(row, [&parameters.yellow, &parameters.white], contrast, classes);
+    }
+}
+
+impl RowMarker {
+    /// Allocates room for rows of this width.
+    pub(crate) fn new(width: usize) -> Self {
+        Self { values: vec![0; width], white: vec![false; width], sums: vec![0; width + 1] }
+    }
+
+    /// Step 1 for one row: the marks of pixels that are yellow, and of white ones that exceed the
+    /// road beside them by so much, into `classes`.
+    ///
+    /// Does not allocate or block.
+    pub(crate) fn mark(
+        &mut self,
+        row: &[u8],
+        [yellow, white]: [&HsvRange; 2],
+        (contrast_min, Window { inner, outer }): (u8, Window),
+        classes: &mut [u8],
+    ) {
+        let width = classes.len();
         let mut sum = 0;
         for (x, p) in row.chunks_exact(3).enumerate() {
             let pixel = hsv(p[0], p[1], p[2]);
-            classes[x] = if parameters.yellow.contains(pixel) { YELLOW } else { 0 };
-            self.white[x] = parameters.white.contains(pixel);
+            classes[x] = if yellow.contains(pixel) { YELLOW } else { 0 };
+            self.white[x] = white.contains(pixel);
             self.values[x] = pixel.v;
             sum += u32::from(pixel.v);
             self.sums[x + 1] = sum;
         }
-        let Window { inner, outer } = windows[index];
-        let contrast = u32::from(parameters.contrast_min);
+        let contrast = u32::from(contrast_min);
         let exceeds = |v: u32, from: usize, to: usize| {
             let n = to.saturating_sub(from) as u32;
             n == 0 || v * n >= self.sums[to] - self.sums[from] + contrast * n

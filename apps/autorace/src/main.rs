@@ -7,9 +7,11 @@ use crossdock_autorace::control_setup::control_setup_of;
 use crossdock_autorace::lane_setup::lane_setup_of;
 use crossdock_autorace::light_setup::{green_light_setup_of, red_light_setup_of};
 use crossdock_autorace::nodes::package;
+use crossdock_autorace::projection_setup::projection_setup_of;
 use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::score;
+use crossdock_autorace::stripe_setup::following_setup_of;
 use crossdock_graph::HardwarePackage;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ usage: crossdock-autorace score --truth FILE.json RECORDING
        crossdock-autorace report RECORDING... -o FOLDER [--graph GRAPH] [--params FILE]...
                           [--graph-picture FILE.svg] [--summary FILE.json]
        crossdock-autorace lane-setup PACKAGE.hardware.yaml -o FILE.sv
+       crossdock-autorace projection-setup PACKAGE.hardware.yaml -o FILE.sv
+       crossdock-autorace following-setup PACKAGE.hardware.yaml -o FILE.sv
        crossdock-autorace control-setup PACKAGE.hardware.yaml -o FILE.sv
        crossdock-autorace red-light-setup PACKAGE.hardware.yaml -o FILE.sv
        crossdock-autorace green-light-setup PACKAGE.hardware.yaml -o FILE.sv
@@ -32,9 +36,10 @@ report  writes FOLDER/index.html with overlay pictures, the driven path and late
         --params         parameter file that was given to the run; may be repeated
         --graph-picture  picture of the graph; default: drawn from the graph file
         --summary        closing table, from `crossdock run --summary FILE.json`
-lane-setup, control-setup, red-light-setup, green-light-setup
-        write what the lane planner, lane control, and the red and the green light in hardware are
-        made with, from the values under `built_in` of a hardware package file
+lane-setup, projection-setup, following-setup, control-setup, red-light-setup, green-light-setup
+        write what the lane planner, image projection, lane following, lane control, and the red and
+        the green light in hardware are made with, from the values under `built_in` of a hardware
+        package file
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +49,8 @@ fn main() -> ExitCode {
         Some(("score", rest)) => score_command(rest),
         Some(("report", rest)) => report_command(rest),
         Some(("lane-setup", rest)) => setup_command(rest, lane_setup_of),
+        Some(("projection-setup", rest)) => setup_command(rest, projection_setup_of),
+        Some(("following-setup", rest)) => setup_command(rest, following_setup_of),
         Some(("control-setup", rest)) => setup_command(rest, control_setup_of),
         Some(("red-light-setup", rest)) => setup_command(rest, red_light_setup_of),
         Some(("green-light-setup", rest)) => setup_command(rest, green_light_setup_of),

@@ -9,8 +9,7 @@
 
 use crate::calibration::{Calibration, CalibrationError, Projection};
 use crossdock_graph::{HardwarePackage, ParameterValue};
-use crossdock_rectify::{Camera, FRACTION_BITS};
-use std::fmt::Write as _;
+use crossdock_rectify::{Camera, FRACTION_BITS, hardware};
 use std::path::Path;
 use thiserror::Error;
 
@@ -100,8 +99,7 @@ struct Line {
     changes: Vec<[i64; 2]>,
     /// Rows of the picture that have to be there, and the first one that this row or one below it
     /// needs.
-    need: usize,
-    keep: usize,
+    rows: (usize, usize),
 }
 
 /// The text of `rectify_setup.sv` for the values under `built_in` of a hardware package file. Reads
@@ -134,12 +132,11 @@ pub fn rectify_setup(calibration: &Calibration) -> Result<String, RectifySetupEr
     }
     let lines = (0..height).map(|row| line(&camera, (width, height), row));
     let mut lines: Vec<Line> = lines.collect::<Result<_, _>>()?;
-    let mut keep = height;
-    for line in lines.iter_mut().rev() {
-        keep = keep.min(line.keep);
-        line.keep = keep;
+    let mut needed: Vec<_> = lines.iter().map(|line| line.rows).collect();
+    let rows = hardware::band_of(&mut needed);
+    for (line, needed) in lines.iter_mut().zip(needed) {
+        line.rows = needed;
     }
-    let rows = lines.iter().map(|line| line.need.saturating_sub(line.keep)).max().unwrap_or(0);
     let band = rows.next_power_of_two().max(4);
     if band > BAND_MAX {
         return Err(RectifySetupError::Band { rows });
@@ -173,7 +170,7 @@ fn signed_bits(number: i64) -> u32 {
     i64::BITS - magnitude.leading_zeros() + 1
 }
 
-/// A row, whose `keep` is of the row alone.
+/// A row, whose first needed row is of the row alone.
 fn line(
     camera: &Camera,
     (width, height): (usize, usize),
@@ -197,26 +194,13 @@ fn line(
     }
     let changes = steps.windows(2).map(|it| between(&it[0], &it[1]));
     let changes: Vec<_> = changes.chain([[0; 2]; 2]).collect();
-    let (mut need, mut keep) = (0, height);
-    for [x, y] in &places {
-        let [left, top] = [x >> FRACTION_BITS, y >> FRACTION_BITS];
-        let reaches = |first: i64, side: usize| first >= -1 && first < side as i64;
-        if reaches(left, width) && reaches(top, height) {
-            need = need.max((top + 2).min(height as i64) as usize);
-            keep = keep.min(top.max(0) as usize);
-        }
-    }
-    Ok(Line { place: places[0], step: steps[0], changes, need, keep })
+    let rows = hardware::rows_needed(places.iter().copied(), (width, height));
+    Ok(Line { place: places[0], step: steps[0], changes, rows })
 }
 
 fn text((width, height): (usize, usize), lines: &[Line], bits: [u32; 2], band: usize) -> String {
     // A word of one step would have to be there a cycle behind the one before.
     let word_steps = if width % WORD_STEPS == 1 { WORD_STEPS - 1 } else { WORD_STEPS };
-    let mut text = String::from(
-        "// What rectification is made with. Generated: `crossdock-image-pipeline rectify-setup`; see\n\
-         // apps/image_pipeline/src/rectify_setup.rs.\n/* verilator lint_off DECLFILENAME */\n\
-         `default_nettype none\n\npackage rectify_setup;\n",
-    );
     let constants = [
         ("Width", width),
         ("Height", height),
@@ -225,77 +209,31 @@ fn text((width, height): (usize, usize), lines: &[Line], bits: [u32; 2], band: u
         ("XBits", bits[0] as usize),
         ("YBits", bits[1] as usize),
     ];
-    for (name, value) in constants {
-        writeln!(text, "  localparam int unsigned {name} = {value};").expect("text");
-    }
-    text += "endpackage\n\n";
+    let made_by =
+        ["crossdock-image-pipeline rectify-setup", "apps/image_pipeline/src/rectify_setup.rs"];
+    let constants = constants.map(|(name, value)| (name, value.to_string()));
+    let mut text = hardware::head("rectification", made_by, "rectify_setup", constants);
     let words = lines.iter().map(|line| {
-        let Line { place: [x, y], step: [dx, dy], need, keep, .. } = line;
+        let Line { place: [x, y], step: [dx, dy], rows: (need, keep), .. } = line;
         let parts =
             [(*x, 25), (*y, 25), (*dx, 15), (*dy, 15), (*need as i64, 15), (*keep as i64, 15)];
-        hexadecimal(parts)
+        hardware::word(parts)
     });
-    let about = "// Rows: the first place, the first step, rows that are needed, the first one.\n";
-    memory(&mut text, about, "rectify_lines", 110, words);
+    let about = "Rows: the first place, the first step, rows that are needed, the first one.";
+    text += &hardware::memory(about, "rectify_lines", 110, words);
     let words = lines.iter().flat_map(|line| line.changes.chunks(word_steps));
     let words = words
-        .map(|word| hexadecimal(word.iter().flat_map(|[x, y]| [(*x, bits[0]), (*y, bits[1])])));
-    let about = "// Steps: by how much the next one differs, the first pixel lowest.\n";
+        .map(|word| hardware::word(word.iter().flat_map(|[x, y]| [(*x, bits[0]), (*y, bits[1])])));
+    let about = "Steps: by how much the next one differs, the first pixel lowest.";
     let all: Vec<String> = words.collect();
     let word_bits = word_steps as u32 * (bits[0] + bits[1]);
-    memory(&mut text, about, "rectify_steps", word_bits, all.into_iter());
-    text += "/* verilator lint_on DECLFILENAME */\n`default_nettype wire\n";
-    text
-}
-
-/// Numbers behind each other, each with so many bits, the first one lowest.
-fn hexadecimal(parts: impl IntoIterator<Item = (i64, u32)>) -> String {
-    let mut digits = Vec::new();
-    let (mut held, mut count) = (0_u64, 0);
-    for (number, bits) in parts {
-        held |= ((number as u64) & ((1 << bits) - 1)) << count;
-        count += bits;
-        while count >= 4 {
-            digits.push(held as u32 & 15);
-            held >>= 4;
-            count -= 4;
-        }
-    }
-    digits.push(held as u32);
-    let digits = digits.into_iter().rev().filter_map(|digit| char::from_digit(digit, 16));
-    let text: String = digits.collect();
-    let short = text.trim_start_matches('0');
-    if short.is_empty() { "0".to_owned() } else { short.to_owned() }
-}
-
-/// A module that gives the word of a number a cycle later.
-fn memory(
-    text: &mut String,
-    about: &str,
-    name: &str,
-    bits: u32,
-    words: impl ExactSizeIterator<Item = String>,
-) {
-    let count = words.len();
-    let index = usize::BITS - (count.max(2) - 1).leading_zeros();
-    write!(
-        text,
-        "{about}module {name} (\n  input  wire        clk,\n  input  wire  [{}:0] index,\n  output logic \
-         [{}:0] word\n);\n  logic [{}:0] w [{count}];\n  initial begin\n",
-        index - 1,
-        bits - 1,
-        bits - 1
-    )
-    .expect("text");
-    for (number, word) in words.enumerate() {
-        writeln!(text, "w[{number}]={bits}'h{word};").expect("text");
-    }
-    *text += "  end\n  always_ff @(posedge clk) word <= w[index];\nendmodule\n\n";
+    text += &hardware::memory(about, "rectify_steps", word_bits, all.into_iter());
+    text + hardware::TAIL
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Calibration, hexadecimal, line, rectify_setup, signed_bits};
+    use super::{Calibration, line, rectify_setup, signed_bits};
     use crossdock_rectify::{Camera, NOWHERE, RectificationTable};
 
     const LENS: Camera =
@@ -319,7 +257,7 @@ mod tests {
                 if *at != [NOWHERE; 2] {
                     assert_eq!(place, at.map(i64::from));
                     let rows = (place[1] >> 10).max(0) as usize..;
-                    assert!(line.keep <= rows.start && line.need > rows.start);
+                    assert!(line.rows.1 <= rows.start && line.rows.0 > rows.start);
                     seen += 1;
                 }
                 for axis in [0, 1] {
@@ -332,9 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_behind_each_other_with_their_signs() {
-        assert_eq!(hexadecimal([(-1, 3), (2, 3), (5, 25)]), "157");
-        assert_eq!(hexadecimal([(0, 6)]), "0");
+    fn a_number_has_as_many_bits_as_it_needs_with_its_sign() {
         assert_eq!([-4, 3, 4, 0, -1].map(signed_bits), [3, 3, 4, 1, 1]);
     }
 

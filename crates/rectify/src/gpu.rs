@@ -34,11 +34,15 @@ impl RectificationOnDevice {
     ///
     /// # Errors
     /// [`DeviceError`].
+    ///
+    /// # Panics
+    /// When the table makes pictures of another size: a programmer's error.
     pub fn new(device: &Device, table: &RectificationTable) -> Result<Self, DeviceError> {
         let bytes: Vec<u8> =
             table.positions().flatten().flat_map(|number| number.to_ne_bytes()).collect();
-        let positions = device.upload(&bytes)?;
         let (width, height) = table.size();
+        assert_eq!(bytes.len(), width * height * 8, "pictures keep their size");
+        let positions = device.upload(&bytes)?;
         let kernel = device.load(&SOURCE)?.kernel("remap")?;
         Ok(Self { kernel, positions, width: width as u32, height: height as u32 })
     }

@@ -26,11 +26,14 @@ const OUTSIDE: u32 = u32::MAX;
 /// Some neighbours are inside: `borders` tells where.
 const BORDER: u32 = u32::MAX - 1;
 
-/// The table of one camera and picture size.
+/// The table of one camera and picture size, or of other places in a picture.
 #[derive(Debug)]
 pub struct RectificationTable {
+    /// Of the raw picture.
     width: usize,
     height: usize,
+    /// Of the picture that is made.
+    made_width: usize,
     taps: Vec<Tap>,
     /// Output pixel and raw position of each tap on the border, in output order.
     borders: Vec<(u32, i32, i32)>,
@@ -51,19 +54,36 @@ impl RectificationTable {
     /// # Panics
     /// When a side is longer than [`SIDE_MAX`]: a programmer's error.
     pub fn new(camera: &Camera, width: usize, height: usize) -> Self {
-        assert!(width.max(height) <= SIDE_MAX, "{width} x {height} is more than a table holds");
-        let mut taps = Vec::with_capacity(width * height);
+        let size = (width, height);
+        Self::of_places(size, size, |u, v| camera.raw_of_rectified(u, v))
+    }
+
+    /// Builds the table of a picture of the size `made` whose pixel `(u, v)` lies at `place(u, v)`
+    /// in a raw picture of the size `raw`; allocates 8 bytes per pixel, once.
+    ///
+    /// # Panics
+    /// When a side is longer than [`SIDE_MAX`]: a programmer's error.
+    pub fn of_places(
+        raw: (usize, usize),
+        made: (usize, usize),
+        place: impl Fn(f64, f64) -> (f64, f64),
+    ) -> Self {
+        for (width, height) in [raw, made] {
+            assert!(width.max(height) <= SIDE_MAX, "{width} x {height} is more than a table holds");
+        }
+        let (width, height) = raw;
+        let mut taps = Vec::with_capacity(made.0 * made.1);
         let mut borders = Vec::new();
-        for v in 0..height {
-            for u in 0..width {
-                let (x, y) = camera.raw_of_rectified(u as f64, v as f64);
+        for v in 0..made.1 {
+            for u in 0..made.0 {
+                let (x, y) = place(u as f64, v as f64);
                 taps.push(tap(x, y, width, height, taps.len(), &mut borders));
             }
         }
-        Self { width, height, taps, borders }
+        Self { width, height, made_width: made.0, taps, borders }
     }
 
-    /// Size of the pictures in and out.
+    /// Size of the raw picture.
     pub fn size(&self) -> (usize, usize) {
         (self.width, self.height)
     }
@@ -84,7 +104,7 @@ impl RectificationTable {
         })
     }
 
-    /// Rectifies the output rows `rows` of the picture `pixels`, which has `CHANNELS` bytes per
+    /// Makes the output rows `rows` of the picture `pixels`, which has `CHANNELS` bytes per
     /// pixel, into `out`, which holds just these rows.
     ///
     /// Does not allocate or block.
@@ -95,9 +115,9 @@ impl RectificationTable {
         const { assert!(CHANNELS >= 1 && CHANNELS <= CHANNELS_MAX) }
         let stride = self.width * CHANNELS;
         assert_eq!(pixels.len(), stride * self.height, "size of the table");
-        assert_eq!(out.len(), rows.len() * stride, "output holds the asked rows");
-        let first = rows.start * self.width;
-        let taps = &self.taps[first..rows.end * self.width];
+        let (first, end) = (rows.start * self.made_width, rows.end * self.made_width);
+        assert_eq!(out.len(), (end - first) * CHANNELS, "output holds the asked rows");
+        let taps = &self.taps[first..end];
         for (tap, to) in taps.iter().zip(out.chunks_exact_mut(CHANNELS)) {
             if tap.index >= BORDER {
                 to.fill(0);
@@ -111,7 +131,6 @@ impl RectificationTable {
                 to[c] = mix([upper[c], upper[c + CHANNELS], lower[c], lower[c + CHANNELS]], fx, fy);
             }
         }
-        let end = rows.end * self.width;
         let start = self.borders.partition_point(|b| (b.0 as usize) < first);
         for &(pixel, px, py) in &self.borders[start..] {
             if pixel as usize >= end {
@@ -187,6 +206,20 @@ mod tests {
         let mut grey = vec![1; 48];
         table.apply::<1>(&data[..48], 0..6, &mut grey);
         assert_eq!(grey, data[..48]);
+    }
+
+    #[test]
+    fn places_of_a_picture_of_another_size_are_taken_from_the_raw_one() {
+        // Two rows of three pixels, between those of a raw picture of 4 x 3.
+        let table = RectificationTable::of_places((4, 3), (3, 2), |u, v| (u + 0.5, v + 0.5));
+        let raw: Vec<u8> = (0..12).map(|at| at * 10).collect();
+        let mut made = [0; 6];
+        table.apply::<1>(&raw, 0..2, &mut made);
+        assert_eq!(made, [25, 35, 45, 65, 75, 85]);
+        let mut last = [0; 3];
+        table.apply::<1>(&raw, 1..2, &mut last);
+        assert_eq!(last, made[3..]);
+        assert_eq!(table.positions().nth(4), Some([1536; 2]));
     }
 
     #[test]

@@ -240,8 +240,8 @@ module row_contrast #(
     if (rst || clear) m_valid <= 1'b0;
   end
 
-  // Windows are no wider than rows.
-  wire unused = &{1'b0, inner, outer};
+  // Wider rows have more bits than a count, which is REACH at most.
+  wire unused = &{1'b0, inner, outer, width_left, width_right};
 
 endmodule
 

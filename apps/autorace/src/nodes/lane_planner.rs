@@ -72,17 +72,7 @@ impl NodeType for LanePlanner {
             white: hsv_range(setup, "white_low", "white_high")?,
             contrast_min: setup.parameter("contrast_min")?,
         };
-        let side = |name: &str| -> Result<usize, NodeError> {
-            let value = setup.parameter(name)?;
-            if (1..=crate::jpeg::SIDE_MAX).contains(&value) {
-                return Ok(value);
-            }
-            Err(NodeError::new(format!(
-                "{name} is {value} pixels, but images have 1 to {}: give the camera's size",
-                crate::jpeg::SIDE_MAX
-            )))
-        };
-        let (width, height) = (side("width")?, side("height")?);
+        let (width, height) = (side(setup, "width")?, side(setup, "height")?);
         let (image, view) = (setup.subscriber("image")?, setup.publisher("view")?);
         let make =
             |device: &Device| LaneViewOnDevice::new(device, parameters.clone(), width, height);
@@ -115,6 +105,18 @@ impl Node for LanePlanner {
             }
         }
     }
+}
+
+/// A parameter that is a side of images.
+pub(crate) fn side(setup: &Setup<'_>, name: &str) -> Result<usize, NodeError> {
+    let value = setup.parameter(name)?;
+    if (1..=crate::jpeg::SIDE_MAX).contains(&value) {
+        return Ok(value);
+    }
+    Err(NodeError::new(format!(
+        "{name} is {value} pixels, but images have 1 to {}: give the images' size",
+        crate::jpeg::SIDE_MAX
+    )))
 }
 
 /// A list parameter of exactly `N` numbers.

@@ -7,7 +7,9 @@ mod compensation;
 mod decode;
 mod features;
 mod gaussian_blur;
+mod image_projection;
 mod lane_control;
+mod lane_following;
 mod lane_planner;
 mod light;
 mod message;
@@ -20,7 +22,9 @@ pub use compensation::ImageCompensation;
 pub use decode::Decode;
 pub use features::Features;
 pub use gaussian_blur::GaussianBlurNode;
+pub use image_projection::ImageProjection;
 pub use lane_control::LaneControlNode;
+pub use lane_following::LaneFollowing;
 pub use lane_planner::LanePlanner;
 pub use light::{GreenLight, RedLight};
 pub use message::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
@@ -40,6 +44,8 @@ pub fn package() -> Package {
         .node::<GaussianBlurNode>()
         .node::<LanePlanner>()
         .node::<Polyfit>()
+        .node::<ImageProjection>()
+        .node::<LaneFollowing>()
         .node::<LaneControlNode>()
         .node::<RedLight>()
         .node::<GreenLight>()

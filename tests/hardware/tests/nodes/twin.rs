@@ -260,7 +260,7 @@ pub(crate) fn published<M: Message + 'static>(
     messages: Vec<FlatBuffer>,
 ) -> Vec<FlatBuffer> {
     let max_bytes =
-        messages.iter().map(|it| it.as_slice().len()).max().unwrap_or(0).max(1 << 20) + 256;
+        messages.iter().map(|it| it.as_slice().len()).max().unwrap_or(0).max(1 << 21) + 256;
     let name = package.description().packages[0].name.clone();
     let graph = format!(
         "crossdock: 1\nname: twin\ntopics:\n  /in: {{ max_bytes: {max_bytes} }}\n  /out: {{ max_bytes: \

@@ -1,0 +1,439 @@
+//! The hardware node of lane following against the software one, picture by picture.
+
+use crate::board;
+use crate::frames::{self, Fields, Limits, Random, Sent};
+use crate::image_projection;
+use crate::lane_planner::in_yaml;
+use crate::picture_node::{MAPPING, TESTBENCH, node_design, node_simulation};
+use crate::twin;
+use crossdock_autorace::messages::autorace_msgs::Lane;
+use crossdock_autorace::nodes::{lane_of, package as software, rgb_of};
+use crossdock_autorace::stripe_setup::following_setup_of;
+use crossdock_graph::{HardwarePackage, ParameterValue};
+use crossdock_hardware_tests::budget::area_within_budget;
+use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_msg::frame::FramePlan;
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Block, FlatBuffer, Message, Schema};
+use crossdock_test_support::{done, workspace};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A board with the node alone.
+const GRAPH: &str = "
+crossdock: 1
+name: alone
+topics:
+  /image: { bounds: { data: 1800000, header.frame_id: 64, encoding: 16 } }
+  /made: { bounds: { header.frame_id: 64 } }
+nodes:
+  camera: { package: ends, type: camera, outputs: { image: /image } }
+  node:
+    package: autorace
+    type: lane_following
+    inputs: { image: /image }
+    outputs: { lane: /made }
+  sink: { package: ends, type: sink, inputs: { lane: /made } }
+";
+
+const PARTS: [&str; 13] = [
+    "lane_following_image_take",
+    "lane_following_lane_publish",
+    "lane_following_messages",
+    "frame_take",
+    "frame_publish",
+    "picture_check",
+    "message_shell",
+    "byte_gear",
+    "pixel_hsv",
+    "row_contrast",
+    "row_runs",
+    "serial_math",
+    "to_double",
+];
+
+const SETUP: &str = "lane_following_setup.sv";
+/// Pictures as they are shipped.
+const SHIPPED: (usize, usize) = (1000, 600);
+/// Small ones: a lane of 320 columns has room, and a band has 5 rows.
+const SMALL: (usize, usize) = (448, 60);
+/// Points that a small picture has in a third of its rows.
+const SMALL_POINTS: u64 = 20;
+
+/// The package file for pictures of this size.
+fn package((width, height): (usize, usize)) -> HardwarePackage {
+    let limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
+    let mut package = board::package(limits);
+    let node = package.nodes.iter_mut().find(|it| it.description.node_type == "lane_following");
+    let values = &mut node.expect("the node type").built_in;
+    values.insert("width".to_owned(), ParameterValue::Integer(width as i64));
+    values.insert("height".to_owned(), ParameterValue::Integer(height as i64));
+    package
+}
+
+fn design(size: (usize, usize)) -> Design {
+    let modules = PARTS.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let package = package(size);
+    let setup = must(following_setup_of(&package));
+    let design = node_design(package, (GRAPH, MAPPING), "lane_following", &modules);
+    let design = design.with_source(SETUP, &setup);
+    if size == SHIPPED { design } else { design.set("POINTS_MIN", SMALL_POINTS) }
+}
+
+fn simulation(size: (usize, usize)) -> Simulation {
+    let ports = format!(
+        "#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_lane\n#define NODE_PUBLISHER_ID \
+         lane_publisher_id\n#define NODE_STREAMS 0\n#define NODE_MAX_BYTES {}\n",
+        size.0 * size.1 * 3
+    );
+    node_simulation(design(size), TESTBENCH, &ports)
+}
+
+/// The file of these frames for the testbench with what the software node publishes for them, and
+/// how many that are; and in how many of these both stripes, and at least one are valid.
+fn file(sent: &[Sent], (width, height): (usize, usize)) -> (PathBuf, u64, [usize; 2]) {
+    let bound = 1_800_000;
+    let size = Some((width as u32, height as u32));
+    let limits = Limits { bound, max_bytes: bound, max_width: 1 << 20, size };
+    let is_picture = |block: &FlatBuffer| {
+        let view = Image::view(Block::new(block.as_slice()));
+        view.is_ok_and(|it| rgb_of(it).is_ok_and(|it| it.expect_size(width, height).is_ok()))
+    };
+    let taken = frames::messages(sent, &limits.plan()).into_iter();
+    let taken: Vec<_> = taken.map(|it| it.filter(|(_, block)| is_picture(block))).collect();
+    let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
+    let mut values = package((width, height));
+    let node = values.nodes.iter_mut().find(|it| it.description.node_type == "lane_following");
+    let told = &mut node.expect("the node type").built_in;
+    if (width, height) != SHIPPED {
+        let points = ParameterValue::Integer(SMALL_POINTS as i64);
+        told.insert("points_min".to_owned(), points);
+    }
+    let told = in_yaml(told);
+    let ports = ["image", "lane"];
+    let lanes = twin::published::<Lane>(software(), "lane_following", ports, &told, blocks);
+    assert_eq!(lanes.len(), taken.iter().flatten().count(), "one lane for each picture");
+    let stripes = |block: &FlatBuffer| {
+        let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
+        usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
+    };
+    let found: Vec<usize> = lanes.iter().map(stripes).collect();
+    let count = |least| found.iter().filter(|stripes| **stripes >= least).count();
+    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
+    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
+    let mut of_taken = lanes.iter();
+    let mut frame = |header| frames::published(header, of_taken.next().expect("as many"), &plan);
+    let expected: Vec<_> =
+        taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect();
+    let (path, published) = frames::written(sent, &expected);
+    (path, published, [count(2), count(1)])
+}
+
+fn run(size: (usize, usize), vectors: &Path, options: &[&str]) -> Report {
+    let vectors = vectors.to_str().expect("a path");
+    must(simulation(size).run(&[&["--vectors", vectors], options].concat()))
+}
+
+/// Draws a stripe of chance beside a column: solid or dashed, noisy, of some width, bent.
+fn draw(data: &mut [u8], random: &mut Random, column: i64, colour: [u8; 3]) {
+    let (width, height) = SMALL;
+    let bend = random.below(160) as i64 - 80;
+    let slope = random.below(120) as i64 - 60;
+    let column = column + random.below(160) as i64 - 80;
+    let ranges = [(0, height), (0, height), (0, height / 3), (height / 3, height), (12, 14)];
+    let (first, last) = ranges[random.below(5)];
+    let dash = [height, height, 9, 4][random.below(4)];
+    let (half, noise) = (1 + random.below(20) as i64, random.below(9));
+    for s in (first..last).filter(|s| s % (2 * dash) < dash) {
+        let at = s as i64;
+        let full = height as i64;
+        let middle = column + bend * at * at / (full * full) + slope * at / full;
+        let middle = middle + random.below(noise + 1) as i64;
+        for x in (middle - half..=middle + half).filter(|x| (0..width as i64).contains(x)) {
+            let at = ((height - 1 - s) * width + x as usize) * 3;
+            data[at..at + 3].copy_from_slice(&colour);
+        }
+    }
+}
+
+/// A picture of chance: stripes that may be a lane, spots, noise of all colours, nothing.
+fn picture(random: &mut Random, number: usize) -> Fields {
+    let (width, height) = SMALL;
+    let road = 20 + random.below(100) as u8;
+    let mut data = vec![road; width * height * 3];
+    match number % 8 {
+        // All colours, in groups of all lengths.
+        6 => {
+            let mut pixel = [0; 3];
+            for bytes in data.chunks_exact_mut(3) {
+                if random.below(5) == 0 {
+                    pixel = [[230, 200, 20], [250; 3], [0; 3], [random.next() as u8; 3]]
+                        [random.below(4)];
+                }
+                bytes.copy_from_slice(&pixel);
+            }
+        }
+        7 => {}
+        kind => {
+            data.iter_mut().for_each(|it| *it += random.below(12) as u8);
+            if kind != 4 {
+                draw(&mut data, random, 64, [230, 200, 20]);
+            }
+            if kind != 5 {
+                draw(&mut data, random, 384, [240, 240, 235]);
+            }
+            for _ in 0..random.below(20) {
+                let (x, y) = (random.below(width - 20), random.below(height - 8));
+                let colour = [[230, 200, 20], [250; 3], [20; 3]][random.below(3)];
+                let wide = 1 + random.below(20);
+                for row in y..y + 1 + random.below(8) {
+                    let at = (row * width + x) * 3;
+                    data[at..at + 3 * wide]
+                        .chunks_exact_mut(3)
+                        .for_each(|it| it.copy_from_slice(&colour));
+                }
+            }
+        }
+    }
+    let mut fields = Fields::picture(width, height, data);
+    fields.frame_id = (0..random.below(65)).map(|_| random.next() as u8).collect();
+    fields
+}
+
+/// Makes of a picture what is none for the node.
+fn odd(mut fields: Fields, number: usize, random: &mut Random) -> Fields {
+    let (width, height) = SMALL;
+    match number % 9 {
+        0 => fields.encoding = [&b"bgr8"[..], b"mono8", b"rgb", b""][random.below(4)].to_vec(),
+        1 => fields.step += 1,
+        2 => fields.height += 1,
+        3 => fields = Fields::picture(width / 2, height * 2, fields.data),
+        4 => {
+            fields.data.pop();
+        }
+        5 => fields.data.clear(),
+        6 => fields = Fields::picture(63, 47, fields.data[..63 * 47 * 3].to_vec()),
+        // More rows than it can count, and above the bounds of its port.
+        7 => fields.data.extend([200; 3 * 4480]),
+        _ => fields.frame_id = vec![b'f'; 65],
+    }
+    fields
+}
+
+/// Good pictures in the order of their time, mostly, and between them odd and damaged ones.
+fn chance(seed: u64, count: usize) -> Vec<Sent> {
+    let mut random = Random::new(seed);
+    let (mut all, mut now) = (Vec::new(), 5_i64);
+    for number in 0..count {
+        let mut good = picture(&mut random, number);
+        // Stripes that were found are too old in some pictures, and in some of the future.
+        now += [40, 40, 100, 499, 500, 501, 2000, -300][random.below(8)] * 1_000_000;
+        now += random.below(3) as i64 - 1;
+        good.stamp = ((now.div_euclid(1_000_000_000)) as i32, now.rem_euclid(1_000_000_000) as u32);
+        all.push(frames::frame(&good, &mut random));
+        let other = picture(&mut random, number + 3);
+        match number % 3 {
+            0 => {
+                let odd = odd(other, number / 3, &mut random);
+                all.push(frames::frame(&odd, &mut random));
+            }
+            1 => {
+                let frame = frames::frame(&other, &mut random);
+                all.push(frames::damage(frame, number / 3, &mut random));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn what_is_shipped_is_made_of_the_values_in_the_package_file() {
+    let path = workspace().join("apps/autorace/hardware/lane_following").join(SETUP);
+    let shipped = must(std::fs::read_to_string(path));
+    assert!(
+        must(following_setup_of(&package(SHIPPED))) == shipped,
+        "make it anew: crossdock-autorace following-setup \
+         apps/autorace/hardware/autorace.hardware.yaml -o \
+         apps/autorace/hardware/lane_following/{SETUP}"
+    );
+}
+
+#[test]
+fn the_node_is_clean_under_all_warnings() {
+    must(lint(&design(SHIPPED)));
+    must(lint(&design(SMALL)));
+}
+
+#[test]
+fn pictures_of_all_kinds_give_the_lanes_of_the_software_node() {
+    let (path, published, [both, one]) = file(&chance(1, 64), SMALL);
+    assert!(both >= 12 && one > both && published as usize > one, "{both} {one} {published}");
+    for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
+        let report = run(SMALL, &path, &["--seed", seed, "--stalls", stalls]);
+        assert_eq!(report.value("published"), published);
+        assert!(report.value("dropped") >= 20, "{report:?}");
+    }
+}
+
+#[test]
+fn after_a_reset_the_node_expects_no_stripes() {
+    let (path, _, _) = file(&chance(2, 16), SMALL);
+    run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
+}
+
+/// The projected pictures of a recording with these stamps, as the nodes in front make them of its
+/// images.
+fn recorded(bag: &Path, stamps: &[i64]) -> Vec<Fields> {
+    let pictures = frames::recorded(bag, stamps);
+    let mut blocks: Vec<FlatBuffer> = pictures.iter().map(Fields::block).collect();
+    let projection = image_projection::told(image_projection::SHIPPED);
+    for (node, ports, told) in [
+        ("image_compensation", ["image", "compensated"], "{}"),
+        ("gaussian_blur", ["image", "blurred"], "{}"),
+        ("image_projection", ["image", "projected"], &projection),
+    ] {
+        blocks = twin::published::<Image>(software(), node, ports, told, blocks);
+    }
+    let projected = blocks.iter().zip(&pictures).map(|(block, picture)| {
+        let view = must(Image::view(Block::new(block.as_slice())));
+        let data = must(view.data()).to_vec();
+        Fields { stamp: picture.stamp, ..Fields::picture(SHIPPED.0, SHIPPED.1, data) }
+    });
+    projected.collect()
+}
+
+/// Images of recordings: some, or all. Gives how many.
+fn equals_its_twin_on_recordings(sparse: bool) -> u64 {
+    let Some(data) = crossdock_test_support::data() else { return 0 };
+    let mut random = Random::new(1);
+    let mut total = 0;
+    let bags = [
+        "autorace_sim/autorace_a_15hz/autorace_a_15hz.mcap",
+        "driving/highway_a_25hz/highway_a_25hz.mcap",
+        "driving/highway_drive_1hz/highway_drive_1hz.mcap",
+        "driving/white_lanes_25hz/white_lanes_25hz.mcap",
+    ];
+    for (number, bag) in bags.into_iter().take(if sparse { 2 } else { 4 }).enumerate() {
+        let bag = data.join(bag);
+        let mut stamps = frames::stamps(&bag);
+        if sparse {
+            stamps.truncate(2);
+        }
+        // The testbench holds the frames of a file in memory. What was found last is expected in
+        // the pictures of a file, and forgotten before the next one.
+        for some in stamps.chunks(25) {
+            let pictures = recorded(&bag, some);
+            let sent: Vec<_> = pictures.iter().map(|it| frames::frame(it, &mut random)).collect();
+            let (path, published, [_, one]) = file(&sent, SHIPPED);
+            // The node is made for the camera of the course, which is that of the first recording.
+            assert!(one > 0 || number > 0, "no stripe in {published} pictures");
+            run(SHIPPED, &path, &["--seed", "1", "--stalls", "2"]);
+            if !sparse {
+                must(std::fs::remove_file(path));
+            }
+            total += published;
+        }
+    }
+    total
+}
+
+#[test]
+fn recorded_pictures_give_the_lanes_of_the_software_node() {
+    equals_its_twin_on_recordings(true);
+}
+
+#[test]
+#[ignore = "long: all pictures of recordings"]
+fn all_recorded_pictures_give_the_lanes_of_the_software_node() {
+    done(equals_its_twin_on_recordings(false), "following-lanes");
+}
+
+#[test]
+fn a_lane_leaves_soon_after_its_picture_which_takes_a_cycle_for_two_pixels() {
+    let mut random = Random::new(1);
+    let mut data = vec![60; SHIPPED.0 * SHIPPED.1 * 3];
+    for row in data.chunks_exact_mut(SHIPPED.0 * 3) {
+        for (column, colour) in [(335, [230, 200, 20]), (655, [240; 3])] {
+            let at = row[column * 3..(column + 10) * 3].chunks_exact_mut(3);
+            at.for_each(|it| it.copy_from_slice(&colour));
+        }
+    }
+    let picture = Fields::picture(SHIPPED.0, SHIPPED.1, data);
+    let sent: Vec<_> = (0..3).map(|_| frames::frame(&picture, &mut random)).collect();
+    let (path, _, both) = file(&sent, SHIPPED);
+    assert_eq!(both, [3, 3]);
+    let report = run(SHIPPED, &path, &["--seed", "1", "--stalls", "0"]);
+    // 600 points of a side, 2 cycles each, and 12 means.
+    let pixels = 600 * 501;
+    assert!((pixels..pixels + 2500).contains(&report.value("latency")), "{report:?}");
+    assert!(report.value("period") < pixels + 2500, "{report:?}");
+}
+
+const FAULTS: [Mutation; 8] = [
+    Mutation {
+        what: "stripes that are too old are expected",
+        file: "follow_stripes.sv",
+        from: "tracked && !age[63] && age <= TrackAge;",
+        to: "tracked && !age[63];",
+    },
+    Mutation {
+        what: "the wrong one of two stripes goes",
+        file: "follow_stripes.sv",
+        from: "valid[fewer] <= 1'b0;",
+        to: "valid[!fewer] <= 1'b0;",
+    },
+    Mutation {
+        what: "stripes are followed before the last marks have come",
+        file: "follow_stripes.sv",
+        from: "state == Settle && beats == Beat'(Beats) && (&idle);",
+        to: "state == Settle && (&idle);",
+    },
+    Mutation {
+        what: "a refused picture leaves its points behind",
+        file: "lane_following.sv",
+        from: "    .clear(next),",
+        to: "    .clear(next && made),",
+    },
+    Mutation {
+        what: "pictures of another size are taken",
+        file: "lane_following.sv",
+        from: "    .WIDTH(Width),\n    .HEIGHT(Height)\n  ) u_messages",
+        to: "    .WIDTH(0),\n    .HEIGHT(0)\n  ) u_messages",
+    },
+    Mutation {
+        what: "a window stands still where a stripe bends",
+        file: "find_stripe.sv",
+        from: "window <= at + drifts;",
+        to: "window <= at;",
+    },
+    Mutation {
+        what: "a point belongs to the band below it, too",
+        file: "find_stripe.sv",
+        from: "{1'b0, point_row} >= band_end;",
+        to: "{1'b0, point_row} > band_end;",
+    },
+    Mutation {
+        what: "the first window is no wider than the others",
+        file: "find_stripe.sv",
+        from: "(bands == '0) ? 16'(2 * GATE) : Margin;",
+        to: "Margin;",
+    },
+];
+
+#[test]
+#[ignore = "long: a simulator for each fault"]
+fn faults_of_the_node_are_caught() {
+    let (path, _, _) = file(&chance(1, 64), SMALL);
+    let vectors = path.to_str().expect("a path");
+    for fault in &FAULTS {
+        let options = ["--vectors", vectors, "--seed", "1", "--stalls", "5"];
+        must(simulation(SMALL).catches(fault, &options));
+    }
+}
+
+#[test]
+#[ignore = "long: synthesis of a whole node"]
+fn the_node_takes_no_more_area_than_its_budget() {
+    must(area_within_budget(&design(SHIPPED)));
+}
