@@ -11,8 +11,8 @@
 // Throughput    A request in 2 cycles.
 // Back-pressure request_ready is low while an answer waits.
 // Reset         `control` is `resets`; no answer waits.
-// Parameters    STATUS: words of it, 1 to 4096. CONTROL: words of it, 1 to 4096; if there are none,
-//               1 of which no bit is kept.
+// Parameters    STATUS: words of it, 1 to 4096. CONTROL: words of it, 1 to 4096; without any, 1 word
+//               without a bit that is kept.
 `default_nettype none
 
 module register_words #(
