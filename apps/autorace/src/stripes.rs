@@ -287,8 +287,11 @@ mod tests {
         }
     }
 
+    /// The column of a stripe in each row, if it is there, and its colour.
+    type Stripe<'a> = (&'a dyn Fn(usize) -> Option<i64>, [u8; 3]);
+
     /// A grey road with stripes of 12 columns whose middles lie at `column(s)`.
-    fn road(stripes: &[(&dyn Fn(usize) -> Option<i64>, [u8; 3])]) -> Vec<u8> {
+    fn road(stripes: &[Stripe<'_>]) -> Vec<u8> {
         let mut data = vec![60; SIZE.0 * SIZE.1 * 3];
         for (column, colour) in stripes {
             for s in 0..SIZE.1 {
