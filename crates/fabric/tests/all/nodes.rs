@@ -85,7 +85,10 @@ fn with_all_clocks(generated: &Generated) -> Generated {
     let mut without = generated.clone();
     let text = without.files.get_mut("board_board.sv").expect("the board");
     let gates = text.matches(" & needs_").count();
-    assert_eq!(gates, 5, "the node, both gateways, the osif, and the way to host memory");
+    assert_eq!(
+        gates, 6,
+        "the registers, the node, both gateways, the osif, the way to host memory"
+    );
     let lines = text.lines().map(|line| line.split(" & needs_").next().unwrap_or_default());
     let lines = lines.zip(text.lines()).map(|(plain, line)| match plain == line {
         true => format!("{line}\n"),
