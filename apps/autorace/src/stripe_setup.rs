@@ -19,7 +19,8 @@ pub enum StripeSetupError {
     Stripe(#[from] StripeError),
 }
 
-/// The text of `lane_following_setup.sv` for the values under `built_in` of a hardware package file.
+/// The text of `lane_following_setup.sv` for the values under `built_in` of a hardware package
+/// file.
 ///
 /// # Errors
 /// [`StripeSetupError`]: a value is missing, or cannot be used.

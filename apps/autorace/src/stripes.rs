@@ -6,22 +6,23 @@
 //! 1. **Marks**: each pixel is marked yellow or white as in step 1 of [`crate::lane_view`], with
 //!    windows from 19 to 51 pixels in all rows.
 //! 2. **Points**: step 1 of [`crate::lane_fit`]; nothing is unseen but what is beside the picture.
-//! 3. **Windows**: the rows are [`BANDS`] bands of equal height, `s = 0` in the first one. From band
-//!    to band a window follows each stripe, with its middle at first where the stripe is expected
-//!    (step 5), and then where the band before says. A band's points within `gate` of the middle,
-//!    or 40 pixels if a band before has found the stripe, count. If they are as many as a fifth of
-//!    the band's rows, rounded down and 1 at least, the stripe is found there: its column is the mean
-//!    of the points, to the nearest, halves up. The window of the next band is a *drift* further than
-//!    this column, or than the window if nothing is found. The drift is 0, until two bands one behind
-//!    the other have found the stripe: then it is the difference of their columns, 64 pixels at most.
+//! 3. **Windows**: the rows are [`BANDS`] bands of equal height, `s = 0` in the first one. From
+//!    band to band a window follows each stripe, with its middle at first where the stripe is
+//!    expected (step 5), and then where the band before says. A band's points within `gate` of the
+//!    middle, or 40 pixels if a band before has found the stripe, count. If they are as many as a
+//!    fifth of the band's rows, rounded down and 1 at least, the stripe is found there: its column
+//!    is the mean of the points, to the nearest, halves up. The window of the next band is a
+//!    *drift* further than this column, or than the window if nothing is found. The drift is 0,
+//!    until two bands one behind the other have found the stripe: then it is the difference of
+//!    their columns, 64 pixels at most.
 //! 4. **Stripe**: its column is that of band 2. If it is not found there, it is the middle of the
 //!    window, or the column of the first band that has found it, if that lies above. It is valid if
-//!    `points_min` points count in all bands and `bands_min` bands have found it. If both are, and lie
-//!    less than 0.65 or more than 1.5 lanes apart, the one with fewer points goes, the right one if
-//!    they have as many.
+//!    `points_min` points count in all bands and `bands_min` bands have found it. If both are, and
+//!    lie less than 0.65 or more than 1.5 lanes apart, the one with fewer points goes, the right
+//!    one if they have as many.
 //! 5. **Expected**: what the last picture with a valid stripe has found, if it is not older than
-//!    `track_age_ns`: the column of the first band that has found the stripe, or a lane beside that of
-//!    the other one if the stripe is not valid. Else half a lane beside the middle.
+//!    `track_age_ns`: the column of the first band that has found the stripe, or a lane beside that
+//!    of the other one if the stripe is not valid. Else half a lane beside the middle.
 //!
 //! A message has the columns of a bird's-eye view whose middle is 320: a stripe is the line without
 //! slope at `column / 2 - width / 2 + 320`.
@@ -327,7 +328,8 @@ mod tests {
         let [Some(left), Some(right)] = found(&mut stripes, &data, 0) else {
             panic!("both are there");
         };
-        // At s = 124: 13 columns further, less the middle of a pixel, and 180 columns beside the view.
+        // At s = 124: 13 columns further, less the middle of a pixel, and 180 columns beside the
+        // view.
         assert!((left - 162.5).abs() < 1.5 && (right - 482.5).abs() < 1.5, "{left} {right}");
     }
 

@@ -1,11 +1,11 @@
-//! Tables for modules in hardware: memories with their contents, in SystemVerilog, and which rows of
-//! a picture places need. Set-up code.
+//! Tables for modules in hardware: memories with their contents, in SystemVerilog, and which rows
+//! of a picture places need. Set-up code.
 
 use crate::FRACTION_BITS;
 use std::fmt::Write as _;
 
-/// The head of a file with tables: `what` it is, the `command` that makes it, the `source` that says
-/// how, and a package `name` with these constants.
+/// The head of a file with tables: `what` it is, the `command` that makes it, the `source` that
+/// says how, and a package `name` with these constants.
 pub fn head(
     what: &str,
     [command, source]: [&str; 2],
@@ -26,8 +26,8 @@ pub fn head(
 /// The end of a file with tables.
 pub const TAIL: &str = "/* verilator lint_on DECLFILENAME */\n`default_nettype wire\n";
 
-/// Numbers behind each other, the first one lowest, in hexadecimal digits. Each has so many bits, at
-/// most 60, and is cut to them: one below 0 has its sign.
+/// Numbers behind each other, the first one lowest, in hexadecimal digits. Each has so many bits,
+/// at most 60, and is cut to them: one below 0 has its sign.
 pub fn word(parts: impl IntoIterator<Item = (i64, u32)>) -> String {
     let mut digits = Vec::new();
     let (mut held, mut count) = (0_u64, 0);
@@ -47,8 +47,8 @@ pub fn word(parts: impl IntoIterator<Item = (i64, u32)>) -> String {
     if short.is_empty() { "0".to_owned() } else { short.to_owned() }
 }
 
-/// A module `name` that gives the word of a number a cycle later, `about` it in a comment. The words
-/// are hexadecimal digits of so many bits.
+/// A module `name` that gives the word of a number a cycle later, `about` it in a comment. The
+/// words are hexadecimal digits of so many bits.
 pub fn memory(
     about: &str,
     name: &str,

@@ -20,8 +20,8 @@
 //!    `bottom = fy ((1024 - fx) p(x, y + 1) + fx p(x + 1, y + 1))`.
 //!    All sums fit 32 bits unsigned.
 //!
-//! [`RectificationTable::of_places`] makes a table of other places, of a picture of another size; steps
-//! 2 and 3 are the same. [`hardware`] writes tables as memories of modules in hardware.
+//! [`RectificationTable::of_places`] makes a table of other places, of a picture of another size;
+//! steps 2 and 3 are the same. [`hardware`] writes tables as memories of modules in hardware.
 //!
 //! The position is off by at most 1 / 2048 pixel in each direction, so that the result is off by at
 //! most `510 / 2048 + 1 / 2` levels from exact bilinear interpolation before it is rounded: every

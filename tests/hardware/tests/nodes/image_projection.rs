@@ -87,8 +87,8 @@ fn what_is_shipped_is_made_of_the_values_in_the_package_file() {
 #[test]
 fn a_picture_takes_its_first_rows_and_a_cycle_per_projected_pixel() {
     let (_, latency, period) = NODE.pace(SHIPPED);
-    // Rows above the road pass at the pace of pixels; then a row of the road gives two and a half of
-    // the view, which take longer.
+    // Rows above the road pass at the pace of pixels; then a row of the road gives two and a half
+    // of the view, which take longer.
     let pixels = 1000 * 600;
     assert!((pixels..pixels + 160_000).contains(&latency), "{latency}");
     assert!((pixels..pixels + 160_000).contains(&period), "{period}");
