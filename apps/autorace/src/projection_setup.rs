@@ -3,7 +3,7 @@
 //!
 //! Hardware has no room for the place of each pixel. If the camera does not roll, a row of the
 //! projected picture lies in one row of the camera's, and its places have equal steps. So each row
-//! has its first place and its step, with [`SHIFT`] bits behind the unit of a place.
+//! has its first place and its step, with `SHIFT` bits behind the unit of a place.
 //! [`projection_setup`] checks each place of these lines against [`crate::projection`], so the
 //! pictures have the same bits. Set-up code.
 
