@@ -132,8 +132,8 @@ fn model(chains: &[(Mapped, u32, Chain)]) -> String {
 
 /// What the model says of the other paper's graph.
 fn table_iii(versions: &[Version]) -> String {
-    let mut text = "\n## Table III of the fpgaDDS paper\n\nThe same model for the other paper's graph, whose \
-                    nodes image projection and lane following do not exist here. All are predictions.\n\n\
+    let mut text = "\n## Table III of the fpgaDDS paper\n\nThe same model for the other paper's graph, with \
+                    image projection and lane following, whose chain is not measured here. All are predictions.\n\n\
                     | version | paper, ms | model, ms | off by | | if missed |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for version in versions {

@@ -1,5 +1,5 @@
 //! Table III of the fpgaDDS paper, as the model of its board predicts it: another graph, with image
-//! projection and lane following in place of lane planner and polyfit, whose nodes do not exist
+//! projection and lane following in place of lane planner and polyfit, whose chain is not measured
 //! here.
 
 use super::course::{OF_TOPIC_A, PIXEL_BYTES, PIXELS};
