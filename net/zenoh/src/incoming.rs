@@ -172,16 +172,18 @@ impl Incoming {
             keeping.map(|entry| entry.qos.depth).max().unwrap_or(0)
         };
         let needs_history = kept > 0;
-        let mut is_forgotten = false;
-        if !is_wanted || needs_history && !self.has_history {
-            let ended = self.subscription.take();
-            is_forgotten = ended.is_some() && needs_history;
+        if !is_wanted {
+            let had_history = self.subscription.take().is_some() && self.has_history;
+            if had_history {
+                lock(&self.entries.by_gid).retain(|_, entry| !entry.qos.is_transient_local());
+            }
+            return Ok(had_history);
         }
-        if is_forgotten {
-            lock(&self.entries.by_gid).retain(|_, entry| !entry.qos.is_transient_local());
+        if needs_history && !self.has_history {
+            self.subscription = None;
         }
-        if !is_wanted || self.subscription.is_some() {
-            return Ok(is_forgotten);
+        if self.subscription.is_some() {
+            return Ok(false);
         }
         let entries = Arc::clone(&self.entries);
         let take = move |sample: Sample| entries.take(&sample);
@@ -201,7 +203,7 @@ impl Incoming {
                 )
             }
         });
-        Ok(is_forgotten)
+        Ok(false)
     }
 }
 
