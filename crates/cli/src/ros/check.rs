@@ -225,8 +225,7 @@ fn of_process(here: &Here, process: &RosProcess) -> Finding {
     let RosProcess { pid, program, implementations, domain, .. } = process;
     let loaded = implementations.iter().cloned().collect::<Vec<_>>().join(", ");
     let found = format!("process {pid} ({program}) uses {loaded}, domain {domain}");
-    // What is no number is compared as it is written.
-    if domain_id(domain) != domain_id(&here.domain) || domain_id(domain).is_none() {
+    if domain_id(domain) != domain_id(&here.domain) {
         let next = format!(
             "it is apart: this shell has domain {}; to meet it, set ROS_DOMAIN_ID alike",
             here.domain
