@@ -13,6 +13,7 @@ pub(crate) use publishing::{
     ReliabilityWord,
 };
 pub(crate) use ros::{PluginArguments, RosBuildArguments, RosCheckArguments, RosCommand};
+use watching::VIEW_PORT;
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
     NetArguments, NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, ViewArguments,
@@ -214,9 +215,14 @@ pub(crate) struct RunArguments {
     /// Events to trace, separated by commas, see `crossdock trace start --help`
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     pub(crate) trace_events: Vec<String>,
-    /// Show the run in a browser and in Foxglove, as `crossdock view` does
-    #[arg(long)]
-    pub(crate) view: bool,
+    /// Show the run in a browser and in Foxglove, as `crossdock view` does; on this TCP port, if
+    /// one is named, and 0 is one that is free
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true,
+          default_missing_value = VIEW_PORT)]
+    pub(crate) view: Option<u16>,
+    /// With --view: do not open a browser
+    #[arg(long, requires = "view")]
+    pub(crate) no_browser: bool,
     #[command(flatten)]
     pub(crate) hosts: HostOptions,
     /// Least severity of log lines: debug, info (default), warn, error or fatal; for one node

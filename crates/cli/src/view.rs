@@ -18,8 +18,12 @@ pub(crate) fn view(arguments: &ViewArguments) -> Result<ExitCode> {
 }
 
 /// Starts a view of a domain beside a run.
-pub(crate) fn beside_run(domain_id: u32, package_path: &[PathBuf]) -> Result<Beside> {
-    let command = command(&ViewOptions::default(), domain_id, package_path)?;
+pub(crate) fn beside_run(
+    options: &ViewOptions,
+    domain_id: u32,
+    package_path: &[PathBuf],
+) -> Result<Beside> {
+    let command = command(options, domain_id, package_path)?;
     Beside::start(command).context("--view: the package `view` does not start")
 }
 

@@ -1,32 +1,31 @@
-//! The web server: lets connections in, serves the page, and passes Foxglove's connections on.
+//! What the web server answers: the page, and connections with Foxglove's protocol.
 
+use crate::connections::Place;
 use crate::gate::{Asked, Gate, GateError};
 use crate::looks::Looks;
 use crate::page;
+use crate::relay;
 use crate::tracing;
 use crate::watcher::Shared;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional_with_sizes};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// The names that Foxglove's protocol has had, the present one first. The protocol is the same.
 const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
-
-/// Bytes that are passed on at once, from viewers and to them.
-const FROM_VIEWER_BYTES: usize = 16 << 10;
-const TO_VIEWER_BYTES: usize = 256 << 10;
 
 /// Largest answer to a handshake.
 const ANSWER_BYTES_MAX: usize = 4 << 10;
@@ -56,7 +55,7 @@ pub(crate) struct Front {
 pub(crate) fn router(front: Front) -> Router {
     let front = Arc::new(front);
     let [(_, kind, text), rest @ ..] = page::FILES;
-    let root = move |front, request| root(front, request, kind, text);
+    let root = move |front, place, request| root(front, place, request, kind, text);
     let router = Router::new().route("/", get(root));
     let router = rest.into_iter().fold(router, |router, (name, kind, text)| {
         router.route(name, get(move || async move { page::file(kind, text) }))
@@ -106,16 +105,20 @@ fn protocol(headers: &HeaderMap) -> Option<&'static str> {
 /// The page, or a connection with Foxglove's protocol.
 async fn root(
     State(front): State<Arc<Front>>,
-    request: Request,
+    Extension(place): Extension<Place>,
+    mut request: Request,
     kind: &'static str,
     text: &'static str,
 ) -> Response {
-    match protocol(request.headers()) {
-        Some(protocol) => match pass_on(front.studio, protocol, request).await {
-            Ok(response) => response,
-            Err(error) => (StatusCode::BAD_GATEWAY, format!("{error}\n")).into_response(),
-        },
-        None => page::file(kind, text),
+    let Some(protocol) = protocol(request.headers()) else { return page::file(kind, text) };
+    let upgrade = hyper::upgrade::on(&mut request);
+    let key = request.headers().get(header::SEC_WEBSOCKET_KEY).and_then(|it| it.to_str().ok());
+    let Some(key) = key else {
+        return (StatusCode::BAD_REQUEST, "this is no WebSocket handshake\n").into_response();
+    };
+    match connect(front.studio, protocol, key, upgrade, place).await {
+        Ok(response) => response,
+        Err(error) => (StatusCode::BAD_GATEWAY, format!("{error}\n")).into_response(),
     }
 }
 
@@ -141,18 +144,18 @@ async fn trace(
     }
 }
 
-/// Connects a viewer with Foxglove's server: repeats the handshake there, then passes bytes on.
-async fn pass_on(
+/// Connects a viewer with Foxglove's server: repeats the handshake there, then passes frames on.
+async fn connect(
     studio: SocketAddr,
     protocol: &'static str,
-    mut request: Request,
+    key: &str,
+    upgrade: OnUpgrade,
+    place: Place,
 ) -> io::Result<Response> {
-    let missing = || io::Error::new(io::ErrorKind::InvalidData, "this is no WebSocket handshake");
-    let key = request.headers().get(header::SEC_WEBSOCKET_KEY).and_then(|it| it.to_str().ok());
-    // A header's text has no line end.
-    let key = key.ok_or_else(missing)?;
+    let refused = || io::Error::new(io::ErrorKind::InvalidData, "Foxglove's server refuses");
     let mut server = TcpStream::connect(studio).await?;
     server.set_nodelay(true)?;
+    // A header's text has no line end.
     let handshake = format!(
         "GET / HTTP/1.1\r\nHost: {studio}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\
@@ -160,14 +163,11 @@ async fn pass_on(
         PROTOCOLS[0]
     );
     server.write_all(handshake.as_bytes()).await?;
-    let accept = accepted(&answer(&mut server).await?).ok_or_else(missing)?;
-    let upgrade = hyper::upgrade::on(&mut request);
+    let accept = accepted(&answer(&mut server).await?).ok_or_else(refused)?;
     tokio::spawn(async move {
         if let Ok(viewer) = upgrade.await {
-            let mut viewer = TokioIo::new(viewer);
-            let sizes = (FROM_VIEWER_BYTES, TO_VIEWER_BYTES);
-            // Either end may go at any time.
-            let _ = copy_bidirectional_with_sizes(&mut viewer, &mut server, sizes.0, sizes.1).await;
+            relay::pass_on(TokioIo::new(viewer), server).await;
+            drop(place);
         }
     });
     let response = Response::builder()

@@ -44,6 +44,12 @@ pub enum GateError {
         /// The header.
         origin: String,
     },
+    /// Not the origin of a page.
+    #[error("`{origin}` is no origin of a page; write it as https://NAME or http://NAME:PORT")]
+    NoOrigin {
+        /// What was named.
+        origin: String,
+    },
 }
 
 /// What is asked for.
@@ -58,12 +64,17 @@ pub(crate) enum Asked {
 impl Gate {
     /// Lets in requests to an address, to `localhost` and to `hosts`, from our own page and, for
     /// Foxglove's protocol, from known viewers and `origins` (`https://NAME[:PORT]`).
-    #[must_use]
-    pub fn new(hosts: Vec<String>, origins: Vec<String>) -> Self {
-        let lower = |names: Vec<String>| {
-            names.into_iter().map(|it| it.trim_end_matches('/').to_ascii_lowercase()).collect()
-        };
-        Self { hosts: lower(hosts), origins: lower(origins) }
+    ///
+    /// # Errors
+    /// [`GateError::NoOrigin`]: no browser would ever send one of `origins`.
+    pub fn new(hosts: Vec<String>, origins: Vec<String>) -> Result<Self, GateError> {
+        let lower = |name: String| name.trim_end_matches('/').to_ascii_lowercase();
+        let hosts = hosts.into_iter().map(lower).collect();
+        let origins: Vec<String> = origins.into_iter().map(lower).collect();
+        match origins.iter().find(|origin| !is_origin(origin)) {
+            Some(origin) => Err(GateError::NoOrigin { origin: shown(origin) }),
+            None => Ok(Self { hosts, origins }),
+        }
     }
 
     /// Whether a request with these headers is let in.
@@ -96,6 +107,16 @@ impl Gate {
     }
 }
 
+/// Whether a text is a scheme, a name and perhaps a port, and nothing more.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, server)) = text.split_once("://") else { return false };
+    let is_plain = |c: char| c.is_ascii_graphic() && !"/?#@,".contains(c);
+    scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        && !scheme.is_empty()
+        && !without_port(server).is_empty()
+        && server.chars().all(is_plain)
+}
+
 /// A header as it may be repeated to people.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
@@ -117,6 +138,7 @@ mod tests {
 
     fn is_let_in(asked: Asked, host: &str, origin: Option<&str>) -> bool {
         let gate = Gate::new(vec!["Robot.lan".into()], vec!["https://viewer.example/".into()]);
+        let gate = gate.unwrap();
         gate.admit(asked, Some(host), origin).is_ok()
     }
 
@@ -157,6 +179,19 @@ mod tests {
         for origin in ["https://app.foxglove.dev", "file://", "https://viewer.example"] {
             assert!(is_let_in(Asked::Foxglove, HERE, Some(origin)), "{origin}");
             assert!(!is_let_in(Asked::Page, HERE, Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
+    fn only_origins_are_taken_for_origins() {
+        let gate = |origin: &str| Gate::new(Vec::new(), vec![origin.into()]);
+        for origin in ["https://a.example", "http://a.example:8080/", "http://[::1]:80", "app://x"]
+        {
+            assert!(gate(origin).is_ok(), "{origin}");
+        }
+        for origin in ["a.example", "nonsense", "https://", "https://a.example/page", "https://:1"]
+        {
+            assert!(gate(origin).unwrap_err().to_string().contains("https://NAME"), "{origin}");
         }
     }
 }

@@ -6,11 +6,13 @@
 //!
 //! From the bottom up: `feed`, the messages of one topic; `calls`, of services; `parameters`, of
 //! nodes; `studio`, what Foxglove is offered; `panel` and `looks`, what the page shows; `watcher`,
-//! the thread that looks at the graph and moves messages; `gate`, who may connect; `page` and
-//! `front`, the web server; `view`, all of it.
+//! the thread that looks at the graph and moves messages; `gate`, who may connect; `connections`,
+//! how many; `relay`, what a slow viewer gets; `page` and `front`, the web server; `view`, all of
+//! it.
 
 mod browser;
 mod calls;
+mod connections;
 mod feed;
 mod front;
 mod gate;
@@ -19,6 +21,7 @@ mod node;
 mod page;
 mod panel;
 mod parameters;
+mod relay;
 mod studio;
 mod tracing;
 mod view;

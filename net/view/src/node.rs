@@ -63,7 +63,8 @@ impl NodeType for ViewNode {
             node: setup.node().to_owned(),
             address,
             port: setup.parameter("port")?,
-            gate: Gate::new(setup.parameter("hosts")?, setup.parameter("origins")?),
+            gate: Gate::new(setup.parameter("hosts")?, setup.parameter("origins")?)
+                .map_err(|error| NodeError::new(format!("parameter `origins`: {error}")))?,
             interfaces: interfaces.into_iter().map(PathBuf::from).collect(),
         };
         let view = View::start(setup.participant(), options)

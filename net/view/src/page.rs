@@ -4,9 +4,11 @@
 //! `{"more": ID}` when it has shown what it got, `{"hide": ID}`. It gets a frame of `looks` each
 //! second, and frames of its panels.
 
+use crate::connections::Place;
 use crate::front::Front;
 use crate::panel::{Form, Panel};
 use crate::watcher::Shared;
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::{Message as Frame, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderValue, header};
@@ -36,9 +38,16 @@ pub(crate) fn file(kind: &'static str, text: &'static str) -> Response {
 }
 
 /// Connects a page.
-pub(crate) async fn live(State(front): State<Arc<Front>>, upgrade: WebSocketUpgrade) -> Response {
+pub(crate) async fn live(
+    State(front): State<Arc<Front>>,
+    Extension(place): Extension<Place>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     let upgrade = upgrade.max_message_size(WORD_BYTES_MAX);
-    upgrade.on_upgrade(move |socket| serve(socket, front))
+    upgrade.on_upgrade(async move |socket| {
+        serve(socket, front).await;
+        drop(place);
+    })
 }
 
 async fn serve(mut socket: WebSocket, front: Arc<Front>) {

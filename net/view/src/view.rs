@@ -1,5 +1,6 @@
 //! All of a view: its server, its thread that watches the graph, and their end.
 
+use crate::connections;
 use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::looks::Looks;
@@ -132,7 +133,7 @@ impl View {
             tracing: tokio::sync::Mutex::default(),
         });
         // It ends with the runtime.
-        drop(runtime.spawn(async move { axum::serve(listener, router).await }));
+        drop(runtime.spawn(connections::serve(listener, router)));
         let watcher = {
             let shared = Arc::clone(&shared);
             let participant = participant.clone();

@@ -48,6 +48,9 @@ const BRIDGE: &str = "_crossdock_net_";
 /// Between two tries to find a router, and to do what has failed.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
+/// How long a router may take to answer until that is said.
+const SILENT_AFTER: Duration = Duration::from_secs(2);
+
 /// Changes that come one by one are looked at together.
 const SETTLE: Duration = Duration::from_millis(5);
 
@@ -189,25 +192,59 @@ impl Drop for Net {
 }
 
 /// Looks for the router until one answers; `None`: it is over.
-fn joined(session: Option<Session>, joining: &Joining, shared: &Shared) -> Option<Session> {
-    let mut session = session;
-    let mut told = None;
-    loop {
-        if let Some(session) = session {
-            return Some(session);
+fn joined(session: Option<Session>, joining: &Joining, shared: &Arc<Shared>) -> Option<Session> {
+    if session.is_some() {
+        return session;
+    }
+    let mut told = BTreeSet::new();
+    let mut tell = |sentence: String| {
+        if told.insert(sentence.clone()) {
+            shared.note(sentence);
         }
-        match joining.open() {
-            Ok(opened) => session = Some(opened),
-            Err(error) => {
-                let error = error.to_string();
-                if told.as_ref() != Some(&error) {
-                    shared.note(error.clone());
-                    told = Some(error);
-                }
-                if shared.wait(AGAIN_AFTER) == Woken::Over {
-                    return None;
-                }
-            }
+    };
+    loop {
+        match open(joining, shared, &mut tell)? {
+            Ok(session) => return Some(session),
+            Err(error) => tell(error.to_string()),
+        }
+        if shared.wait(AGAIN_AFTER) == Woken::Over {
+            return None;
+        }
+    }
+}
+
+/// One try, on a thread of its own: who waits for a place that takes a connection and says nothing
+/// can end meanwhile, and is told. `None`: it is over; the try ends by itself.
+fn open(
+    joining: &Joining,
+    shared: &Arc<Shared>,
+    tell: &mut impl FnMut(String),
+) -> Option<Result<Session, SessionError>> {
+    let (send, opened) = std::sync::mpsc::channel();
+    let (thread_joining, told) = (joining.clone(), Arc::clone(shared));
+    let run = move || {
+        // Nobody waits any more if it is over.
+        let _ = send.send(thread_joining.open());
+        told.tell_change();
+    };
+    if let Err(error) = std::thread::Builder::new().name("net-join".to_owned()).spawn(run) {
+        tell(NetError::Thread(error).to_string());
+        return match shared.wait(AGAIN_AFTER) {
+            Woken::Over => None,
+            _ => Some(joining.open()),
+        };
+    }
+    loop {
+        let woken = shared.wait(SILENT_AFTER);
+        if woken == Woken::Over {
+            return None;
+        }
+        if let Ok(opened) = opened.try_recv() {
+            return Some(opened);
+        }
+        if woken == Woken::Nothing {
+            let place = joining.place();
+            tell(format!("{place} has not answered yet; is it a router of zenoh, and reachable?"));
         }
     }
 }

@@ -40,6 +40,19 @@ impl HostOptions {
         !self.listen.is_empty() || !self.connect.is_empty() || self.net_config.is_some()
     }
 
+    /// The options with which another host comes to the same network, each after a space.
+    pub(crate) fn way_here(&self) -> String {
+        let system = rustix::system::uname();
+        let name = system.nodename().to_str().unwrap_or("localhost");
+        let of_anybody = |place: &String| place.replace("0.0.0.0", name).replace("[::]", name);
+        let places = self.listen.iter().map(of_anybody).chain(self.connect.iter().cloned());
+        let way: String = places.map(|place| format!(" --connect {place}")).collect();
+        match self.net_config {
+            Some(_) => " --net-config FILE".to_owned(),
+            None => way,
+        }
+    }
+
     /// The first option that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [

@@ -327,7 +327,7 @@ pub(crate) struct ViewOptions {
     #[arg(long, value_name = "ADDRESS", default_value_t = LOCAL)]
     pub(crate) address: IpAddr,
     /// TCP port; 0: one that is free
-    #[arg(long, value_name = "PORT", default_value_t = VIEW_PORT)]
+    #[arg(long, value_name = "PORT", default_value = VIEW_PORT)]
     pub(crate) port: u16,
     /// Name by which browsers reach this computer, beside localhost and addresses; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -347,12 +347,13 @@ pub(crate) struct ViewOptions {
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Where Foxglove looks for servers, unless it is told.
-const VIEW_PORT: u16 = 8765;
+pub(super) const VIEW_PORT: &str = "8765";
 
-impl Default for ViewOptions {
-    fn default() -> Self {
+impl ViewOptions {
+    /// A view on this port, for those who work on this computer.
+    pub(crate) fn here(port: u16, no_browser: bool) -> Self {
         let (host, origin, interfaces) = Default::default();
-        Self { address: LOCAL, port: VIEW_PORT, host, origin, interfaces, no_browser: false }
+        Self { address: LOCAL, port, host, origin, interfaces, no_browser }
     }
 }
 

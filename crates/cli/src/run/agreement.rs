@@ -8,7 +8,8 @@
 //! 2. *Starting* it starts its processes. It is *ready* when they are, and see the ports of the
 //!    other hosts.
 //! 3. It is *running* when all are ready.
-//! 4. The first end is the end of all. A host that is not heard for [`PATIENCE`] has failed.
+//! 4. The first end is the end of all. A host that is not heard for [`PATIENCE`] has failed; one
+//!    that the network has lost, for [`GONE_PATIENCE`].
 
 use crate::output::clean;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,10 @@ pub(super) const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How long a host may say nothing: longer than a radio link that changes its station, and than a
 /// router that comes back.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a host may say nothing that has left the network: its command was killed, or its router
+/// has gone and may be there again soon.
+const GONE_PATIENCE: Duration = Duration::from_secs(4);
 
 /// Of what is said. Hosts with another one do not understand each other.
 const PROTOCOL: u32 = 1;
@@ -81,6 +86,15 @@ pub(super) struct Identity {
 struct Other {
     word: Word,
     heard: Instant,
+    /// Whether the network has lost it.
+    is_gone: bool,
+}
+
+impl Other {
+    /// How long it may say nothing.
+    fn patience(&self) -> Duration {
+        if self.is_gone { GONE_PATIENCE } else { PATIENCE }
+    }
 }
 
 /// A host's view of all hosts.
@@ -145,6 +159,15 @@ impl Agreement {
         }
     }
 
+    /// Takes which hosts the network has: one that it has lost is given up sooner.
+    pub(super) fn see(&mut self, is_there: impl Fn(&str) -> bool) {
+        for (name, other) in &mut self.others {
+            if let Some(other) = other {
+                other.is_gone = !is_there(name);
+            }
+        }
+    }
+
     fn note_stranger(&mut self, words: String) {
         if self.strangers.len() < STRANGERS_MAX {
             self.strangers.insert(shown(&words));
@@ -185,7 +208,7 @@ impl Agreement {
                 PATIENCE.as_secs()
             ));
         } else {
-            self.others.insert(word.host.clone(), Some(Other { word, heard: now }));
+            self.others.insert(word.host.clone(), Some(Other { word, heard: now, is_gone: false }));
         }
     }
 
@@ -308,10 +331,12 @@ impl Agreement {
         });
         let silent = || {
             let name = self.missing(now).into_iter().next()?;
+            let other = self.others.get(name)?.as_ref()?;
+            let left = if other.is_gone { "has left the network and " } else { "" };
+            let seconds = now.saturating_duration_since(other.heard).as_secs();
             let reason = format!(
-                "host `{name}` has said nothing for {} s; look at its command there, and at the \
-                 network between",
-                PATIENCE.as_secs()
+                "host `{name}` {left}has said nothing for {seconds} s; look at its command there, \
+                 and at the network between"
             );
             Some(LastWord { failed: true, reason })
         };
@@ -320,7 +345,7 @@ impl Agreement {
 
     /// When [`Self::end`] is to be asked again, if nothing is heard.
     pub(super) fn silence(&self) -> Option<Instant> {
-        self.others.values().flatten().map(|other| other.heard + PATIENCE).min()
+        self.others.values().flatten().map(|other| other.heard + other.patience()).min()
     }
 
     /// This host has ended; the first reason stays.
@@ -351,7 +376,7 @@ trait IsHeard {
 
 impl IsHeard for Option<Other> {
     fn is_heard(&self, now: Instant) -> bool {
-        self.as_ref().is_some_and(|it| now.saturating_duration_since(it.heard) < PATIENCE)
+        self.as_ref().is_some_and(|it| now.saturating_duration_since(it.heard) < it.patience())
     }
 }
 
@@ -489,6 +514,21 @@ mod tests {
         assert!(car.is_heard_out(later + PATIENCE));
         desk.be_ready();
         assert_eq!(desk.word().phase, Phase::Running, "ready is not said again");
+    }
+
+    #[test]
+    fn a_host_that_the_network_has_lost_is_given_up_sooner_unless_it_comes_back() {
+        let now = Instant::now();
+        let (mut car, desk) = running(now);
+        car.see(|name| name != DESK);
+        assert_eq!(car.silence(), Some(now + GONE_PATIENCE));
+        let end = car.end(now + GONE_PATIENCE).unwrap();
+        assert!(end.failed && end.reason.contains("`desk` has left the network"), "{end:?}");
+        car.see(|_| true);
+        assert_eq!(car.end(now + GONE_PATIENCE), None);
+        car.see(|_| false);
+        car.hear(&text(&desk), now + GONE_PATIENCE);
+        assert_eq!(car.end(now + GONE_PATIENCE), None, "it says something");
     }
 
     #[test]

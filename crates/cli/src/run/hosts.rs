@@ -21,6 +21,7 @@ use crossdock_comm::{
 use crossdock_graph::{FarPort, Plan, PortEnd};
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::String as Text;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
@@ -30,6 +31,9 @@ const TOPIC: &str = "/_crossdock_hosts";
 
 /// Name of this participant of the domain.
 const PROCESS: &str = "crossdock_hosts";
+
+/// What the node of a host is called, before its name. Hidden, too.
+const NODE: &str = "_crossdock_host_";
 
 /// Words that may wait here: all hosts of a large run say some.
 const WORDS_MAX: usize = 256;
@@ -41,7 +45,8 @@ const HEARD_OUT: Duration = Duration::from_secs(2);
 pub(super) struct Hosts {
     agreement: Agreement,
     far: Vec<FarPort>,
-    files: String,
+    /// Files and options with which others come here.
+    way: String,
     publisher: Publisher<Text>,
     words: Receiver<String>,
     view: GraphView,
@@ -85,7 +90,7 @@ impl Hosts {
             trust: fleet::trusted(plan),
             ..ParticipantOptions::new(arguments.domain_id, PROCESS)
         })?;
-        let node = format!("_crossdock_host_{}", run.host);
+        let node = format!("{NODE}{}", run.host);
         // What is lost is said again.
         let qos = Qos::best_effort(WORDS_MAX);
         let (send, words) = sync_channel(WORDS_MAX);
@@ -108,7 +113,7 @@ impl Hosts {
         })?;
         let view = participant.graph()?;
         view.set_prompt_callback(wake.caller());
-        let files = run.files;
+        let way = run.files + &options.way_here();
         let own = Identity {
             graph: plan.graph.clone(),
             host: run.host,
@@ -119,7 +124,7 @@ impl Hosts {
         Ok(Self {
             agreement: Agreement::new(own, run.others),
             far: run.far,
-            files,
+            way,
             publisher,
             words,
             view,
@@ -172,7 +177,7 @@ impl Hosts {
                     named(&missing),
                     patience.as_secs_f64(),
                     self.agreement.heard_instead(),
-                    self.files
+                    self.way
                 );
             }
             if wake.wait(std::iter::empty(), Some(self.due.min(deadline)))? == Woken::Signal {
@@ -183,11 +188,16 @@ impl Hosts {
         }
     }
 
-    /// Says this host's word if it is time, and takes the others' words.
+    /// Says this host's word if it is time, takes the others' words, and looks who is there.
     fn beat(&mut self) {
         if self.due <= Instant::now() {
             self.say_now();
         }
+        let graph = self.view.snapshot();
+        let are_there: BTreeSet<&str> = ports(&graph, PortEnd::Publisher, TOPIC)
+            .filter_map(|port| port.node.trim_start_matches('/').strip_prefix(NODE))
+            .collect();
+        self.agreement.see(|name| are_there.contains(name));
         while let Ok(text) = self.words.try_recv() {
             self.agreement.hear(&text, Instant::now());
         }

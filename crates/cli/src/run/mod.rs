@@ -23,7 +23,7 @@ mod tracing;
 mod usage;
 mod wake;
 
-use crate::arguments::{JoinArguments, Rate, RunArguments};
+use crate::arguments::{JoinArguments, Rate, RunArguments, ViewOptions};
 use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load, must_have_time};
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
@@ -144,8 +144,8 @@ pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<
     // Before the processes: nothing is started for a view that does not. It ends after them.
     let packages = &arguments.files.beside.package_path;
     let domain_id = arguments.domain_id;
-    let viewer =
-        arguments.view.then(|| crate::view::beside_run(domain_id, packages)).transpose()?;
+    let viewer = arguments.view.map(|port| ViewOptions::here(port, arguments.no_browser));
+    let viewer = viewer.map(|it| crate::view::beside_run(&it, domain_id, packages)).transpose()?;
     let hosts = match loaded.host.take() {
         None => None,
         Some(run) => {

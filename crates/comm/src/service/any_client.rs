@@ -191,6 +191,13 @@ impl<O: Owner> AnyClient<O> {
         Ok(self.core.take()?.map(|ended| self.outcome(ended)))
     }
 
+    /// A response that nobody will see, because newer ones have taken its place: counted. Its
+    /// memory goes back to the server.
+    pub fn leave_out(&self, response: AnyResponse) {
+        self.core.count_left_out();
+        drop(response);
+    }
+
     /// As [`AnyClient::take`], and waits until a call has ended, which its time-out bounds; `None`:
     /// no call is under way. Outside executors; inside one it only looks.
     ///

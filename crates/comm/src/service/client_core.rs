@@ -225,6 +225,11 @@ impl ClientCore {
         self.responses.take_arrived()
     }
 
+    /// A response was taken and is shown to nobody.
+    pub(crate) fn count_left_out(&self) {
+        self.entity.add(client_counter::LATE, 1);
+    }
+
     /// Takes note of servers that came or went.
     pub(crate) fn settle(&self) {
         self.requests.settle();

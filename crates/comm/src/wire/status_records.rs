@@ -169,7 +169,8 @@ pub mod client_counter {
     pub const SERVER_GONE: usize = 4;
     /// Calls that the server dropped without an answer.
     pub const UNANSWERED: usize = 5;
-    /// Answers that came when nobody waited for them any more.
+    /// Answers that came when nobody waited for them any more, and answers that were left out
+    /// before the program took them.
     pub const LATE: usize = 6;
     /// Requests that were not sent: no server, or too many calls under way.
     pub const REFUSED: usize = 7;

@@ -1,5 +1,6 @@
 //! A client: as many calls under way as ROS 2's programs have, none of which ends by time.
 
+use super::newest::Newest;
 use super::service::ServicePlans;
 use crate::abi::shared::QosProfile;
 use crate::bell::{Rings, lock};
@@ -9,7 +10,9 @@ use crate::failure::Failure;
 use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, SendFlatError};
-use crossdock_comm::{AnyThread, CallError, CallId, FreeClientOptions, GraphSnapshot, PortKind};
+use crossdock_comm::{
+    AnyThread, CallError, CallId, FreeClientOptions, GraphSnapshot, PortKind, TakeError,
+};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -27,10 +30,40 @@ pub(crate) struct Client {
     pub(crate) gid: [u8; 16],
     /// The profiles of requests and responses with every policy decided.
     pub(crate) qos: [QosProfile; 2],
-    port: Mutex<AnyClient<AnyThread>>,
+    port: Mutex<Port>,
     doorbell_index: Option<u16>,
     /// The graph with a server that did not connect while it was waited for: it does not fit.
     in_vain: Mutex<Weak<GraphSnapshot>>,
+}
+
+struct Port {
+    client: AnyClient<AnyThread>,
+    /// With a small depth: responses that wait to be taken.
+    newest: Option<Newest<(i64, AnyResponse)>>,
+}
+
+impl Port {
+    /// The next response. Those above a small depth are left out and counted.
+    fn next(&mut self) -> Result<Option<(i64, AnyResponse)>, TakeError> {
+        let client = &self.client;
+        match &mut self.newest {
+            None => next_of(client),
+            Some(newest) => {
+                newest.take(|| next_of(client), |(_, response)| client.leave_out(response))
+            }
+        }
+    }
+}
+
+/// The next response, and the number of its request. Calls that end without one are passed over:
+/// ROS 2 has no word for them.
+fn next_of(client: &AnyClient<AnyThread>) -> Result<Option<(i64, AnyResponse)>, TakeError> {
+    while let Some(AnyOutcome { call, result }) = client.take()? {
+        if let Ok(response) = result {
+            return Ok(Some((number(call), response)));
+        }
+    }
+    Ok(None)
 }
 
 impl Client {
@@ -59,7 +92,7 @@ impl Client {
             gid: client.gid(),
             qos,
             doorbell_index: client.doorbell_index(),
-            port: Mutex::new(client),
+            port: Mutex::new(Port { client, newest: Newest::of(profile) }),
             in_vain: Mutex::default(),
         })
     }
@@ -71,7 +104,7 @@ impl Client {
         bytes: usize,
         write: impl FnOnce(&mut [u8]) -> Result<usize, ConvertError>,
     ) -> Result<i64, Failure> {
-        let port = lock(&self.port);
+        let port = &lock(&self.port).client;
         match port.send_flat(bytes, Duration::MAX, write) {
             Ok(call) => Ok(number(call)),
             Err(error @ SendFlatError::Call(CallError::NotSent(SendError::NoServer { .. }))) => {
@@ -87,27 +120,20 @@ impl Client {
         }
     }
 
-    /// The next response, and the number of its request. Calls that end without one are passed
-    /// over: ROS 2 has no word for them.
+    /// The next response, and the number of its request.
     pub(crate) fn take(&self) -> Result<Option<(i64, AnyResponse)>, Failure> {
-        let port = lock(&self.port);
-        while let Some(AnyOutcome { call, result }) = port.take()? {
-            if let Ok(response) = result {
-                return Ok(Some((number(call), response)));
-            }
-        }
-        Ok(None)
+        Ok(lock(&self.port).next()?)
     }
 
     /// Whether a server is connected, both ways. One of this process connects now. Waits a moment
     /// for one that is in the graph and not connected yet, once for each graph.
     pub(crate) fn has_server(&self, context: &Context) -> bool {
-        if lock(&self.port).has_server() {
+        if lock(&self.port).client.has_server() {
             return true;
         }
         let is_connected = || {
             context.hub.waiting.bell().meet_all();
-            lock(&self.port).has_server()
+            lock(&self.port).client.has_server()
         };
         if is_connected() {
             return true;
@@ -133,19 +159,19 @@ impl Rings for Client {
     fn arm(&self) -> bool {
         let port = lock(&self.port);
         // Takes in servers that have come: they are no response.
-        port.has_server();
-        port.arm()
+        port.client.has_server();
+        port.newest.as_ref().is_some_and(Newest::has_some) || port.client.arm()
     }
 
     fn arrived(&self) -> u64 {
-        lock(&self.port).arrived()
+        lock(&self.port).client.arrived()
     }
 }
 
 impl Settles for Client {
     fn settle(&self) {
         if let Ok(port) = self.port.try_lock() {
-            port.settle();
+            port.client.settle();
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod client;
 pub(crate) mod events;
+mod newest;
 pub(crate) mod publisher;
 pub(crate) mod service;
 pub(crate) mod subscription;

@@ -1,5 +1,6 @@
 //! A service: requests are taken out, and answered in any order and from any thread.
 
+use super::newest::Newest;
 use crate::Plan;
 use crate::abi::shared::QosProfile;
 use crate::bell::{Rings, lock};
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyRequest, AnyServer};
-use crossdock_comm::{AnswerError, AnyThread, FreeServerOptions, Ticket};
+use crossdock_comm::{AnswerError, AnyThread, FreeServerOptions, TakeError, Ticket};
 use crossdock_msg::ServiceSchema;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -43,18 +44,29 @@ pub(crate) struct Service {
 
 struct Port {
     server: AnyServer<AnyThread>,
+    /// With a small depth: requests that wait to be taken.
+    newest: Option<Newest<(AnyRequest, Ticket)>>,
     open: HashMap<RequestKey, Ticket>,
     /// So many requests are open before requests of clients that have gone are looked for.
     sweep_at: usize,
 }
 
 impl Port {
+    /// The next request. Clients hear that those above a small depth get no answer.
+    fn next(&mut self) -> Result<Option<(AnyRequest, Ticket)>, TakeError> {
+        let server = &self.server;
+        match &mut self.newest {
+            None => server.take(),
+            Some(newest) => newest.take(|| server.take(), |(_, ticket)| server.refuse(&ticket)),
+        }
+    }
+
     /// Forgets requests whose client has gone, or has given them up: nobody waits for an answer.
     fn sweep(&mut self) {
         if self.open.len() < self.sweep_at {
             return;
         }
-        let Self { server, open, sweep_at } = self;
+        let Self { server, open, sweep_at, .. } = self;
         open.retain(|_, ticket| !server.is_cancelled(ticket));
         *sweep_at = OPEN_MIN.max(2 * open.len());
     }
@@ -80,14 +92,15 @@ impl Service {
         let schema = Arc::clone(&plans.schema);
         let server = context.participant.free_any_server(schema, options)?;
         let doorbell_index = server.doorbell_index();
-        let port = Port { server, open: HashMap::new(), sweep_at: OPEN_MIN };
+        let newest = Newest::of(profile);
+        let port = Port { server, newest, open: HashMap::new(), sweep_at: OPEN_MIN };
         Ok(Self { plans, qos, port: Mutex::new(port), doorbell_index })
     }
 
     /// The next request. It stays open until it is answered.
     pub(crate) fn take(&self) -> Result<Option<(RequestKey, AnyRequest)>, Failure> {
         let port = &mut *lock(&self.port);
-        let Some((request, ticket)) = port.server.take()? else { return Ok(None) };
+        let Some((request, ticket)) = port.next()? else { return Ok(None) };
         let id = request.id();
         let sequence = i64::try_from(id.sequence).unwrap_or(i64::MAX);
         let key = RequestKey { client: id.client_gid(), sequence };
@@ -138,7 +151,7 @@ impl Rings for Service {
         let port = lock(&self.port);
         // Takes in clients that have come: they are no request.
         let _ = port.server.clients();
-        port.server.arm()
+        port.newest.as_ref().is_some_and(Newest::has_some) || port.server.arm()
     }
 
     fn arrived(&self) -> u64 {

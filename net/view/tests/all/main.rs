@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod browser;
+mod connections;
 mod cost;
 mod foxglove;
 mod javascript;

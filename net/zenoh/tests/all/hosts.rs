@@ -165,8 +165,8 @@ fn a_host_that_is_killed_ends_the_run_with_an_error() {
     let (ok, table, said) = car.end();
     assert!(!ok, "{said}");
     let end = table["end"].as_str().unwrap();
-    assert!(end.contains("host `desk` has said nothing for 10 s"), "{end}");
-    assert!(begin.elapsed() < PATIENCE + Duration::from_secs(10), "{:?}", begin.elapsed());
+    assert!(end.contains("host `desk` has left the network and has said nothing for 4 s"), "{end}");
+    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
     until("nothing of the killed host is left", || {
         !shared.desk.output(&["node", "list"]).contains("compensation")
     });
@@ -192,7 +192,10 @@ fn a_short_break_of_the_network_ends_nothing_and_a_long_one_the_run_on_both_host
         let (ok, table, said) = host.end();
         assert!(!ok, "{said}");
         let end = table["end"].as_str().unwrap();
-        assert!(end.contains(&format!("host `{other}` has said nothing for 10 s")), "{end}");
+        // Zenoh gives a silent connection up in about the same time.
+        let silent = format!("host `{other}` has said nothing for 10 s");
+        let left = format!("host `{other}` has left the network and has said nothing for ");
+        assert!(end.contains(&silent) || end.contains(&left), "{end}");
     }
 }
 
@@ -248,7 +251,8 @@ fn a_host_that_does_not_come_or_is_not_known_is_said() {
     let shared = Shared::new("missing");
     let (ok, _, said) = shared.run(MAPPING, &["--wait", "1"]).end();
     assert!(!ok, "{said}");
-    let advice = format!("start `crossdock join desk {GRAPH} --mapping {MAPPING}` there");
+    let way = format!("--connect {}", shared.place);
+    let advice = format!("start `crossdock join desk {GRAPH} --mapping {MAPPING} {way}` there");
     assert!(said.contains("host `desk` did not come within 1 s"), "{said}");
     assert!(said.contains(&advice), "{said}");
 

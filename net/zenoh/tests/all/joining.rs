@@ -4,6 +4,7 @@ use crate::graphs::{Place, free_place, hear, heard, listener, meet, reliable, sa
 use crossdock_comm::Qos;
 use crossdock_net::{Joining, Net};
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 #[test]
 fn two_graphs_hear_each_other_once_and_see_each_others_nodes() {
@@ -71,6 +72,22 @@ fn a_router_that_is_not_there_is_said_and_waited_for() {
     let (here, there) = (left.open("here"), right.open("there"));
     let talks = talker(&here, "/chatter", reliable(10));
     meet(&talks, &[&listener(&there, "/chatter", reliable(10))]);
+}
+
+#[test]
+fn a_place_that_takes_connections_and_says_nothing_is_said_and_holds_up_no_end() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("tcp/{}", silent.local_addr().unwrap());
+    let client = Place::new("silent").client(&place);
+    let mut notes = Vec::new();
+    until("the silent place is said", || {
+        notes.extend(client.take_notes());
+        notes.iter().any(|note| note.contains("has not answered yet") && note.contains(&place))
+    });
+    let begin = Instant::now();
+    drop(client);
+    // Zenoh would wait for 10 s.
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
 }
 
 /// Sockets of this process, by their numbers.

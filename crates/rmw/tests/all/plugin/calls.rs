@@ -1,8 +1,8 @@
 //! Requests and responses.
 
-use super::{NO_TIME, On, Plain, Ros, own_domain, zeroed};
+use super::{DEFAULT, NO_TIME, On, Plain, Ros, own_domain, zeroed};
 use rmw_crossdock::abi::current::{RequestId, ServiceInfo};
-use rmw_crossdock::abi::shared::{Client, RMW_RET_ERROR, RMW_RET_OK, Service, Time};
+use rmw_crossdock::abi::shared::{Client, QosProfile, RMW_RET_ERROR, RMW_RET_OK, Service, Time};
 
 pub(super) fn send(ros: &Ros, client: *const Client, value: f64) -> i64 {
     let (request, mut sequence): (Plain, i64) = ([value; 43], 0);
@@ -91,4 +91,56 @@ fn a_hundred_and_twenty_eight_open_requests_are_answered_in_any_order() {
     ros.until(|| !is_available(&ros, client));
     // SAFETY: as the API asks.
     assert_eq!(unsafe { (ros.api.rmw_destroy_client)(ros.node, client) }, RMW_RET_OK);
+}
+
+/// Sends five calls and answers those that the service takes: their numbers, and those of the
+/// responses that the client takes.
+fn five_calls(ros: &mut Ros, client: *mut Client, service: *mut Service) -> [Vec<i64>; 2] {
+    let set = ros.wait_set();
+    let (on_service, on_client) = (
+        On { services: vec![service], ..On::default() },
+        On { clients: vec![client], ..On::default() },
+    );
+    ros.until(|| is_available(ros, client));
+    let numbers: Vec<i64> = (0..5).map(|value| send(ros, client, f64::from(value))).collect();
+    let first = numbers[0];
+    let mut taken = Vec::new();
+    ros.wait_for(set, &on_service);
+    while let Some((id, value)) = take_request(ros, service) {
+        assert_eq!(answer(ros, service, id, value), RMW_RET_OK);
+        taken.push(id.sequence_number - first);
+        // What waits is there for the next wait, too.
+        let is_last = taken.last() == Some(&4);
+        assert_eq!(ros.wait(set, &on_service, NO_TIME), [!is_last]);
+    }
+    ros.wait_for(set, &on_client);
+    let mut responses = Vec::new();
+    while let Some((number, _)) = take_response(ros, client) {
+        responses.push(number - first);
+        let is_last = responses.last() == Some(&4);
+        assert_eq!(ros.wait(set, &on_client, NO_TIME), [!is_last]);
+    }
+    // SAFETY: as the API asks.
+    unsafe { (ros.api.rmw_destroy_wait_set)(set) };
+    [taken, responses]
+}
+
+#[test]
+fn a_small_depth_of_a_service_or_a_client_keeps_the_newest_calls() {
+    let Some(mut ros) = Ros::new(own_domain(), "newest") else { return };
+    let small = QosProfile { depth: 2, ..DEFAULT };
+    for (of_client, of_service, taken, responses) in [
+        (&small, &DEFAULT, vec![0, 1, 2, 3, 4], vec![3, 4]),
+        (&DEFAULT, &small, vec![3, 4], vec![3, 4]),
+        (&DEFAULT, &DEFAULT, vec![0, 1, 2, 3, 4], vec![0, 1, 2, 3, 4]),
+    ] {
+        let client = ros.client_with("/newest", of_client);
+        let service = ros.service_with("/newest", of_service);
+        assert_eq!(five_calls(&mut ros, client, service), [taken, responses]);
+        // SAFETY: as the API asks.
+        unsafe {
+            assert_eq!((ros.api.rmw_destroy_service)(ros.node, service), RMW_RET_OK);
+            assert_eq!((ros.api.rmw_destroy_client)(ros.node, client), RMW_RET_OK);
+        }
+    }
 }

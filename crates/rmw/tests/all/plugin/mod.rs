@@ -197,21 +197,29 @@ impl Ros {
     }
 
     fn client(&self, service: &str) -> *mut Client {
+        self.client_with(service, &DEFAULT)
+    }
+
+    fn client_with(&self, service: &str, profile: &QosProfile) -> *mut Client {
         let name = text(service);
         let support = service_support(self.types);
         // SAFETY: as the API asks.
         let made =
-            unsafe { (self.api.rmw_create_client)(self.node, support, name.as_ptr(), &DEFAULT) };
+            unsafe { (self.api.rmw_create_client)(self.node, support, name.as_ptr(), profile) };
         assert!(!made.is_null(), "a client");
         made
     }
 
     fn service(&self, service: &str) -> *mut Service {
+        self.service_with(service, &DEFAULT)
+    }
+
+    fn service_with(&self, service: &str, profile: &QosProfile) -> *mut Service {
         let name = text(service);
         let support = service_support(self.types);
         // SAFETY: as the API asks.
         let made =
-            unsafe { (self.api.rmw_create_service)(self.node, support, name.as_ptr(), &DEFAULT) };
+            unsafe { (self.api.rmw_create_service)(self.node, support, name.as_ptr(), profile) };
         assert!(!made.is_null(), "a service");
         made
     }

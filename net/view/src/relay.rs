@@ -1,0 +1,343 @@
+//! Passes the frames of Foxglove's server on to a viewer, and keeps what a slow viewer makes wait
+//! small.
+//!
+//! A viewer that takes messages more slowly than the graph publishes them sees the newest. What it
+//! misses is counted, and it is told. What the protocol cannot do without (topics, answers,
+//! parameters) is never left out: the server waits instead.
+
+use serde_json::json;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Bytes that wait for one viewer, beside the frame that is being written; one message may be
+/// larger. Two large images, or a second of many small topics.
+const WAITING_BYTES_MAX: usize = 16 << 20;
+
+/// Largest frame of the server.
+const FRAME_BYTES_MAX: u64 = 1 << 30;
+
+/// Between two words to a viewer about what it misses.
+const TELL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the server may take to end when the viewer has said its last word.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Parts of a frame's head (RFC 6455, section 5.2).
+const FIN: u8 = 0x80;
+const OPCODE: u8 = 0x0f;
+const TEXT: u8 = 1;
+const BINARY: u8 = 2;
+const MASKED: u8 = 0x80;
+const LENGTH_16: u8 = 126;
+const LENGTH_64: u8 = 127;
+
+/// First byte of a binary frame with a message; the number of its subscription follows.
+const MESSAGE_DATA: u8 = 1;
+
+/// Foxglove's level of a warning.
+const WARNING: u8 = 1;
+
+/// Passes everything on until one end goes. The viewer's words go through as they are.
+pub(crate) async fn pass_on(viewer: impl Stream, server: impl Stream) {
+    let (mut from_viewer, to_viewer) = tokio::io::split(viewer);
+    let (from_server, mut to_server) = tokio::io::split(server);
+    let waiting = Waiting::default();
+    // Either end may go at any time.
+    tokio::select! {
+        () = async {
+            let _ = tokio::io::copy(&mut from_viewer, &mut to_server).await;
+            let _ = to_server.shutdown().await;
+            tokio::time::sleep(END_TIMEOUT).await;
+        } => {}
+        () = async {
+            waiting.fill(from_server).await;
+            // What waits is still written.
+            std::future::pending().await
+        } => {}
+        _ = waiting.empty(to_viewer) => {}
+    }
+}
+
+/// A connection.
+pub(crate) trait Stream: AsyncRead + AsyncWrite {}
+
+impl<T: AsyncRead + AsyncWrite> Stream for T {}
+
+/// A frame of the server as it goes over the wire, and whose message it is.
+struct Frame {
+    bytes: Vec<u8>,
+    subscription: Option<u32>,
+}
+
+impl Frame {
+    /// The server's next frame.
+    async fn read(server: &mut (impl AsyncRead + Unpin)) -> io::Result<Self> {
+        let mut bytes = vec![0; 2];
+        server.read_exact(&mut bytes).await?;
+        let (kind, length) = (bytes[0], bytes[1]);
+        if kind & FIN == 0 || length & MASKED != 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a whole server's frame"));
+        }
+        let further = match length {
+            LENGTH_16 => 2,
+            LENGTH_64 => 8,
+            _ => 0,
+        };
+        bytes.resize(2 + further, 0);
+        server.read_exact(&mut bytes[2..]).await?;
+        let length = match further {
+            0 => u64::from(length),
+            _ => bytes[2..].iter().fold(0, |length, byte| length << 8 | u64::from(*byte)),
+        };
+        if length > FRAME_BYTES_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "too large a frame"));
+        }
+        let head = bytes.len();
+        bytes.reserve_exact(length as usize);
+        if (&mut *server).take(length).read_to_end(&mut bytes).await? as u64 != length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let subscription = match &bytes[head..] {
+            [MESSAGE_DATA, a, b, c, d, ..] if kind & OPCODE == BINARY => {
+                Some(u32::from_le_bytes([*a, *b, *c, *d]))
+            }
+            _ => None,
+        };
+        Ok(Self { bytes, subscription })
+    }
+
+    /// A word of ours, in the server's name.
+    fn text(text: &str) -> Self {
+        let mut bytes = vec![FIN | TEXT];
+        match text.len() {
+            short @ ..126 => bytes.push(short as u8),
+            long => {
+                bytes.push(LENGTH_64);
+                bytes.extend((long as u64).to_be_bytes());
+            }
+        }
+        bytes.extend(text.as_bytes());
+        Self { bytes, subscription: None }
+    }
+}
+
+/// Frames that wait for the viewer.
+#[derive(Default)]
+struct Waiting {
+    line: Mutex<Line>,
+    /// One is there, or the server has ended.
+    filled: Notify,
+    /// One has been taken.
+    emptied: Notify,
+}
+
+#[derive(Default)]
+struct Line {
+    frames: VecDeque<Frame>,
+    /// Bytes that wait, by subscription; without one: what is never left out.
+    bytes: BTreeMap<Option<u32>, usize>,
+    /// Messages that were left out.
+    missed: u64,
+    has_ended: bool,
+}
+
+impl Waiting {
+    /// Reads from the server until that ends.
+    async fn fill(&self, mut server: impl AsyncRead + Unpin) {
+        while let Ok(frame) = Frame::read(&mut server).await {
+            while !self.lock().has_room() {
+                self.emptied.notified().await;
+            }
+            self.lock().add(frame);
+            self.filled.notify_one();
+        }
+        self.lock().has_ended = true;
+        self.filled.notify_one();
+    }
+
+    /// Writes to the viewer until the server has ended and all is written.
+    async fn empty(&self, mut viewer: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let mut told = 0;
+        let mut tell_at = Instant::now();
+        loop {
+            let (frame, missed, has_ended) = {
+                let mut line = self.lock();
+                (line.take(), line.missed, line.has_ended)
+            };
+            self.emptied.notify_one();
+            match frame {
+                Some(frame) => viewer.write_all(&frame.bytes).await?,
+                None if has_ended => return viewer.shutdown().await,
+                None => self.filled.notified().await,
+            }
+            if missed > told && Instant::now() >= tell_at {
+                (told, tell_at) = (missed, Instant::now() + TELL_INTERVAL);
+                viewer.write_all(&tell(missed).bytes).await?;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    /// Whether the server may go on: what is never left out has room.
+    fn has_room(&self) -> bool {
+        self.bytes.get(&None).is_none_or(|bytes| *bytes < WAITING_BYTES_MAX)
+    }
+
+    /// Adds a frame. For a message, the oldest of the subscription with most bytes make room: a
+    /// topic of images takes nothing from one of transforms.
+    fn add(&mut self, frame: Frame) {
+        let fits = |line: &Self| {
+            line.bytes.values().sum::<usize>() + frame.bytes.len() <= WAITING_BYTES_MAX
+        };
+        while frame.subscription.is_some() && !fits(self) && self.leave_one_out() {}
+        *self.bytes.entry(frame.subscription).or_default() += frame.bytes.len();
+        self.frames.push_back(frame);
+    }
+
+    /// Gives whether there was a message to leave out.
+    fn leave_one_out(&mut self) -> bool {
+        let messages = self.bytes.iter().filter(|(subscription, _)| subscription.is_some());
+        let largest = messages.max_by_key(|(_, bytes)| **bytes).map(|(largest, _)| *largest);
+        let oldest = self.frames.iter().position(|it| Some(it.subscription) == largest);
+        let Some(frame) = oldest.and_then(|oldest| self.frames.remove(oldest)) else {
+            return false;
+        };
+        self.give_back(&frame);
+        self.missed += 1;
+        true
+    }
+
+    fn take(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop_front()?;
+        self.give_back(&frame);
+        Some(frame)
+    }
+
+    fn give_back(&mut self, frame: &Frame) {
+        if let Some(bytes) = self.bytes.get_mut(&frame.subscription) {
+            *bytes -= frame.bytes.len();
+            if *bytes == 0 {
+                self.bytes.remove(&frame.subscription);
+            }
+        }
+    }
+}
+
+/// Foxglove shows one status for each `id`: a later one takes its place.
+fn tell(missed: u64) -> Frame {
+    let message = format!(
+        "{missed} messages were left out: this viewer takes them more slowly than they are \
+         published; show fewer or smaller topics"
+    );
+    let status = json!({ "op": "status", "level": WARNING, "id": "slow", "message": message });
+    Frame::text(&status.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::DuplexStream;
+
+    const MIB: usize = 1 << 20;
+
+    fn message(subscription: u32, number: u8, length: usize) -> Vec<u8> {
+        let mut payload = vec![number; length];
+        payload[0] = MESSAGE_DATA;
+        payload[1..5].copy_from_slice(&subscription.to_le_bytes());
+        let mut bytes = vec![FIN | BINARY, LENGTH_64];
+        bytes.extend((length as u64).to_be_bytes());
+        bytes.extend(payload);
+        bytes
+    }
+
+    /// What a viewer gets that begins to read only when `server` has no more to say, or, if that
+    /// waits, after all else stands still.
+    fn relay<F: Future<Output = ()> + Send + 'static>(
+        server: impl FnOnce(DuplexStream) -> F,
+        reads_late: bool,
+    ) -> Vec<Frame> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (mut viewer, viewer_end) = tokio::io::duplex(64 << 10);
+            let (server_end, theirs) = tokio::io::duplex(64 << 10);
+            tokio::spawn(pass_on(viewer_end, theirs));
+            let server = tokio::spawn(server(server_end));
+            if reads_late {
+                server.await.unwrap();
+            }
+            let mut frames = Vec::new();
+            while let Ok(frame) = Frame::read(&mut viewer).await {
+                frames.push(frame);
+            }
+            frames
+        })
+    }
+
+    fn numbers(frames: &[Frame], subscription: u32) -> Vec<u8> {
+        let of_it = frames.iter().filter(|frame| frame.subscription == Some(subscription));
+        of_it.map(|frame| frame.bytes[frame.bytes.len() - 1]).collect()
+    }
+
+    #[test]
+    fn a_slow_viewer_sees_the_newest_images_and_all_of_small_topics() {
+        let server = async |mut server: DuplexStream| {
+            server.write_all(&Frame::text("first").bytes).await.unwrap();
+            for number in 0..100 {
+                server.write_all(&message(1, number, MIB)).await.unwrap();
+                server.write_all(&message(2, number, 100)).await.unwrap();
+            }
+            server.write_all(&Frame::text("last").bytes).await.unwrap();
+        };
+        let frames = relay(server, true);
+        assert_eq!(numbers(&frames, 2), (0..100).collect::<Vec<u8>>());
+        let images = numbers(&frames, 1);
+        // One more than may wait was on its way.
+        let newest: Vec<u8> = (100 - (WAITING_BYTES_MAX / MIB) as u8 + 1..100).collect();
+        assert!(images.ends_with(&newest), "{images:?}");
+        assert!(images.len() <= newest.len() + 2, "{images:?}");
+        let words: Vec<String> = (frames.iter().filter(|frame| frame.subscription.is_none()))
+            .map(|frame| String::from_utf8_lossy(&frame.bytes).into_owned())
+            .collect();
+        assert!(
+            words[0].ends_with("first") && words[words.len() - 1].ends_with("last"),
+            "{words:?}"
+        );
+        let missed = format!("{} messages were left out", 100 - images.len());
+        assert!(words.iter().any(|word| word.contains(&missed)), "{missed}: {words:?}");
+    }
+
+    #[test]
+    fn a_message_that_is_larger_than_all_that_may_wait_arrives() {
+        let server = async |mut server: DuplexStream| {
+            for number in 0..3 {
+                server.write_all(&message(1, number, WAITING_BYTES_MAX + 1)).await.unwrap();
+            }
+        };
+        assert!(numbers(&relay(server, true), 1).ends_with(&[2]));
+    }
+
+    #[test]
+    fn what_is_no_message_is_never_left_out() {
+        let text = |number: usize| format!("{number:03}").repeat(MIB);
+        let server = async move |mut server: DuplexStream| {
+            for number in 0..40 {
+                server.write_all(&Frame::text(&text(number)).bytes).await.unwrap();
+            }
+        };
+        let frames = relay(server, false);
+        assert_eq!(frames.len(), 40);
+        for (number, frame) in frames.iter().enumerate() {
+            assert!(frame.bytes.ends_with(text(number).as_bytes()), "{number}");
+        }
+    }
+}
