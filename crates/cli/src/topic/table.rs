@@ -7,7 +7,7 @@ use crate::output::{clean, say};
 use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::status_records::{Carrier, counter};
-use crossdock_comm::{GraphSnapshot, PortKind, PortSnapshot, Qos};
+use crossdock_comm::{GraphSnapshot, MemberSnapshot, PortKind, PortSnapshot, Qos};
 use crossdock_sight::{bytes, is_hidden, lost_of, sum};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Topic<'a> {
     publishers: Vec<(&'a str, &'a PortSnapshot)>,
     subscribers: Vec<(&'a str, &'a PortSnapshot)>,
+    /// Those of nodes that are elsewhere, each with its process here and the port of that process
+    /// that carries its messages.
+    members: Vec<(&'a str, &'a MemberSnapshot)>,
     /// How many publishers and subscribers nodes have: several may share one of those above.
     of_nodes: [usize; 2],
 }
@@ -26,6 +29,18 @@ impl Topic<'_> {
         let ports = self.publishers.iter().chain(&self.subscribers);
         let mut names = ports.map(|(_, port)| port.type_name.as_str());
         names.find(|name| !name.is_empty()).unwrap_or("")
+    }
+
+    /// What a port of a process carries.
+    fn carried_by(
+        &self,
+        process: &str,
+        port: &PortSnapshot,
+    ) -> impl Iterator<Item = &PortSnapshot> {
+        let of_port = move |(name, member): &&(&str, &MemberSnapshot)| {
+            *name == process && member.carrier == port.port
+        };
+        self.members.iter().filter(of_port).map(|(_, member)| &member.port)
     }
 
     fn published(&self, index: usize) -> u64 {
@@ -43,6 +58,9 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
         }
         for port in process.subscribers.iter().filter(visible) {
             topics.entry(&port.topic).or_default().subscribers.push((name, port));
+        }
+        for member in process.members.iter().filter(|member| !is_hidden(&member.port.topic)) {
+            topics.entry(&member.port.topic).or_default().members.push((name, member));
         }
     }
     for (side, kind) in [PortKind::Publisher, PortKind::Subscriber].into_iter().enumerate() {
@@ -193,6 +211,8 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
             "type": topic.type_name(),
             "publishers": ports(&topic.publishers),
             "subscribers": ports(&topic.subscribers),
+            "elsewhere": topic.members.iter().map(|(process, member)| member_json(process, member))
+                .collect::<Vec<_>>(),
             "connections": { "ring": carried.0, "in_thread": carried.1 },
         });
         return output::print_json(&value);
@@ -205,6 +225,33 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
         });
         return output::print(&endpoints::in_ros2_form(topic.type_name(), sides));
     }
+    let (ring, in_thread) = carried;
+    output::print(&format!(
+        "{}: {}\n{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
+        clean(name),
+        clean(topic.type_name()),
+        ports(topic).text()
+    ))
+}
+
+/// What is known of a port of a node that is elsewhere.
+fn member_json(process: &str, member: &MemberSnapshot) -> Value {
+    json!({
+        "end": match member.kind {
+            PortKind::Publisher => "publisher",
+            _ => "subscriber",
+        },
+        "node": member.port.node,
+        "process": process,
+        "type": member.port.type_name,
+        "type_hash": endpoints::hash(&member.port),
+        "gid": endpoints::gid(&member.port),
+        "qos": qos(&member.port.qos),
+    })
+}
+
+/// The ports of a topic with their figures.
+fn ports(topic: &Topic<'_>) -> Table<8> {
     let mut table = Table::new(&[
         ("port", Align::Left),
         ("node", Align::Left),
@@ -227,15 +274,15 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
                 port.counters[counter::COPIES].to_string(),
                 lost_of(port).total().to_string(),
             ]);
+            // Its figures are theirs together.
+            for member in topic.carried_by(process, port) {
+                let [a, b, c, d] = [const { String::new() }; 4];
+                let (kind, process) = ("  for".to_owned(), (*process).to_owned());
+                table.row([kind, member.node.clone(), process, qos(&member.qos), a, b, c, d]);
+            }
         }
     }
-    let (ring, in_thread) = carried;
-    output::print(&format!(
-        "{}: {}\n{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
-        clean(name),
-        clean(topic.type_name()),
-        table.text()
-    ))
+    table
 }
 
 /// Connections of a topic: through the ring, inside a thread.

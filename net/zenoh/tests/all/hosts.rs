@@ -143,6 +143,10 @@ fn ctrl_c_on_either_host_ends_the_run_on_both() {
     for name in ["car", "desk"] {
         let shared = Shared::new("interrupted");
         let [car, desk] = shared.running();
+        let info = shared.car.output(&["topic", "info", "/camera/image_raw"]);
+        let is_far =
+            |line: &str| line.trim_start().starts_with("for ") && line.contains("compensation");
+        assert!(info.lines().any(is_far), "a subscriber at the desk has its own name: {info}");
         let (first, second) = if name == "car" { (car, desk) } else { (desk, car) };
         let begin = Instant::now();
         first.running.interrupt();
