@@ -174,6 +174,8 @@ pub(crate) struct TopicRow {
     pub(crate) topic: String,
     #[serde(rename = "type")]
     pub(crate) message_type: String,
+    /// Messages that were published and their bytes. If no process of the run publishes it, as many
+    /// as one of its subscribers has taken.
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     pub(crate) copies: u64,

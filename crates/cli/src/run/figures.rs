@@ -318,6 +318,11 @@ fn topic_row(topic: &TopicPlan, status_tables: &[ProcessSnapshot]) -> TopicRow {
     let publishers = ports(|process| &process.publishers);
     let subscribers = ports(|process| &process.subscribers);
     let published = |index: usize| publishers.iter().map(|port| port.counters[index]).sum::<u64>();
+    // Nobody of this run publishes it: another host does, or a program beside the run.
+    let seen = |index: usize| match publishers.is_empty() {
+        true => subscribers.iter().map(|port| port.counters[index]).max().unwrap_or(0),
+        false => published(index),
+    };
     let taken = |index: usize| subscribers.iter().map(|port| port.counters[index]).sum::<u64>();
     let message_type = topic
         .message_type
@@ -326,8 +331,8 @@ fn topic_row(topic: &TopicPlan, status_tables: &[ProcessSnapshot]) -> TopicRow {
     TopicRow {
         topic: topic.name.clone(),
         message_type: message_type.unwrap_or_default(),
-        messages: published(counter::MESSAGES),
-        bytes: published(counter::BYTES),
+        messages: seen(counter::MESSAGES),
+        bytes: seen(counter::BYTES),
         copies: published(counter::COPIES) + taken(counter::COPIES),
         unheard: published(counter::LOST_UNMATCHED),
         losses: publishers

@@ -97,6 +97,13 @@ fn executions(table: &Value, node: &str) -> u64 {
     row.unwrap_or_else(|| panic!("no node {node}: {table}"))["executions"].as_u64().unwrap()
 }
 
+/// Messages of a topic.
+fn messages(table: &Value, topic: &str) -> u64 {
+    let topics = table["topics"].as_array().unwrap();
+    let row = topics.iter().find(|row| row["topic"] == topic);
+    row.unwrap_or_else(|| panic!("no topic {topic}: {table}"))["messages"].as_u64().unwrap()
+}
+
 #[test]
 fn a_graph_runs_on_two_hosts_from_its_first_message_to_the_end_that_one_of_them_has() {
     let shared = Shared::new("drive");
@@ -114,6 +121,8 @@ fn a_graph_runs_on_two_hosts_from_its_first_message_to_the_end_that_one_of_them_
     let (here, there) = (executions(&table, "snapshot"), executions(&desk_table, "compensation"));
     assert!(here >= 50, "{here}");
     assert!(here.abs_diff(there) <= 2, "{here} pictures, {there} of them at the desk");
+    let seen = messages(&desk_table, "/camera/image_raw");
+    assert!(seen.abs_diff(there) <= 2, "{seen} pictures of the car in the table of the desk");
     assert!(executions(&table, "control") + 5 >= here, "commands come back");
     let of_car = |node| table["nodes"].as_array().unwrap().iter().any(|row| row["node"] == node);
     assert!(!of_car("compensation") && of_car("control"));
