@@ -15,6 +15,7 @@ fn gate() -> Design {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn the_translation_is_proved_to_let_nothing_out_of_its_windows() {
     must(Proof::inductive(small(), 3).check());
 }
@@ -25,6 +26,7 @@ fn the_gate_is_proved_to_let_through_what_is_allowed_and_to_answer_all() {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn what_the_gates_proof_is_about_can_happen() {
     must(Proof::reachable(gate(), 20).check());
     must(Proof::reachable(small(), 12).check());
@@ -123,6 +125,7 @@ const WRITE_AS_READ: Mutation = Mutation {
 };
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn windows_that_outlive_a_reset_are_caught_by_proof_and_simulation() {
     let simulation = simulated(64);
     for mutation in &OPEN_AFTER_RESET {

@@ -28,6 +28,7 @@ fn simulated(width: u64) -> Simulation {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn the_read_engine_is_proved_within_segments_pages_and_its_buffer() {
     must(Proof::inductive(small(), 2).check());
 }

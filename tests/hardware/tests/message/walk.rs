@@ -10,11 +10,13 @@ fn design(module: &str, width: u64) -> Design {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn taking_is_proved_for_any_program() {
     must(Proof::inductive(design("frame_take", 64), 4).check());
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn publishing_is_proved_for_any_program() {
     must(Proof::inductive(design("frame_publish", 64), 4).check());
 }
@@ -108,6 +110,7 @@ fn faults_are_noticed_by_proof() {
 }
 
 #[test]
+#[ignore = "long: synthesis of the engine"]
 fn walking_takes_no_more_area_than_its_budget() {
     for module in ["frame_take", "frame_publish"] {
         must(area_within_budget(&design(module, 64)));

@@ -73,6 +73,7 @@ fn all_colours_have_the_hues_saturations_and_values_of_the_software() {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn pixels_are_proved_to_stand_beside_each_other() {
     for channels in [1, 3] {
         must(lint(&row(channels)));
@@ -106,6 +107,7 @@ fn good_pictures_are_proved_to_be_published_once_with_their_own_header() {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn pictures_are_proved_to_be_told_from_what_is_none() {
     let exact = check(3, 60).set("WIDTH", 4).set("HEIGHT", 5);
     for check in [check(3, 60), check(1, 31), exact] {

@@ -17,6 +17,7 @@ fn math(width: u64) -> Design {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn messages_of_one_stamp_are_proved_to_be_joined_and_all_others_to_be_told() {
     for (inputs, depth) in [(2, 9), (3, 8)] {
         must(lint(&join(inputs)));

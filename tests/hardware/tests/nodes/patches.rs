@@ -22,6 +22,7 @@ fn simulation(design: Design) -> Simulation {
 }
 
 #[test]
+#[ignore = "long: a minute of the solver"]
 fn all_runs_of_a_row_are_proved_to_be_given_once_and_whole() {
     must(lint(&Design::module("mark_runs")));
     must(lint(&runs()));

@@ -291,6 +291,7 @@ fn a_process_that_was_killed_comes_back_when_the_page_on_failures_is_followed() 
 }
 
 #[test]
+#[ignore = "long: builds what device nodes are made of"]
 fn a_kernel_gives_the_same_bits_when_the_page_on_device_nodes_is_followed() {
     let run = Run::new("device_nodes_page");
     let said = follow_package_page("device-nodes.md", &run.file("inverter"), &run);
