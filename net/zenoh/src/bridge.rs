@@ -298,7 +298,8 @@ struct Bridge {
     schemas: BTreeMap<(String, WireHash), Arc<Schema>>,
     /// What has been said already.
     told: BTreeSet<String>,
-    stands_by: bool,
+    /// `None`: not known yet.
+    stands_by: Option<bool>,
     has_failed: bool,
     /// Messages wait for the token of their publisher.
     is_waiting: bool,
@@ -342,7 +343,7 @@ impl Bridge {
             services,
             schemas,
             told,
-            stands_by: true,
+            stands_by: None,
             has_failed: false,
             is_waiting: false,
         }
@@ -428,8 +429,8 @@ impl Bridge {
         let tokens = self.shared.tokens();
         self.remote.follow(&tokens, &self.zid, &self.shared);
         let stands_by = self.is_second(&snapshot);
-        if stands_by != self.stands_by {
-            self.stands_by = stands_by;
+        if self.stands_by != Some(stands_by) {
+            self.stands_by = Some(stands_by);
             self.shared.note(match stands_by {
                 true => {
                     "another bridge joins this graph to the same network: this one stands by".into()

@@ -12,8 +12,8 @@ fn two_bridges_in_one_graph_carry_nothing_twice_and_one_follows_the_other() {
     let listens = listener(&there, "/chatter", reliable(100));
     meet(&talks, &[&listens]);
     let second = right.client(&place);
-    until("the second one has looked around", || {
-        second.take_notes().iter().any(|note| note.starts_with("joined"))
+    until("the second one says that it stands by", || {
+        second.take_notes().iter().any(|note| note.ends_with("this one stands by"))
     });
     let texts: Vec<String> = (0..50).map(|number| format!("message {number}")).collect();
     for text in &texts {
