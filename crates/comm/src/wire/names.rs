@@ -134,7 +134,11 @@ pub fn check_name(kind: NameKind, name: &str) -> Result<(), NameError> {
 
 /// A name as an error shows it.
 fn quoted(name: &str) -> String {
-    name.chars().take(80).map(printable).collect()
+    let mut shown: String = name.chars().take(80).map(printable).collect();
+    if name.chars().nth(80).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn printable(c: char) -> char {

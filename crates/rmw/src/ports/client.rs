@@ -48,9 +48,11 @@ impl Port {
         let client = &self.client;
         match &mut self.newest {
             None => next_of(client),
-            Some(newest) => {
-                newest.take(|| next_of(client), |(_, response)| client.leave_out(response))
-            }
+            Some(newest) => newest.take(
+                || next_of(client),
+                |(_, response)| response.stamp_ns(),
+                |(_, response)| client.leave_out(response),
+            ),
         }
     }
 }
@@ -160,7 +162,8 @@ impl Rings for Client {
         let port = lock(&self.port);
         // Takes in servers that have come: they are no response.
         port.client.has_server();
-        port.newest.as_ref().is_some_and(Newest::has_some) || port.client.arm()
+        // What waits here is no reason not to ring for what comes.
+        port.client.arm() | port.newest.as_ref().is_some_and(Newest::has_some)
     }
 
     fn arrived(&self) -> u64 {

@@ -10,7 +10,8 @@ const USUAL_DEPTH: usize = 10;
 /// The newest calls, as many as the depth says.
 pub(crate) struct Newest<T> {
     depth: usize,
-    waiting: VecDeque<T>,
+    /// Each with its time, the oldest first: calls of several clients come one of each in turn.
+    waiting: VecDeque<(u64, T)>,
 }
 
 impl<T> Newest<T> {
@@ -18,7 +19,7 @@ impl<T> Newest<T> {
     pub(crate) fn of(profile: &QosProfile) -> Option<Self> {
         let is_small = (1..USUAL_DEPTH).contains(&profile.depth);
         (is_small && profile.history == RMW_QOS_POLICY_HISTORY_KEEP_LAST)
-            .then(|| Self { depth: profile.depth, waiting: VecDeque::with_capacity(profile.depth) })
+            .then(|| Self { depth: profile.depth, waiting: VecDeque::new() })
     }
 
     /// Whether something waits here.
@@ -31,16 +32,19 @@ impl<T> Newest<T> {
     pub(crate) fn take<E>(
         &mut self,
         mut arrive: impl FnMut() -> Result<Option<T>, E>,
+        stamp_ns: impl Fn(&T) -> u64,
         mut leave_out: impl FnMut(T),
     ) -> Result<Option<T>, E> {
         while let Some(arrived) = arrive()? {
-            if self.waiting.len() == self.depth
-                && let Some(oldest) = self.waiting.pop_front()
+            let at = stamp_ns(&arrived);
+            let place = self.waiting.partition_point(|(stamp_ns, _)| *stamp_ns <= at);
+            self.waiting.insert(place, (at, arrived));
+            if self.waiting.len() > self.depth
+                && let Some((_, oldest)) = self.waiting.pop_front()
             {
                 leave_out(oldest);
             }
-            self.waiting.push_back(arrived);
         }
-        Ok(self.waiting.pop_front())
+        Ok(self.waiting.pop_front().map(|(_, oldest)| oldest))
     }
 }

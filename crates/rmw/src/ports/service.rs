@@ -57,7 +57,11 @@ impl Port {
         let server = &self.server;
         match &mut self.newest {
             None => server.take(),
-            Some(newest) => newest.take(|| server.take(), |(_, ticket)| server.refuse(&ticket)),
+            Some(newest) => newest.take(
+                || server.take(),
+                |(request, _)| request.stamp_ns(),
+                |(_, ticket)| server.refuse(&ticket),
+            ),
         }
     }
 
@@ -151,7 +155,8 @@ impl Rings for Service {
         let port = lock(&self.port);
         // Takes in clients that have come: they are no request.
         let _ = port.server.clients();
-        port.newest.as_ref().is_some_and(Newest::has_some) || port.server.arm()
+        // What waits here is no reason not to ring for what comes.
+        port.server.arm() | port.newest.as_ref().is_some_and(Newest::has_some)
     }
 
     fn arrived(&self) -> u64 {

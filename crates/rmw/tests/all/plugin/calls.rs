@@ -126,6 +126,35 @@ fn five_calls(ros: &mut Ros, client: *mut Client, service: *mut Service) -> [Vec
 }
 
 #[test]
+fn a_service_with_a_small_depth_keeps_the_newest_calls_of_all_clients() {
+    let Some(ros) = Ros::new(own_domain(), "newest_of_all") else { return };
+    let service = ros.service_with("/newest", &QosProfile { depth: 2, ..DEFAULT });
+    let clients = [(); 4].map(|()| {
+        let client = ros.client("/newest");
+        ros.until(|| is_available(&ros, client));
+        client
+    });
+    for order in [[3, 2, 1, 0], [2, 0, 3, 1], [0, 1, 2, 3], [1, 3, 0, 2]] {
+        for client in order {
+            assert!(send(&ros, clients[client], client as f64) > 0);
+        }
+        let mut values = Vec::new();
+        while let Some((id, value)) = take_request(&ros, service) {
+            assert_eq!(answer(&ros, service, id, value), RMW_RET_OK);
+            values.push(value);
+        }
+        assert_eq!(values, order[2..].iter().map(|it| *it as f64).collect::<Vec<_>>());
+    }
+    // SAFETY: as the API asks.
+    unsafe {
+        for client in clients {
+            (ros.api.rmw_destroy_client)(ros.node, client);
+        }
+        (ros.api.rmw_destroy_service)(ros.node, service);
+    }
+}
+
+#[test]
 fn a_small_depth_of_a_service_or_a_client_keeps_the_newest_calls() {
     let Some(mut ros) = Ros::new(own_domain(), "newest") else { return };
     let small = QosProfile { depth: 2, ..DEFAULT };

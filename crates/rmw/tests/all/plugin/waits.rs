@@ -360,6 +360,47 @@ fn callbacks_tell_of_every_message_request_response_and_match() {
 }
 
 #[test]
+fn callbacks_of_ports_with_a_small_depth_tell_of_every_call() {
+    let small = QosProfile { depth: 3, ..DEFAULT };
+    every_call_is_told(&DEFAULT, &small);
+    every_call_is_told(&small, &DEFAULT);
+}
+
+fn every_call_is_told(of_client: &QosProfile, of_service: &QosProfile) {
+    let Some(ros) = Ros::new(own_domain(), "few") else { return };
+    let totals: [AtomicUsize; 2] = Default::default();
+    let [requests, responses] = &totals;
+    let at = |total: &AtomicUsize| std::ptr::from_ref(total).cast::<c_void>();
+    let client = ros.client_with("/move", of_client);
+    let service = ros.service_with("/move", of_service);
+    ros.until(|| super::calls::is_available(&ros, client));
+    // SAFETY: as the API asks.
+    unsafe {
+        let set = ros.api.rmw_service_set_on_new_request_callback;
+        assert_eq!(set(service, Some(add), at(requests)), RMW_RET_OK);
+        let set = ros.api.rmw_client_set_on_new_response_callback;
+        assert_eq!(set(client, Some(add), at(responses)), RMW_RET_OK);
+    }
+    for round in 1..20 {
+        (0..3).for_each(|_| assert!(send(&ros, client, 1.0) > 0));
+        ros.until(|| requests.load(Ordering::SeqCst) == 3 * round);
+        // One at a time: the others wait inside while further ones come.
+        let (id, _) = take_request(&ros, service).unwrap();
+        assert_eq!(answer(&ros, service, id, 2.0), RMW_RET_OK);
+        // That a request is left out is told, too: there is nothing to take then.
+        ros.until(|| responses.load(Ordering::SeqCst) >= round);
+        if round % 3 == 0 {
+            assert!(take_response(&ros, client).is_some());
+        }
+    }
+    // SAFETY: as the API asks.
+    unsafe {
+        (ros.api.rmw_destroy_client)(ros.node, client);
+        (ros.api.rmw_destroy_service)(ros.node, service);
+    }
+}
+
+#[test]
 fn callbacks_that_follow_each_other_tell_of_each_message_once() {
     let Some(ros) = Ros::new(own_domain(), "followers") else { return };
     let support = ros.support(Language::C, PLAIN);
