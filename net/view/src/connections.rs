@@ -1,6 +1,6 @@
 //! The web server's connections: so many, and none that only waits.
 
-use axum::{Extension, Router};
+use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -8,9 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
-/// Connections at once. A browser has up to six for files, and one for each page.
+/// Connections at once, beside those of pages and viewers. A browser has up to six.
 const CONNECTIONS_MAX: usize = 128;
 
 /// How long a connection may take to ask for something.
@@ -25,13 +25,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What one connection too many gets.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\
     Content-Type: text/plain\r\n\r\ntoo many connections: close other pages and viewers\n";
-
-/// One of the connections that there may be. Requests have it as an extension: what goes on after
-/// the answer keeps it.
-#[derive(Clone)]
-pub(crate) struct Place(
-    #[expect(dead_code, reason = "given back when it is dropped")] Arc<OwnedSemaphorePermit>,
-);
 
 /// Serves until its runtime ends.
 pub(crate) async fn serve(listener: TcpListener, router: Router) {
@@ -50,8 +43,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) {
             // It has gone.
             continue;
         }
-        let place = Place(Arc::new(place));
-        let service = TowerToHyperService::new(router.clone().layer(Extension(place)));
+        let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -60,6 +52,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) {
                 .with_upgrades();
             // The peer may go at any time.
             let _ = connection.await;
+            drop(place);
         });
     }
 }

@@ -1,19 +1,18 @@
 //! What the web server answers: the page, and connections with Foxglove's protocol.
 
-use crate::connections::Place;
 use crate::gate::{Asked, Gate, GateError};
 use crate::looks::Looks;
 use crate::page;
 use crate::relay;
 use crate::tracing;
 use crate::watcher::Shared;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Extension, Router};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use std::collections::BTreeMap;
@@ -23,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The names that Foxglove's protocol has had, the present one first. The protocol is the same.
 const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
@@ -48,14 +48,37 @@ pub(crate) struct Front {
     pub(crate) looks: Arc<Looks>,
     pub(crate) domain_id: u32,
     /// Held while a trace is recorded: there is one at a time.
-    pub(crate) tracing: tokio::sync::Mutex<()>,
+    pub(crate) tracing: Arc<tokio::sync::Mutex<()>>,
+    /// Viewers and pages that there may be beside those that are there.
+    pub(crate) places: Arc<Semaphore>,
+}
+
+/// Viewers and pages at once. Each may make 16 MiB wait.
+const VIEWERS_MAX: usize = 16;
+
+impl Front {
+    /// Room for as many viewers as there may be.
+    pub(crate) fn places() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(VIEWERS_MAX))
+    }
+
+    /// A place for a viewer or a page, which it keeps while it is connected; `None`: see [`full`].
+    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+}
+
+/// The answer to one viewer or page too many.
+pub(crate) fn full() -> Response {
+    let text = "too many pages and viewers: close others\n";
+    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
 }
 
 /// Everything that is served.
 pub(crate) fn router(front: Front) -> Router {
     let front = Arc::new(front);
     let [(_, kind, text), rest @ ..] = page::FILES;
-    let root = move |front, place, request| root(front, place, request, kind, text);
+    let root = move |front, request| root(front, request, kind, text);
     let router = Router::new().route("/", get(root));
     let router = rest.into_iter().fold(router, |router, (name, kind, text)| {
         router.route(name, get(move || async move { page::file(kind, text) }))
@@ -105,7 +128,6 @@ fn protocol(headers: &HeaderMap) -> Option<&'static str> {
 /// The page, or a connection with Foxglove's protocol.
 async fn root(
     State(front): State<Arc<Front>>,
-    Extension(place): Extension<Place>,
     mut request: Request,
     kind: &'static str,
     text: &'static str,
@@ -113,13 +135,24 @@ async fn root(
     let Some(protocol) = protocol(request.headers()) else { return page::file(kind, text) };
     let upgrade = hyper::upgrade::on(&mut request);
     let key = request.headers().get(header::SEC_WEBSOCKET_KEY).and_then(|it| it.to_str().ok());
-    let Some(key) = key else {
+    let asks = request.headers().get(header::UPGRADE).and_then(|it| it.to_str().ok());
+    let asks = asks.is_some_and(|it| it.eq_ignore_ascii_case("websocket"));
+    let is_handshake =
+        asks && request.method() == Method::GET && request.version() == Version::HTTP_11;
+    let Some(key) = key.filter(|key| is_handshake && is_key(key)) else {
         return (StatusCode::BAD_REQUEST, "this is no WebSocket handshake\n").into_response();
     };
-    match connect(front.studio, protocol, key, upgrade, place).await {
+    let Some(place) = front.place() else { return full() };
+    match connect(&front, protocol, key, upgrade, place).await {
         Ok(response) => response,
         Err(error) => (StatusCode::BAD_GATEWAY, format!("{error}\n")).into_response(),
     }
+}
+
+/// Whether this is 16 bytes in Base64 (RFC 6455, section 4.1).
+fn is_key(key: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    key.len() == 24 && key.strip_suffix("==").is_some_and(|digits| digits.bytes().all(is_digit))
 }
 
 /// Records a trace. It is a POST, for which browsers say whose page asks.
@@ -127,13 +160,19 @@ async fn trace(
     State(front): State<Arc<Front>>,
     Query(query): Query<BTreeMap<String, String>>,
 ) -> Response {
-    let Ok(_held) = front.tracing.try_lock() else {
+    let Ok(held) = Arc::clone(&front.tracing).try_lock_owned() else {
         return (StatusCode::CONFLICT, "another trace is being recorded\n").into_response();
     };
     let seconds = query.get("seconds").and_then(|text| text.parse().ok());
     let duration = Duration::from_secs(seconds.unwrap_or(TRACE_S).min(TRACE_S_MAX));
     let domain_id = front.domain_id;
-    let recorded = tokio::task::spawn_blocking(move || tracing::record(domain_id, duration)).await;
+    // Who asks may go meanwhile: it is recorded to the end, and others wait until then.
+    let recorded = tokio::task::spawn_blocking(move || {
+        let recorded = tracing::record(domain_id, duration, || front.shared.is_over());
+        drop(held);
+        recorded
+    });
+    let recorded = recorded.await;
     match recorded {
         Ok(Ok(bytes)) => {
             let kind = HeaderValue::from_static("application/octet-stream");
@@ -146,13 +185,14 @@ async fn trace(
 
 /// Connects a viewer with Foxglove's server: repeats the handshake there, then passes frames on.
 async fn connect(
-    studio: SocketAddr,
+    front: &Arc<Front>,
     protocol: &'static str,
     key: &str,
     upgrade: OnUpgrade,
-    place: Place,
+    place: OwnedSemaphorePermit,
 ) -> io::Result<Response> {
     let refused = || io::Error::new(io::ErrorKind::InvalidData, "Foxglove's server refuses");
+    let (studio, front) = (front.studio, Arc::clone(front));
     let mut server = TcpStream::connect(studio).await?;
     server.set_nodelay(true)?;
     // A header's text has no line end.
@@ -166,7 +206,7 @@ async fn connect(
     let accept = accepted(&answer(&mut server).await?).ok_or_else(refused)?;
     tokio::spawn(async move {
         if let Ok(viewer) = upgrade.await {
-            relay::pass_on(TokioIo::new(viewer), server).await;
+            relay::pass_on(TokioIo::new(viewer), server, &front.shared.flow).await;
             drop(place);
         }
     });

@@ -7,13 +7,14 @@
 //! From the bottom up: `feed`, the messages of one topic; `calls`, of services; `parameters`, of
 //! nodes; `studio`, what Foxglove is offered; `panel` and `looks`, what the page shows; `watcher`,
 //! the thread that looks at the graph and moves messages; `gate`, who may connect; `connections`,
-//! how many; `relay`, what a slow viewer gets; `page` and `front`, the web server; `view`, all of
-//! it.
+//! how many; `relay` and `flow`, what a slow viewer gets; `page` and `front`, the web server;
+//! `view`, all of it.
 
 mod browser;
 mod calls;
 mod connections;
 mod feed;
+mod flow;
 mod front;
 mod gate;
 mod looks;

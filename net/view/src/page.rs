@@ -4,11 +4,9 @@
 //! `{"more": ID}` when it has shown what it got, `{"hide": ID}`. It gets a frame of `looks` each
 //! second, and frames of its panels.
 
-use crate::connections::Place;
-use crate::front::Front;
-use crate::panel::{Form, Panel};
+use crate::front::{Front, full};
+use crate::panel::{Form, Out, Panel};
 use crate::watcher::Shared;
-use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::{Message as Frame, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderValue, header};
@@ -16,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::channel;
 
 /// Topics that one page shows at once, and frames that wait for it: one of each.
 const PANELS_MAX: usize = 32;
@@ -38,11 +36,8 @@ pub(crate) fn file(kind: &'static str, text: &'static str) -> Response {
 }
 
 /// Connects a page.
-pub(crate) async fn live(
-    State(front): State<Arc<Front>>,
-    Extension(place): Extension<Place>,
-    upgrade: WebSocketUpgrade,
-) -> Response {
+pub(crate) async fn live(State(front): State<Arc<Front>>, upgrade: WebSocketUpgrade) -> Response {
+    let Some(place) = front.place() else { return full() };
     let upgrade = upgrade.max_message_size(WORD_BYTES_MAX);
     upgrade.on_upgrade(async move |socket| {
         serve(socket, front).await;
@@ -52,20 +47,26 @@ pub(crate) async fn live(
 
 async fn serve(mut socket: WebSocket, front: Arc<Front>) {
     let (out, mut frames) = channel(PANELS_MAX);
+    let out = Out::new(out);
     let mut panels = Panels { shared: Arc::clone(&front.shared), out, shown: BTreeMap::new() };
     let mut looks = front.looks.watch();
     loop {
-        let frame = tokio::select! {
+        // Its room is given back when it has been sent.
+        let (frame, _room) = tokio::select! {
             word = socket.recv() => match word {
                 Some(Ok(Frame::Text(word))) => match panels.obey(&word) {
                     Ok(()) => continue,
-                    Err(error) => Frame::Text(json!({ "error": error }).to_string().into()),
+                    Err(error) => {
+                        (Frame::Text(json!({ "error": error }).to_string().into()), None)
+                    }
                 },
                 Some(Ok(Frame::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },
-            Some(frame) = frames.recv() => frame,
-            Ok(()) = looks.changed() => Frame::Text(looks.borrow_and_update().as_ref().into()),
+            Some((frame, room)) = frames.recv() => (frame, Some(room)),
+            Ok(()) = looks.changed() => {
+                (Frame::Text(looks.borrow_and_update().as_ref().into()), None)
+            }
         };
         // While a slow page takes it, newer looks take the place of older ones.
         if socket.send(frame).await.is_err() {
@@ -77,7 +78,7 @@ async fn serve(mut socket: WebSocket, front: Arc<Front>) {
 /// What one page shows. They go with it.
 struct Panels {
     shared: Arc<Shared>,
-    out: Sender<Frame>,
+    out: Out,
     shown: BTreeMap<u32, Arc<Panel>>,
 }
 

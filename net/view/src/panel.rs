@@ -12,8 +12,9 @@ use crossdock_msg::{Block, FlatError, JsonOptions, Message as _};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Sender;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Elements of an array that are shown as text.
 const ELEMENTS_MAX: usize = 64;
@@ -44,12 +45,48 @@ pub(crate) struct Panel {
     /// Messages since the panel was opened.
     seen: AtomicU64,
     points: Mutex<VecDeque<(u64, Value)>>,
-    /// To the page; each panel sends once for each credit.
-    out: Sender<Frame>,
+    /// Each panel sends once for each credit.
+    out: Out,
+}
+
+/// Bytes that wait for one page, in KiB; one frame may be larger.
+const WAITING_KIB_MAX: u32 = 16 << 10;
+
+/// To a page. What waits for it is bounded, whatever its panels show.
+#[derive(Clone, Debug)]
+pub(crate) struct Out {
+    frames: Sender<(Frame, OwnedSemaphorePermit)>,
+    /// KiB that are free.
+    room: Arc<Semaphore>,
+}
+
+impl Out {
+    pub(crate) fn new(frames: Sender<(Frame, OwnedSemaphorePermit)>) -> Self {
+        Self { frames, room: Arc::new(Semaphore::new(WAITING_KIB_MAX as usize)) }
+    }
+
+    /// Whether a frame of a usual size finds room.
+    fn has_room(&self) -> bool {
+        self.room.available_permits() > WAITING_KIB_MAX as usize / 2
+    }
+
+    /// Gives whether the page gets it.
+    fn send(&self, frame: Frame) -> bool {
+        let bytes = match &frame {
+            Frame::Text(text) => text.len(),
+            Frame::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
+        let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX).min(WAITING_KIB_MAX);
+        let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(kib) else { return false };
+        // The page has room for one frame of each panel, or has gone.
+        let _ = self.frames.try_send((frame, room));
+        true
+    }
 }
 
 impl Panel {
-    pub(crate) fn new(id: u32, topic: String, form: Form, out: Sender<Frame>) -> Self {
+    pub(crate) fn new(id: u32, topic: String, form: Form, out: Out) -> Self {
         let points = Mutex::default();
         let (has_credit, seen) = (AtomicBool::new(true), AtomicU64::new(0));
         Self { id, topic, form, has_credit, seen, points, out }
@@ -79,7 +116,7 @@ impl Panel {
     /// Sends points that wait.
     pub(crate) fn flush(&self) {
         let mut points = self.points.lock().unwrap_or_else(PoisonError::into_inner);
-        if points.is_empty() || !self.spend_credit() {
+        if points.is_empty() || !self.out.has_room() || !self.spend_credit() {
             return;
         }
         let points: Vec<Value> = points
@@ -111,8 +148,10 @@ impl Panel {
     }
 
     fn send(&self, frame: Frame) {
-        // The page has room for one frame of each panel, or has gone.
-        let _ = self.out.try_send(frame);
+        if !self.out.send(frame) {
+            // The next one is newer.
+            self.give_credit();
+        }
     }
 }
 
@@ -166,13 +205,15 @@ mod tests {
     use crossdock_msg::{FlatBuffer, Schema};
     use tokio::sync::mpsc::{Receiver, channel};
 
-    fn panel(form: Form) -> (Panel, Receiver<Frame>) {
+    type Frames = Receiver<(Frame, OwnedSemaphorePermit)>;
+
+    fn panel(form: Form) -> (Panel, Frames) {
         let (out, frames) = channel(8);
-        (Panel::new(7, "/t".to_owned(), form, out), frames)
+        (Panel::new(7, "/t".to_owned(), form, Out::new(out)), frames)
     }
 
-    fn next(frames: &mut Receiver<Frame>) -> Option<Value> {
-        match frames.try_recv().ok()? {
+    fn next(frames: &mut Frames) -> Option<Value> {
+        match frames.try_recv().ok()?.0 {
             Frame::Text(text) => Some(serde_json::from_str(&text).unwrap()),
             Frame::Binary(bytes) => {
                 let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
@@ -211,6 +252,23 @@ mod tests {
         arrive(&panel, &schema, &json!({ "data": "c" }), 2);
         let second = next(&mut frames).unwrap();
         assert_eq!((&second["message"]["data"], &second["seen"]), (&json!("c"), &json!(3)));
+    }
+
+    #[test]
+    fn what_waits_for_a_page_is_bounded_and_its_newest_message_comes_when_there_is_room() {
+        let schema = Schema::of::<std_msgs::String>().unwrap();
+        let (out, mut frames) = channel(8);
+        let out = Out::new(out);
+        let panels: Vec<Panel> =
+            (0..3).map(|id| Panel::new(id, "/t".to_owned(), Form::Text, out.clone())).collect();
+        let large = "x".repeat((WAITING_KIB_MAX as usize) << 9);
+        for panel in &panels {
+            arrive(panel, &schema, &json!({ "data": large }), 0);
+        }
+        assert!(next(&mut frames).is_some(), "one of more than half of all that may wait");
+        assert_eq!(next(&mut frames), None);
+        arrive(&panels[2], &schema, &json!({ "data": "later" }), 1);
+        assert_eq!(next(&mut frames).unwrap()["message"]["data"], "later");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! misses is counted, and it is told. What the protocol cannot do without (topics, answers,
 //! parameters) is never left out: the server waits instead.
 
+use crate::flow::Flow;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -36,14 +37,20 @@ const MASKED: u8 = 0x80;
 const LENGTH_16: u8 = 126;
 const LENGTH_64: u8 = 127;
 
-/// First byte of a binary frame with a message; the number of its subscription follows.
+const CLOSE: u8 = 8;
+
+/// The end of a connection that went as it should (status 1000).
+const CLOSED: [u8; 4] = [FIN | CLOSE, 2, 0x03, 0xe8];
+
+/// First byte of a binary frame with a message; the number of its subscription and a time follow.
 const MESSAGE_DATA: u8 = 1;
+const MESSAGE_HEAD_BYTES: usize = 1 + size_of::<u32>() + size_of::<u64>();
 
 /// Foxglove's level of a warning.
 const WARNING: u8 = 1;
 
 /// Passes everything on until one end goes. The viewer's words go through as they are.
-pub(crate) async fn pass_on(viewer: impl Stream, server: impl Stream) {
+pub(crate) async fn pass_on(viewer: impl Stream, server: impl Stream, flow: &Flow) {
     let (mut from_viewer, to_viewer) = tokio::io::split(viewer);
     let (from_server, mut to_server) = tokio::io::split(server);
     let waiting = Waiting::default();
@@ -55,7 +62,7 @@ pub(crate) async fn pass_on(viewer: impl Stream, server: impl Stream) {
             tokio::time::sleep(END_TIMEOUT).await;
         } => {}
         () = async {
-            waiting.fill(from_server).await;
+            waiting.fill(from_server, flow).await;
             // What waits is still written.
             std::future::pending().await
         } => {}
@@ -72,6 +79,8 @@ impl<T: AsyncRead + AsyncWrite> Stream for T {}
 struct Frame {
     bytes: Vec<u8>,
     subscription: Option<u32>,
+    /// Bytes of the message, without all heads; 0 for other frames.
+    message_bytes: usize,
 }
 
 impl Frame {
@@ -108,7 +117,11 @@ impl Frame {
             }
             _ => None,
         };
-        Ok(Self { bytes, subscription })
+        let message_bytes = match subscription {
+            Some(_) => bytes.len().saturating_sub(head + MESSAGE_HEAD_BYTES),
+            None => 0,
+        };
+        Ok(Self { bytes, subscription, message_bytes })
     }
 
     /// A word of ours, in the server's name.
@@ -122,7 +135,11 @@ impl Frame {
             }
         }
         bytes.extend(text.as_bytes());
-        Self { bytes, subscription: None }
+        Self { bytes, subscription: None, message_bytes: 0 }
+    }
+
+    fn is_close(&self) -> bool {
+        self.bytes[0] & OPCODE == CLOSE
     }
 }
 
@@ -148,8 +165,9 @@ struct Line {
 
 impl Waiting {
     /// Reads from the server until that ends.
-    async fn fill(&self, mut server: impl AsyncRead + Unpin) {
+    async fn fill(&self, mut server: impl AsyncRead + Unpin, flow: &Flow) {
         while let Ok(frame) = Frame::read(&mut server).await {
+            flow.note(frame.message_bytes);
             while !self.lock().has_room() {
                 self.emptied.notified().await;
             }
@@ -162,7 +180,7 @@ impl Waiting {
 
     /// Writes to the viewer until the server has ended and all is written.
     async fn empty(&self, mut viewer: impl AsyncWrite + Unpin) -> io::Result<()> {
-        let mut told = 0;
+        let (mut told, mut is_closed) = (0, false);
         let mut tell_at = Instant::now();
         loop {
             let (frame, missed, has_ended) = {
@@ -171,8 +189,17 @@ impl Waiting {
             };
             self.emptied.notify_one();
             match frame {
-                Some(frame) => viewer.write_all(&frame.bytes).await?,
-                None if has_ended => return viewer.shutdown().await,
+                Some(frame) => {
+                    viewer.write_all(&frame.bytes).await?;
+                    is_closed = frame.is_close();
+                }
+                None if has_ended => {
+                    // The server does not answer a viewer that closes.
+                    if !is_closed {
+                        viewer.write_all(&CLOSED).await?;
+                    }
+                    return viewer.shutdown().await;
+                }
                 None => self.filled.notified().await,
             }
             if missed > told && Instant::now() >= tell_at {
@@ -270,7 +297,7 @@ mod tests {
         runtime.block_on(async {
             let (mut viewer, viewer_end) = tokio::io::duplex(64 << 10);
             let (server_end, theirs) = tokio::io::duplex(64 << 10);
-            tokio::spawn(pass_on(viewer_end, theirs));
+            tokio::spawn(async move { pass_on(viewer_end, theirs, &Flow::default()).await });
             let server = tokio::spawn(server(server_end));
             if reads_late {
                 server.await.unwrap();
@@ -279,6 +306,7 @@ mod tests {
             while let Ok(frame) = Frame::read(&mut viewer).await {
                 frames.push(frame);
             }
+            assert!(frames.pop().is_some_and(|last| last.is_close()), "the end is said");
             frames
         })
     }

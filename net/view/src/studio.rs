@@ -14,7 +14,8 @@ use foxglove::websocket::{
     StatusLevel,
 };
 use foxglove::{
-    ChannelBuilder, Context, FoxgloveError, PartialMetadata, RawChannel, WebSocketServerHandle,
+    ChannelBuilder, ChannelId, Context, FoxgloveError, PartialMetadata, RawChannel,
+    WebSocketServerHandle,
 };
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -25,7 +26,8 @@ use tokio::runtime::Handle;
 const ENCODING: &str = "cdr";
 const SCHEMA_ENCODING: &str = "ros2msg";
 
-/// Messages that wait for one slow client; the oldest go first. Some large images fit in memory.
+/// Frames that wait for one client until its relay reads them; the oldest messages go first. Large
+/// ones are bounded by `flow`.
 const BACKLOG: usize = 128;
 
 /// The server with its channels.
@@ -114,6 +116,15 @@ impl Studio {
         self.server.publish_status(Status::new(StatusLevel::Info, sentence).with_id(topic));
     }
 
+    /// Says how many large messages no viewer got so far.
+    pub(crate) fn tell_left_out(&self, left_out: u64) {
+        let sentence = format!(
+            "{left_out} large messages were left out: all viewers together take them more slowly \
+             than they are published; show fewer topics, or close viewers"
+        );
+        self.server.publish_status(Status::new(StatusLevel::Warning, sentence).with_id("behind"));
+    }
+
     pub(crate) fn take_note_back(&self, topic: &str) {
         self.server.remove_status(vec![topic.to_owned()]);
     }
@@ -148,6 +159,10 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
+    pub(crate) fn id(&self) -> ChannelId {
+        self.channel.id()
+    }
+
     /// Whether a client has subscribed to it.
     pub(crate) fn is_wanted(&self) -> bool {
         self.channel.has_sinks()
@@ -183,12 +198,12 @@ fn foxglove_schema(schema: &Schema) -> foxglove::Schema {
 struct Listener(Arc<Shared>);
 
 impl ServerListener for Listener {
-    fn on_subscribe(&self, _client: Client, _channel: ChannelView<'_>) {
-        self.0.wake();
+    fn on_subscribe(&self, _client: Client, channel: ChannelView<'_>) {
+        self.0.follow_channel(channel.id(), |viewers| viewers + 1);
     }
 
-    fn on_unsubscribe(&self, _client: Client, _channel: ChannelView<'_>) {
-        self.0.wake();
+    fn on_unsubscribe(&self, _client: Client, channel: ChannelView<'_>) {
+        self.0.follow_channel(channel.id(), |viewers| viewers.saturating_sub(1));
     }
 
     fn on_client_connect(&self) {

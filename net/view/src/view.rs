@@ -45,8 +45,9 @@ pub struct ViewOptions {
 pub enum ViewError {
     /// The address cannot be listened on.
     #[error(
-        "{address} cannot be listened on: {source}; if another view has this port, choose another \
-         one (`crossdock view --port PORT`, or the node's parameter `port`)"
+        "{address} cannot be listened on: {source}; it must be an address of this computer. If \
+         another view has the port, choose another one (`crossdock view --port PORT`, `crossdock \
+         run --view=PORT`, or the node's parameter `port`)"
     )]
     Listen {
         /// Where.
@@ -130,7 +131,8 @@ impl View {
             shared: Arc::clone(&shared),
             looks,
             domain_id,
-            tracing: tokio::sync::Mutex::default(),
+            tracing: Arc::default(),
+            places: Front::places(),
         });
         // It ends with the runtime.
         drop(runtime.spawn(connections::serve(listener, router)));

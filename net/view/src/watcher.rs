@@ -7,14 +7,16 @@
 
 use crate::calls;
 use crate::feed::{Arrived, Feed, Opener, Source, on_rings};
+use crate::flow::{Flow, Given};
 use crate::panel::Panel;
 use crate::parameters::{EVENTS_TOPIC, EVENTS_TYPE, of_event};
 use crate::studio::{Channel, Studio};
 use crossdock_comm::{GraphSnapshot, Observer, Participant, PeerName, PortSnapshot};
 use crossdock_msg::{JsonOptions, Schema};
 use crossdock_sight::Definitions;
+use foxglove::ChannelId;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -47,6 +49,9 @@ pub(crate) struct Shared {
     panels: Mutex<Vec<Arc<Panel>>>,
     /// Parameters that viewers follow.
     followed: AtomicUsize,
+    /// How many viewers have subscribed to a channel.
+    subscribed: Mutex<HashMap<ChannelId, usize>>,
+    pub(crate) flow: Flow,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -86,6 +91,29 @@ impl Shared {
     pub(crate) fn follow_parameters(&self, change: impl FnOnce(usize) -> usize) {
         self.followed.store(change(self.followed.load(Relaxed)), Relaxed);
         self.wake();
+    }
+
+    /// A viewer subscribes to a channel, or does so no longer.
+    pub(crate) fn follow_channel(&self, channel: ChannelId, change: impl FnOnce(usize) -> usize) {
+        let mut subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        let viewers = subscribed.entry(channel).or_default();
+        *viewers = change(*viewers);
+        if *viewers == 0 {
+            subscribed.remove(&channel);
+        }
+        drop(subscribed);
+        self.wake();
+    }
+
+    /// Viewers that have subscribed to a channel.
+    fn viewers_of(&self, channel: ChannelId) -> usize {
+        let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        subscribed.get(&channel).copied().unwrap_or(0)
+    }
+
+    /// Whether all is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().is_over
     }
 
     fn panels(&self) -> Vec<Arc<Panel>> {
@@ -150,6 +178,9 @@ pub(crate) struct Watcher {
     /// Services that are offered, with the hash of their type.
     services: BTreeMap<String, [u8; 32]>,
     clock: Clock,
+    given: Given,
+    /// How many messages were not given when that was said last, and when.
+    told_left_out: (u64, Option<Instant>),
     /// When something is asked for again that did not answer.
     again_at: Option<Instant>,
     cdr: Vec<u8>,
@@ -165,7 +196,7 @@ impl Watcher {
         shared: Arc<Shared>,
     ) -> Self {
         let (topics, schemas, services) = Default::default();
-        let (clock, again_at, cdr) = Default::default();
+        let (clock, given, told_left_out, again_at, cdr) = Default::default();
         Self {
             participant,
             observer,
@@ -177,6 +208,8 @@ impl Watcher {
             schemas,
             services,
             clock,
+            given,
+            told_left_out,
             again_at,
             cdr,
         }
@@ -208,6 +241,7 @@ impl Watcher {
             self.move_messages(has_clients);
             if has_clients && tell_at <= now {
                 self.studio.tell_time(self.clock.now_ns(wall_ns()));
+                self.tell_left_out(now);
                 tell_at = now + TIME_INTERVAL;
             }
         }
@@ -221,6 +255,16 @@ impl Watcher {
         self.look_at_topics(&snapshot);
         self.look_at_services(&snapshot);
         self.studio.show_graph(&snapshot);
+    }
+
+    /// Tells viewers of messages that they all together take too slowly.
+    fn tell_left_out(&mut self, now: Instant) {
+        let (told, at) = self.told_left_out;
+        let left_out = self.given.left_out();
+        if left_out > told && at.is_none_or(|at| now.duration_since(at) >= LOOK_INTERVAL) {
+            self.studio.tell_left_out(left_out);
+            self.told_left_out = (left_out, Some(now));
+        }
     }
 
     fn again(&mut self) {
@@ -313,7 +357,8 @@ impl Watcher {
 
     /// Opens and closes feeds as they are wanted, and moves what is new.
     fn move_messages(&mut self, has_clients: bool) {
-        let Self { participant, observer, node, topics, studio, clock, cdr, shared, .. } = self;
+        let Self { participant, observer, node, topics, studio, clock, given, cdr, shared, .. } =
+            self;
         let (panels, are_followed) = (shared.panels(), shared.followed.load(Relaxed) > 0);
         let mut opener = Opener { participant, observer, node };
         for (name, topic) in topics {
@@ -340,7 +385,10 @@ impl Watcher {
                 }
                 // A message that is damaged is no message.
                 if channel.is_wanted() && arrived.schema.encode_cdr(arrived.block, cdr).is_ok() {
-                    channel.send(cdr, arrived.stamp_ns);
+                    let viewers = shared.viewers_of(channel.id());
+                    if given.may_give(cdr.len(), viewers, &shared.flow) {
+                        channel.send(cdr, arrived.stamp_ns);
+                    }
                 }
             });
             panels.iter().for_each(|panel| panel.flush());

@@ -172,8 +172,8 @@ impl Hosts {
                     }
                 };
                 bail!(
-                    "{} did not come within {} s{}; start `crossdock join {first} {}` there, and \
-                     {network}",
+                    "{} did not come within {} s{}; start `crossdock join {first} {}` there \
+                     (with --listen PLACE if it is to be the router), and {network}",
                     named(&missing),
                     patience.as_secs_f64(),
                     self.agreement.heard_instead(),
@@ -216,6 +216,11 @@ impl Hosts {
 
     /// Goes on while the graph starts and runs. Gives what ends the run.
     pub(super) fn listen(&mut self) -> Option<End> {
+        if let Some(status) = self.bridge.as_mut().and_then(Beside::ended) {
+            let reason =
+                format!("its bridge to the network, the package `net`, has ended ({status})");
+            return Some(End::Failed(reason));
+        }
         self.beat();
         let end = self.agreement.end(Instant::now())?;
         Some(match end.failed {

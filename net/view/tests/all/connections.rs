@@ -34,33 +34,71 @@ fn connections_that_ask_for_nothing_make_room() {
 }
 
 #[test]
-fn a_viewer_that_takes_nothing_is_let_go() {
+fn viewers_that_take_nothing_are_let_go_and_little_waits_for_them() {
     let domain = Domain::new("stuck");
     let run = domain.run(&IN_A_CHAIN);
-    let (_view, address) = domain.view();
+    let (view, address) = domain.view();
     // Images inside a chain are subscribed to while somebody sees them.
     let subscribers = || domain.topic(IMAGE)["subscribers"].as_u64();
     until("the graph runs", || domain.is_published(IMAGE));
     let before = subscribers();
-    let mut stuck = TcpStream::connect(&address).unwrap();
+    let mut stuck: Vec<TcpStream> = (0..8).map(|_| viewer(&address)).collect();
+    // All that there is, again for topics that were offered late.
+    until("they see images", || {
+        stuck.iter_mut().for_each(subscribe_to_all);
+        subscribers() > before
+    });
+    until("they have been let go", || subscribers() == before);
+    let most_kib = most_memory_kib(view.id());
+    assert!(most_kib < 300 << 10, "16 MiB for each, and a little: {most_kib} KiB");
+    run.interrupt();
+    assert!(run.end().0.success());
+}
+
+/// A connection with Foxglove's protocol.
+fn viewer(address: &str) -> TcpStream {
+    let mut viewer = TcpStream::connect(address).unwrap();
     write!(
-        stuck,
+        viewer,
         "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
          Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n\r\n"
     )
     .unwrap();
     let mut head = [0; 12];
-    stuck.read_exact(&mut head).unwrap();
+    viewer.read_exact(&mut head).unwrap();
     assert_eq!(&head, b"HTTP/1.1 101");
-    // All that there is, again for topics that were offered late.
-    until("it sees images", || {
-        subscribe_to_all(&mut stuck);
-        subscribers() > before
-    });
-    until("it has been let go", || subscribers() == before);
-    run.interrupt();
-    assert!(run.end().0.success());
+    viewer
+}
+
+#[test]
+fn a_seventeenth_viewer_is_refused_until_another_one_has_gone() {
+    let domain = Domain::new("many");
+    let (_view, address) = domain.view();
+    let mut viewers: Vec<TcpStream> = (0..16).map(|_| viewer(&address)).collect();
+    let ask = || {
+        let mut one_more = TcpStream::connect(&address).unwrap();
+        write!(
+            one_more,
+            "GET /live HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        .unwrap();
+        let mut head = [0; 12];
+        one_more.read_exact(&mut head).unwrap();
+        String::from_utf8_lossy(&head).into_owned()
+    };
+    assert_eq!(ask(), "HTTP/1.1 503");
+    drop(viewers.pop());
+    until("there is room", || ask() == "HTTP/1.1 101");
+}
+
+/// The most memory that a process has had.
+fn most_memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 /// Subscribes to every channel that there may be.

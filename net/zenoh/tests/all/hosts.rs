@@ -226,6 +226,20 @@ fn a_host_whose_process_dies_fails_the_run_on_both() {
     assert_eq!(table["end"], format!("host `desk` has failed: {reason}"));
 }
 
+#[test]
+fn a_host_whose_bridge_dies_says_so_itself() {
+    let shared = Shared::new("bridge");
+    let [car, desk] = shared.running();
+    let bridge = child_of(desk.running.id(), "crossdock-net");
+    rustix::process::kill_process(bridge, Signal::KILL).unwrap();
+    let (ok, table, said) = desk.end();
+    assert!(!ok, "{said}");
+    let end = table["end"].as_str().unwrap();
+    assert!(end.contains("the package `net`, has ended (signal: 9"), "{end}");
+    // The other one cannot be told: it sees that the desk has left.
+    assert!(!car.end().0);
+}
+
 /// A child of a process that runs this program.
 fn child_of(parent: u32, program: &str) -> rustix::process::Pid {
     let path = format!("/proc/{parent}/task/{parent}/children");

@@ -129,6 +129,7 @@ fn drive() -> Generated {
 }
 
 #[test]
+#[ignore = "long: a minute of elaboration"]
 fn the_driving_graphs_network_lints_and_elaborates_in_both_tools() {
     let generated = drive();
     holds(&generated, 1);

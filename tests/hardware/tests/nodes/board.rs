@@ -302,6 +302,7 @@ fn pictures() -> Vec<Fields> {
 }
 
 #[test]
+#[ignore = "long: minutes of simulation"]
 fn the_course_with_nodes_on_a_board_sees_the_pictures_of_the_software_nodes() {
     let generated = generated(
         &package(LIMITS),
