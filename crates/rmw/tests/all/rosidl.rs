@@ -3,7 +3,7 @@
 
 use crate::distributions::of_humble;
 use crossdock_msg::{Block, FlatBuffer};
-use crossdock_test_support::{skip, workspace};
+use crossdock_test_support::{long, shared, skip, workspace};
 use rmw_crossdock::abi::humble::MessageSupport;
 use rmw_crossdock::introspection::{Found, Humble, Language, read};
 use rmw_crossdock::{ConvertError, Plan};
@@ -43,10 +43,7 @@ fn make() -> Option<Types> {
     if !needed.iter().all(|path| Path::new(path).exists()) {
         return None;
     }
-    let interfaces = workspace().join("crates/msg/interfaces");
-    let mut packages: BTreeMap<&str, PathBuf> =
-        PACKAGES.iter().map(|name| (*name, interfaces.join(name))).collect();
-    packages.insert(TEST_MESSAGES.0, TEST_MESSAGES.1.into());
+    let packages = packages();
     let sources = workspace().join("crates/rmw/tests/rosidl");
     let sources = ["generate.py", "filled.cpp", "filled.c"].map(|name| sources.join(name));
     let mut hasher = DefaultHasher::new();
@@ -78,6 +75,34 @@ fn make() -> Option<Types> {
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     assert!(!handle.is_null(), "{} does not load", library.display());
     Some(Types { handle: handle as usize, names })
+}
+
+/// Folders of the packages whose types are made. In the long tests, of the whole corpus.
+fn packages() -> BTreeMap<String, PathBuf> {
+    let interfaces = workspace().join("crates/msg/interfaces");
+    let mut packages: BTreeMap<String, PathBuf> =
+        PACKAGES.iter().map(|name| ((*name).to_owned(), interfaces.join(name))).collect();
+    if long()
+        && let Some(shared) = shared()
+    {
+        add_packages(&shared.join("data/interfaces"), &mut packages);
+    }
+    packages.insert(TEST_MESSAGES.0.to_owned(), TEST_MESSAGES.1.into());
+    packages
+}
+
+/// Adds the packages below a folder that have messages and are not known yet.
+fn add_packages(folder: &Path, packages: &mut BTreeMap<String, PathBuf>) {
+    if folder.join("msg").is_dir() {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        packages.entry(name.to_owned()).or_insert_with(|| folder.to_owned());
+    }
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("msg") {
+            add_packages(&path, packages);
+        }
+    }
 }
 
 impl Types {
