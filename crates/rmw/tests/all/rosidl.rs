@@ -53,8 +53,15 @@ fn make() -> Option<Types> {
         let mut of_package = Vec::new();
         for entry in std::fs::read_dir(folder.join("msg")).unwrap() {
             let path = entry.unwrap().path();
+            if path.extension().is_none_or(|it| it != "msg") {
+                continue;
+            }
             std::fs::read(&path).unwrap().hash(&mut hasher);
             of_package.push(path.file_stem().unwrap().to_str().unwrap().to_owned());
+        }
+        if of_package.is_empty() {
+            // IDL files alone, which this generator does not read.
+            continue;
         }
         of_package.sort();
         arguments.push(format!("{package}={}:{}", folder.display(), of_package.join(",")));
