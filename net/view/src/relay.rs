@@ -50,7 +50,11 @@ const MESSAGE_HEAD_BYTES: usize = 1 + size_of::<u32>() + size_of::<u64>();
 const WARNING: u8 = 1;
 
 /// Passes everything on until one end goes. The viewer's words go through as they are.
-pub(crate) async fn pass_on(viewer: impl Stream, server: impl Stream, flow: &Flow) {
+pub(crate) async fn pass_on(
+    viewer: impl AsyncRead + AsyncWrite,
+    server: impl AsyncRead + AsyncWrite,
+    flow: &Flow,
+) {
     let (mut from_viewer, to_viewer) = tokio::io::split(viewer);
     let (from_server, mut to_server) = tokio::io::split(server);
     let waiting = Waiting::default();
@@ -69,11 +73,6 @@ pub(crate) async fn pass_on(viewer: impl Stream, server: impl Stream, flow: &Flo
         _ = waiting.empty(to_viewer) => {}
     }
 }
-
-/// A connection.
-pub(crate) trait Stream: AsyncRead + AsyncWrite {}
-
-impl<T: AsyncRead + AsyncWrite> Stream for T {}
 
 /// A frame of the server as it goes over the wire, and whose message it is.
 struct Frame {
