@@ -36,6 +36,16 @@ pub fn binaries() -> &'static Path {
     })
 }
 
+/// Lets `cargo` under this command build a user's package beside the tests. Its dependencies have
+/// other features than in the workspace, so what the tests have built is of no use to it: it is
+/// built as fast as can be, once for all tests.
+pub fn build_beside_tests(command: &mut Command) {
+    command
+        .env("CARGO_TARGET_DIR", binaries().parent().expect("the target folder"))
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_PROFILE_DEV_DEBUG", "none");
+}
+
 /// `crossdock` with a rendezvous folder of its own, so that tests do not meet each other.
 #[derive(Debug)]
 pub struct Run {

@@ -49,8 +49,14 @@ impl Default for Given {
 }
 
 impl Given {
-    /// Whether a message of so many bytes may be given for so many clients now; then it counts.
-    pub(crate) fn may_give(&mut self, bytes: usize, clients: usize, flow: &Flow) -> bool {
+    /// Whether a message of so many bytes may be given for so many clients now; then it counts. For
+    /// a small one, nobody counts the clients.
+    pub(crate) fn may_give(
+        &mut self,
+        bytes: usize,
+        clients: impl FnOnce() -> usize,
+        flow: &Flow,
+    ) -> bool {
         if bytes < LARGE_BYTES {
             return true;
         }
@@ -61,7 +67,7 @@ impl Given {
         if self.bytes <= read || now.duration_since(self.moved_at) > STALE_AFTER {
             (self.bytes, self.moved_at) = (read, now);
         }
-        let more = bytes as u64 * clients as u64;
+        let more = bytes as u64 * clients() as u64;
         let under_way = self.bytes - read;
         let may_give = under_way == 0 || under_way + more <= UNDER_WAY_MAX;
         match may_give {
@@ -86,7 +92,7 @@ mod tests {
     #[test]
     fn large_messages_wait_for_those_before_and_small_ones_do_not() {
         let (flow, mut given) = (Flow::default(), Given::default());
-        let mut may_give = |bytes, clients| given.may_give(bytes, clients, &flow);
+        let mut may_give = |bytes, clients| given.may_give(bytes, || clients, &flow);
         assert!(may_give(IMAGE, 2) && may_give(IMAGE, 2) && !may_give(IMAGE, 2));
         assert!(may_give(100, 16));
         flow.note(IMAGE);
@@ -100,8 +106,8 @@ mod tests {
     #[test]
     fn what_went_with_a_client_is_not_waited_for() {
         let (flow, mut given) = (Flow::default(), Given::default());
-        assert!(given.may_give(10 * IMAGE, 1, &flow) && !given.may_give(IMAGE, 1, &flow));
+        assert!(given.may_give(10 * IMAGE, || 1, &flow) && !given.may_give(IMAGE, || 1, &flow));
         given.moved_at -= STALE_AFTER + Duration::from_millis(1);
-        assert!(given.may_give(IMAGE, 1, &flow));
+        assert!(given.may_give(IMAGE, || 1, &flow));
     }
 }

@@ -385,7 +385,7 @@ impl Watcher {
                 }
                 // A message that is damaged is no message.
                 if channel.is_wanted() && arrived.schema.encode_cdr(arrived.block, cdr).is_ok() {
-                    let viewers = shared.viewers_of(channel.id());
+                    let viewers = || shared.viewers_of(channel.id());
                     if given.may_give(cdr.len(), viewers, &shared.flow) {
                         channel.send(cdr, arrived.stamp_ns);
                     }

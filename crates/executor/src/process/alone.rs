@@ -24,6 +24,7 @@ use crate::process::event::ProcessEvent;
 use crate::process::node_process::{PackageError, Process};
 use crate::process::protocol::{Report, Request};
 use crate::process::socket::{ControlError, ControlSocket, Received, readable};
+use crate::run::outcome::RunError;
 use crate::run::panics;
 
 /// The variable with the ROS domain id, as in ROS 2.
@@ -278,7 +279,7 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
                     ask(&socket, &Request::Stop)?;
                 }
                 ProcessEvent::Failed { node, error, .. } => {
-                    failure.get_or_insert(format!("node `{node}`: {error}"));
+                    failure.get_or_insert(RunError { node, error }.to_string());
                     ask(&socket, &Request::Stop)?;
                 }
                 ProcessEvent::NodeDropped { node, error } => {

@@ -392,7 +392,7 @@ pub enum PackageError {
     },
     /// A node did not return after the run was stopped.
     Stuck {
-        /// The node.
+        /// The node; empty if its executor has not said which.
         node: String,
         /// How long the process waited for it, seconds.
         waited_s: u64,
@@ -406,6 +406,11 @@ impl fmt::Display for PackageError {
             Self::Control { error } => {
                 write!(f, "the launcher cannot be understood, so this process ends: {error}")
             }
+            Self::Stuck { node, waited_s } if node.is_empty() => write!(
+                f,
+                "an executor did not end within {waited_s} s of the end of the run, so its process \
+                 ends without it"
+            ),
             Self::Stuck { node, waited_s } => write!(
                 f,
                 "node `{node}` did not return from its work within {waited_s} s of the end of the \

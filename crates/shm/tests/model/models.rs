@@ -21,6 +21,9 @@ pub struct Size {
 }
 
 pub const ONE: Size = Size { slots: 2, depth: 1, chunks: 3, subscribers: 1, messages: 4, looks: 2 };
+/// The chunks are two, so that the third message reuses the first one's chunk, unless a subscriber
+/// holds it.
+pub const TWO: Size = Size { chunks: 2, subscribers: 2, messages: 3, looks: 1, ..ONE };
 
 /// Publisher and subscribers at full speed: no torn descriptor, no overwritten payload, exact
 /// counts.

@@ -89,6 +89,7 @@ const SMALL: &str = "uint8 a\nuint16[] numbers\nE e\nuint64 last\n===\n\
                      MSG: test_msgs/E\nuint8 a\nfloat64 b\nuint8 c\n";
 
 #[test]
+#[ignore = "long: faults that must be caught"]
 fn faults_are_noticed_by_simulation() {
     let case = Case::text("small", SMALL, 64).bounded("numbers", 50);
     let simulation = case.simulation(Lengths::UpTo(40), 12);

@@ -102,7 +102,7 @@ fn random(seed: u64) -> Generated {
 
 #[test]
 fn random_networks_deliver_every_message_once_and_in_order_to_every_subscriber() {
-    let reports = on_all_cores((1..=8).collect(), |seed| holds(&random(seed), seed));
+    let reports = on_all_cores((5..=8).collect(), |seed| holds(&random(seed), seed));
     // Among them are networks with probes, and such whose subscribers were switched.
     for what in ["probed", "switched"] {
         assert!(reports.iter().any(|report| report.value(what) > 0), "none has {what}");
@@ -113,7 +113,7 @@ fn random_networks_deliver_every_message_once_and_in_order_to_every_subscriber()
 #[ignore = "long: 200 networks, others each time"]
 fn two_hundred_random_networks_deliver_every_message() {
     // Of a thousand: what has been built stays on the disk.
-    let seeds = sample((9..1009).collect(), 200, seed());
+    let seeds = sample((1..1001).collect(), 200, seed());
     on_all_cores(seeds, |seed: u64| {
         println!("network {seed}");
         holds(&random(seed), seed);
@@ -180,6 +180,7 @@ const PROBED_ELSEWHERE: Mutation = Mutation {
 };
 
 #[test]
+#[ignore = "long: faults that must be caught"]
 fn a_network_that_is_wired_wrongly_is_noticed() {
     for mutation in [SWAPPED, ENABLES_SWAPPED, PROBED_ELSEWHERE] {
         must(simulation(&drive()).catches(&mutation, &["--seed", "1"]));

@@ -261,11 +261,13 @@ fn the_nodes_are_clean_under_all_warnings() {
 }
 
 #[test]
+#[ignore = "long: the node that does both is tried always"]
 fn frames_of_all_kinds_are_rectified_as_the_software_node_does() {
     equals_its_twin(&RECTIFY, SMALL);
 }
 
 #[test]
+#[ignore = "long: the node that does both is tried always"]
 fn frames_of_all_kinds_are_resized_as_the_software_node_does() {
     equals_its_twin(&HALF, ANY);
     equals_its_twin(&SIZED, ANY);
@@ -303,6 +305,7 @@ fn all_real_pictures_become_what_the_software_nodes_make_of_them() {
 }
 
 #[test]
+#[ignore = "long: whole pictures, beat by beat"]
 fn a_picture_takes_a_cycle_per_pixel_and_the_rows_that_the_lens_moves_apart() {
     let pixels = 640 * 480;
     let (_, latency, period) = RECTIFY.pace(SHIPPED);

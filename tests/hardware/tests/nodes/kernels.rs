@@ -24,6 +24,7 @@ fn check(channels: u64, max_bytes: u64) -> Design {
 }
 
 #[test]
+#[ignore = "long: a proof of twenty seconds"]
 fn bytes_are_proved_to_leave_a_gear_as_they_came() {
     must(lint(&gear()));
     let small = gear().set("LANE", 2);

@@ -219,6 +219,7 @@ macro_rules! common_tests {
         }
 
         #[test]
+        #[ignore = "long: many resets"]
         fn after_a_reset_the_node_begins_anew() {
             let (path, _) = NODE.file(&frames::chance(2, $resets, $small), $small);
             NODE.run($small, &path, &["--seed", "4", "--resets", "1"]);

@@ -1,6 +1,6 @@
 //! The pages of the documentation, followed to the letter.
 
-use crossdock_suite::{Run, Running, binaries, until};
+use crossdock_suite::{Run, Running, binaries, build_beside_tests, until};
 use crossdock_test_support::{skip, workspace};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,6 @@ fn shell_of(name: &str, command: &str, folder: &Path, run: &Run) -> Command {
         .replace("../crossdock/target/release", "target/release")
         .replace("target/release", &built)
         .replace(" --release", if release { " --release" } else { "" });
-    let target = binaries().parent().expect("the target folder");
     let path = std::env::var("PATH").expect("a path");
     let mut shell = Command::new(name);
     shell
@@ -51,14 +50,10 @@ fn shell_of(name: &str, command: &str, folder: &Path, run: &Run) -> Command {
         .current_dir(folder)
         .env("PATH", format!("{built}:{path}"))
         .env_remove("ROS_DOMAIN_ID")
-        .env("CARGO_TARGET_DIR", target)
-        .env("CARGO_NET_OFFLINE", "true")
-        // The profile of the tests, so that what they have built is used again.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env("XDG_RUNTIME_DIR", run.runtime())
         .env("CROSSDOCK_TOOLS", workspace().join("target/tools"))
         .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"));
+    build_beside_tests(&mut shell);
     shell
 }
 

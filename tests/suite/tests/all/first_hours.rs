@@ -1,6 +1,6 @@
 //! What a new user tries first, with the habits of ROS 2.
 
-use crossdock_suite::{Run, Running, binaries, until};
+use crossdock_suite::{Run, Running, binaries, build_beside_tests, until};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -41,17 +41,13 @@ fn a_new_package_builds_and_runs_in_one_process_and_in_two() {
     let bad = run.output(&["new", run.file("My-Robot").to_str().expect("a path")]);
     assert!(said(&bad).contains("named like `my_robot`"), "{}", said(&bad));
 
-    let built = Command::new("cargo")
+    let mut build = Command::new("cargo");
+    build
         .args(["build", "--quiet"])
         .args(binaries().ends_with("release").then_some("--release"))
-        .current_dir(&folder)
-        .env("CARGO_TARGET_DIR", binaries().parent().expect("the target folder"))
-        .env("CARGO_NET_OFFLINE", "true")
-        // The profile of the tests, so that what they have built is used again.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-        .output()
-        .expect("cargo runs");
+        .current_dir(&folder);
+    build_beside_tests(&mut build);
+    let built = build.output().expect("cargo runs");
     assert!(built.status.success(), "{}", said(&built));
     let file = |name: &str| folder.join(name).to_str().expect("a path").to_owned();
     let (graph, mapping) = (file("my_robot.graph.yaml"), file("processes.mapping.yaml"));
