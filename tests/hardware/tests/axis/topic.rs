@@ -20,9 +20,8 @@ pub(crate) fn complete() -> Design {
     topic().set("WATCHDOG_CYCLES", 1 << 16)
 }
 
-#[test]
-fn a_topic_takes_two_cycles_more_than_its_beats_at_every_width() {
-    for width in [64, 128, 256, 512] {
+fn takes_two_cycles_more_than_its_beats(widths: [u64; 2]) {
+    for width in widths {
         let design = complete().set("WIDTH", width);
         must(lint(&design));
         let simulation = Simulation::new(design, "testbench/topic/topic_tb.cpp");
@@ -34,6 +33,17 @@ fn a_topic_takes_two_cycles_more_than_its_beats_at_every_width() {
         // One beat in every cycle, whichever publisher sends.
         assert!(report.value("cycles") <= report.value("beats") + 2, "at {width} bit");
     }
+}
+
+#[test]
+fn a_topic_takes_two_cycles_more_than_its_beats() {
+    takes_two_cycles_more_than_its_beats([64, 512]);
+}
+
+#[test]
+#[ignore = "long: other widths"]
+fn a_topic_takes_two_cycles_more_than_its_beats_at_other_widths() {
+    takes_two_cycles_more_than_its_beats([128, 256]);
 }
 
 #[test]

@@ -231,6 +231,7 @@ fn a_recording_gives_the_same_lights_with_compensation_and_blur_in_hardware() {
 }
 
 #[test]
+#[ignore = "long: a board of five nodes at topics in host memory"]
 fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
     let run = Run::new("fabric_direct");
     let text =
