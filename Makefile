@@ -128,12 +128,13 @@ check-beside: packages
 	cd bench && $(CARGO) check --all-targets --locked
 	cd fuzz && $(CARGO) check --all-targets --locked
 
-# The tests of net/, on the product's own binaries and with viewers that others have written.
+# The tests of net/, on the product's own binaries and with viewers that others have written. Examples bring the features
+# that `make test` has asked of dependencies: without them all is compiled again.
 net-test:
 	@scripts/system-packages $(NET_PACKAGES)
 	@command -v npm >/dev/null || scripts/system-packages $(NODE_PACKAGES)
 	$(CARGO) fmt --all --check --manifest-path net/Cargo.toml
-	$(CARGO) build --locked
+	$(CARGO) build --locked --workspace --bins --examples
 	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/lint-and-compile CROSSDOCK_SKIP_LOG=$(SKIPPED) \
 	    $(CARGO) test --locked --manifest-path net/Cargo.toml --workspace
 
