@@ -91,6 +91,8 @@ pub(crate) enum Failure {
     Type(#[from] TypeError),
     #[error(transparent)]
     Convert(#[from] ConvertError),
+    #[error("topic `{topic}`: {source}")]
+    Message { topic: String, source: ConvertError },
     #[error(transparent)]
     Flat(#[from] crossdock_msg::FlatError),
     #[error(transparent)]
@@ -116,7 +118,9 @@ impl Failure {
             Self::NoNode { .. } => RMW_RET_NODE_NAME_NON_EXISTENT,
             Self::Foreign { .. } => RMW_RET_INCORRECT_RMW_IMPLEMENTATION,
             Self::Unsupported { .. } | Self::Security => RMW_RET_UNSUPPORTED,
-            Self::Allocator { .. } | Self::Convert(ConvertError::NoMemory) => RMW_RET_BAD_ALLOC,
+            Self::Allocator { .. }
+            | Self::Convert(ConvertError::NoMemory)
+            | Self::Message { source: ConvertError::NoMemory, .. } => RMW_RET_BAD_ALLOC,
             _ => RMW_RET_ERROR,
         }
     }

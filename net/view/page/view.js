@@ -300,14 +300,20 @@ const ENCODINGS = {
   rgb8: [3, 0, 1, 2], bgr8: [3, 2, 1, 0], "8UC3": [3, 2, 1, 0],
   rgba8: [4, 0, 1, 2, 3], bgra8: [4, 2, 1, 0, 3],
   mono8: [1, 0, 0, 0], "8UC1": [1, 0, 0, 0],
-  // The more significant byte of little endian.
+  // The more significant byte, of little endian.
   mono16: [2, 1, 1, 1], "16UC1": [2, 1, 1, 1],
 };
 
-function pixels({ width, height, step, encoding }, data) {
+function pixels({ width, height, step, encoding, is_bigendian }, data) {
   const layout = ENCODINGS[encoding];
   if (!layout) throw new Error(`the encoding ${encoding} is not shown`);
-  const [size, red, green, blue, alpha] = layout;
+  const isSwapped = is_bigendian && layout[0] === 2;
+  const [size, red, green, blue, alpha] = isSwapped ? [2, 0, 0, 0] : layout;
+  if (width === 0 || height === 0) throw new Error(`the picture has ${width} x ${height} pixels`);
+  if (step < width * size || data.length < step * (height - 1) + width * size) {
+    throw new Error(`the picture contradicts itself: ${width} x ${height} pixels of ${size} bytes ` +
+      `in rows of ${step} bytes, and ${data.length} bytes of data`);
+  }
   const image = new ImageData(width, height);
   const to = image.data;
   for (let y = 0, at = 0; y < height; y++) {

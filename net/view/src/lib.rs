@@ -7,7 +7,7 @@
 //! From the bottom up: `feed`, the messages of one topic; `calls`, of services; `parameters`, of
 //! nodes; `studio`, what Foxglove is offered; `panel` and `looks`, what the page shows; `watcher`,
 //! the thread that looks at the graph and moves messages; `gate`, who may connect; `connections`,
-//! how many; `relay` and `flow`, what a slow viewer gets; `page` and `front`, the web server;
+//! how many; `relay` and `flow`, what a slow viewer gets, and `words`, how much one may say; `page` and `front`, the web server;
 //! `view`, all of it.
 
 mod browser;
@@ -27,6 +27,7 @@ mod studio;
 mod tracing;
 mod view;
 mod watcher;
+mod words;
 
 pub use gate::{Gate, GateError};
 pub use node::ViewNode;

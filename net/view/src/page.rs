@@ -22,6 +22,9 @@ const PANELS_MAX: usize = 32;
 /// Longest word of a page.
 const WORD_BYTES_MAX: usize = 4 << 10;
 
+/// Pings between two frames that a page has taken: each is answered, and the answers wait in memory.
+const PINGS_MAX: usize = 64;
+
 /// Files of the page, by name.
 pub(crate) const FILES: [(&str, &str, &str); 3] = [
     ("/", "text/html; charset=utf-8", include_str!("../page/index.html")),
@@ -50,6 +53,7 @@ async fn serve(mut socket: WebSocket, front: Arc<Front>) {
     let out = Out::new(out);
     let mut panels = Panels { shared: Arc::clone(&front.shared), out, shown: BTreeMap::new() };
     let mut looks = front.looks.watch();
+    let mut pings = 0;
     loop {
         // Its room is given back when it has been sent.
         let (frame, _room) = tokio::select! {
@@ -61,7 +65,11 @@ async fn serve(mut socket: WebSocket, front: Arc<Front>) {
                     }
                 },
                 Some(Ok(Frame::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => continue,
+                Some(Ok(Frame::Ping(_))) if pings == PINGS_MAX => return,
+                Some(Ok(frame)) => {
+                    pings += usize::from(matches!(frame, Frame::Ping(_)));
+                    continue;
+                }
             },
             Some((frame, room)) = frames.recv() => (frame, Some(room)),
             Ok(()) = looks.changed() => {
@@ -72,6 +80,7 @@ async fn serve(mut socket: WebSocket, front: Arc<Front>) {
         if socket.send(frame).await.is_err() {
             return;
         }
+        pings = 0;
     }
 }
 

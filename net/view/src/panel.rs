@@ -188,6 +188,7 @@ fn raw<'a>(block: Block<'a>, head: &mut Value) -> Result<&'a [u8], FlatError> {
     head["width"] = image.width().into();
     head["height"] = image.height().into();
     head["step"] = image.step().into();
+    head["is_bigendian"] = (image.is_bigendian() != 0).into();
     head["encoding"] = image.encoding_string()?.into();
     image.data()
 }

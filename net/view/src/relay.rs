@@ -6,6 +6,7 @@
 //! parameters) is never left out: the server waits instead.
 
 use crate::flow::Flow;
+use crate::words::Words;
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -46,8 +47,16 @@ const CLOSED: [u8; 4] = [FIN | CLOSE, 2, 0x03, 0xe8];
 const MESSAGE_DATA: u8 = 1;
 const MESSAGE_HEAD_BYTES: usize = 1 + size_of::<u32>() + size_of::<u64>();
 
-/// Foxglove's level of a warning.
+/// Foxglove's levels.
 const WARNING: u8 = 1;
+const ERROR: u8 = 2;
+
+/// Bytes of answers that may wait for a viewer: what it says meanwhile waits, too. Each of its words
+/// may make the server answer.
+const ANSWERS_BYTES_MAX: usize = 1 << 20;
+
+/// Of a viewer's words that are passed on at once.
+const PASSED_BYTES_MAX: usize = 16 << 10;
 
 /// Passes everything on until one end goes. The viewer's words go through as they are.
 pub(crate) async fn pass_on(
@@ -55,13 +64,15 @@ pub(crate) async fn pass_on(
     server: impl AsyncRead + AsyncWrite,
     flow: &Flow,
 ) {
-    let (mut from_viewer, to_viewer) = tokio::io::split(viewer);
+    let (from_viewer, to_viewer) = tokio::io::split(viewer);
     let (from_server, mut to_server) = tokio::io::split(server);
     let waiting = Waiting::default();
     // Either end may go at any time.
     tokio::select! {
         () = async {
-            let _ = tokio::io::copy(&mut from_viewer, &mut to_server).await;
+            if let Err(error) = waiting.pass_words(from_viewer, &mut to_server).await {
+                waiting.say(refusal(&error));
+            }
             let _ = to_server.shutdown().await;
             tokio::time::sleep(END_TIMEOUT).await;
         } => {}
@@ -148,8 +159,9 @@ struct Waiting {
     line: Mutex<Line>,
     /// One is there, or the server has ended.
     filled: Notify,
-    /// One has been taken.
+    /// One has been taken: for who reads from the server, and for who reads from the viewer.
     emptied: Notify,
+    answered: Notify,
 }
 
 #[derive(Default)]
@@ -163,6 +175,32 @@ struct Line {
 }
 
 impl Waiting {
+    /// Passes on what the viewer says, until it goes.
+    async fn pass_words(
+        &self,
+        mut viewer: impl AsyncRead + Unpin,
+        server: &mut (impl AsyncWrite + Unpin),
+    ) -> io::Result<()> {
+        let (mut words, mut bytes) = (Words::default(), vec![0; PASSED_BYTES_MAX]);
+        loop {
+            while self.lock().answers() > ANSWERS_BYTES_MAX {
+                self.answered.notified().await;
+            }
+            let count = viewer.read(&mut bytes).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            words.see(&bytes[..count])?;
+            server.write_all(&bytes[..count]).await?;
+        }
+    }
+
+    /// A word of ours to the viewer.
+    fn say(&self, frame: Frame) {
+        self.lock().add(frame);
+        self.filled.notify_one();
+    }
+
     /// Reads from the server until that ends.
     async fn fill(&self, mut server: impl AsyncRead + Unpin, flow: &Flow) {
         while let Ok(frame) = Frame::read(&mut server).await {
@@ -187,6 +225,7 @@ impl Waiting {
                 (line.take(), line.missed, line.has_ended)
             };
             self.emptied.notify_one();
+            self.answered.notify_one();
             match frame {
                 Some(frame) => {
                     viewer.write_all(&frame.bytes).await?;
@@ -216,7 +255,12 @@ impl Waiting {
 impl Line {
     /// Whether the server may go on: what is never left out has room.
     fn has_room(&self) -> bool {
-        self.bytes.get(&None).is_none_or(|bytes| *bytes < WAITING_BYTES_MAX)
+        self.answers() < WAITING_BYTES_MAX
+    }
+
+    /// Bytes that wait of what is never left out.
+    fn answers(&self) -> usize {
+        self.bytes.get(&None).copied().unwrap_or(0)
     }
 
     /// Adds a frame. For a message, the oldest of the subscription with most bytes make room: a
@@ -266,6 +310,13 @@ fn tell(missed: u64) -> Frame {
          published; show fewer or smaller topics"
     );
     let status = json!({ "op": "status", "level": WARNING, "id": "slow", "message": message });
+    Frame::text(&status.to_string())
+}
+
+/// Why a viewer is not heard any more.
+fn refusal(error: &io::Error) -> Frame {
+    let message = error.to_string();
+    let status = json!({ "op": "status", "level": ERROR, "id": "refused", "message": message });
     Frame::text(&status.to_string())
 }
 
@@ -341,6 +392,40 @@ mod tests {
         );
         let missed = format!("{} messages were left out", 100 - images.len());
         assert!(words.iter().any(|word| word.contains(&missed)), "{missed}: {words:?}");
+    }
+
+    #[test]
+    fn a_viewer_that_reads_no_answers_is_not_heard_any_more() {
+        const PING: [u8; 6] = [FIN | 9, MASKED, 0, 0, 0, 0];
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (mut viewer, viewer_end) = tokio::io::duplex(64 << 10);
+            let (server_end, server) = tokio::io::duplex(64 << 10);
+            tokio::spawn(async move { pass_on(viewer_end, server_end, &Flow::default()).await });
+            let (mut heard, mut answers) = tokio::io::split(server);
+            // Answers each ping with a kilobyte.
+            tokio::spawn(async move {
+                let (mut ping, pong) = ([0; PING.len()], Frame::text(&"x".repeat(1 << 10)));
+                while heard.read_exact(&mut ping).await.is_ok() {
+                    if answers.write_all(&pong.bytes).await.is_err() {
+                        return;
+                    }
+                }
+            });
+            let mut sent = 0;
+            let stands = async {
+                loop {
+                    viewer.write_all(&PING).await.unwrap();
+                    sent += 1;
+                }
+            };
+            let stands = tokio::time::timeout(Duration::from_secs(2), stands).await;
+            assert!(stands.is_err());
+            // What lies between the ends: answers, and pings that the relay and the pipes hold.
+            let between =
+                (ANSWERS_BYTES_MAX >> 10) + (PASSED_BYTES_MAX + 3 * (64 << 10)) / PING.len();
+            assert!(sent < 2 * between, "{sent} pings");
+        });
     }
 
     #[test]

@@ -283,10 +283,14 @@ impl Watcher {
         }
         let of_type =
             |topic: &Topic, port: &PortSnapshot| port.type_hash == topic.schema.type_hash().0;
+        let studio = &self.studio;
         self.topics.retain(|name, topic| {
             let sources = published.get(name.as_str()).into_iter().flatten();
             topic.sources =
                 sources.filter(|source| of_type(topic, &source.port)).cloned().collect();
+            if topic.sources.is_empty() {
+                topic.close(name, studio);
+            }
             !topic.sources.is_empty()
         });
         for (name, sources) in published {

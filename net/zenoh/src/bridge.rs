@@ -34,6 +34,7 @@ use services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use zenoh::liveliness::LivelinessToken;
@@ -59,6 +60,9 @@ const LOOK_AROUND: Duration = Duration::from_millis(300);
 
 /// Messages that a publisher here keeps for latecomers over there, at most.
 const KEPT_MAX: usize = 1000;
+
+/// How long the network may take to let the bridge go.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// What a bridge needs to know.
 #[derive(Clone, Debug)]
@@ -109,6 +113,8 @@ pub enum NetError {
 pub struct Net {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
 }
 
 impl std::fmt::Debug for Net {
@@ -145,7 +151,10 @@ impl Net {
         graph.set_callback(move || told.tell_change()).map_err(NetError::Thread)?;
         let place = joining.place();
         let thread_shared = Arc::clone(&shared);
+        let (ends, ended) = channel();
         let run = move || {
+            // Goes last, with all that is below.
+            let _ends: Sender<()> = ends;
             let shared = thread_shared;
             let Some(session) = joined(session, &joining, &shared) else { return };
             shared.note(joining.joined());
@@ -161,7 +170,7 @@ impl Net {
             Bridge { hashes, ..bridge }.run();
         };
         let thread = std::thread::Builder::new().name("net-graph".to_owned()).spawn(run);
-        Ok(Net { shared, thread: Some(thread.map_err(NetError::Thread)?) })
+        Ok(Net { shared, thread: Some(thread.map_err(NetError::Thread)?), ended })
     }
 
     /// Whether it still works: its thread has not panicked.
@@ -181,13 +190,27 @@ impl Net {
     }
 }
 
+impl Net {
+    /// Takes leave of the graph and of the network. Blocks for at most 4 s: a network that takes
+    /// nothing is left without a word, and a note says so.
+    pub fn end(&mut self) {
+        self.shared.end();
+        let Some(thread) = self.thread.take() else { return };
+        match self.ended.recv_timeout(LEAVE_TIMEOUT) {
+            Err(RecvTimeoutError::Timeout) => self.shared.note(
+                "the network takes nothing, so it is left without a word: nodes over there see it 10 s \
+                 after the last one, and messages that were on their way are lost"
+                    .to_owned(),
+            ),
+            // A panic has been reported by the panic hook.
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => drop(thread.join()),
+        }
+    }
+}
+
 impl Drop for Net {
     fn drop(&mut self) {
-        self.shared.end();
-        if let Some(thread) = self.thread.take() {
-            // A panic has been reported by the panic hook.
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 
@@ -220,7 +243,7 @@ fn open(
     shared: &Arc<Shared>,
     tell: &mut impl FnMut(String),
 ) -> Option<Result<Session, SessionError>> {
-    let (send, opened) = std::sync::mpsc::channel();
+    let (send, opened) = channel();
     let (thread_joining, told) = (joining.clone(), Arc::clone(shared));
     let run = move || {
         // Nobody waits any more if it is over.

@@ -98,6 +98,7 @@ impl NetNode {
 impl Drop for NetNode {
     /// At the end it says what it has carried, and what was lost.
     fn drop(&mut self) {
+        self.net.end();
         self.net.take_notes().iter().for_each(|note| self.say(note));
         self.net.counters().sentences().iter().for_each(|sentence| self.say(sentence));
     }

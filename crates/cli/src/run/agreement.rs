@@ -9,7 +9,7 @@
 //!    other hosts.
 //! 3. It is *running* when all are ready.
 //! 4. The first end is the end of all. A host that is not heard for [`PATIENCE`] has failed; one
-//!    that the network has lost, for [`GONE_PATIENCE`].
+//!    that the network has lost, [`GONE_PATIENCE`] later.
 
 use crate::output::clean;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ pub(super) const HEARTBEAT: Duration = Duration::from_millis(500);
 /// router that comes back.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a host may say nothing that has left the network: its command was killed, or its router
-/// has gone and may be there again soon.
+/// How long a host may say nothing from when it left the network on: its command was killed, or its
+/// router or its link has gone and may be there again soon.
 const GONE_PATIENCE: Duration = Duration::from_secs(4);
 
 /// Of what is said. Hosts with another one do not understand each other.
@@ -86,14 +86,15 @@ pub(super) struct Identity {
 struct Other {
     word: Word,
     heard: Instant,
-    /// Whether the network has lost it.
-    is_gone: bool,
+    /// Since when the network has lost it.
+    gone: Option<Instant>,
 }
 
 impl Other {
-    /// How long it may say nothing.
-    fn patience(&self) -> Duration {
-        if self.is_gone { GONE_PATIENCE } else { PATIENCE }
+    /// When it has failed if it goes on to say nothing.
+    fn fails_at(&self) -> Instant {
+        let silent = self.heard + PATIENCE;
+        self.gone.map_or(silent, |gone| silent.min(gone.max(self.heard) + GONE_PATIENCE))
     }
 }
 
@@ -160,10 +161,10 @@ impl Agreement {
     }
 
     /// Takes which hosts the network has: one that it has lost is given up sooner.
-    pub(super) fn see(&mut self, is_there: impl Fn(&str) -> bool) {
+    pub(super) fn see(&mut self, is_there: impl Fn(&str) -> bool, now: Instant) {
         for (name, other) in &mut self.others {
             if let Some(other) = other {
-                other.is_gone = !is_there(name);
+                other.gone = (!is_there(name)).then(|| other.gone.unwrap_or(now));
             }
         }
     }
@@ -208,7 +209,7 @@ impl Agreement {
                 PATIENCE.as_secs()
             ));
         } else {
-            self.others.insert(word.host.clone(), Some(Other { word, heard: now, is_gone: false }));
+            self.others.insert(word.host.clone(), Some(Other { word, heard: now, gone: None }));
         }
     }
 
@@ -332,7 +333,7 @@ impl Agreement {
         let silent = || {
             let name = self.missing(now).into_iter().next()?;
             let other = self.others.get(name)?.as_ref()?;
-            let left = if other.is_gone { "has left the network and " } else { "" };
+            let left = if other.gone.is_some() { "has left the network and " } else { "" };
             let seconds = now.saturating_duration_since(other.heard).as_secs();
             let reason = format!(
                 "host `{name}` {left}has said nothing for {seconds} s; look at its command there, \
@@ -345,7 +346,7 @@ impl Agreement {
 
     /// When [`Self::end`] is to be asked again, if nothing is heard.
     pub(super) fn silence(&self) -> Option<Instant> {
-        self.others.values().flatten().map(|other| other.heard + other.patience()).min()
+        self.others.values().flatten().map(Other::fails_at).min()
     }
 
     /// This host has ended; the first reason stays.
@@ -376,7 +377,7 @@ trait IsHeard {
 
 impl IsHeard for Option<Other> {
     fn is_heard(&self, now: Instant) -> bool {
-        self.as_ref().is_some_and(|it| now.saturating_duration_since(it.heard) < it.patience())
+        self.as_ref().is_some_and(|it| now < it.fails_at())
     }
 }
 
@@ -520,15 +521,21 @@ mod tests {
     fn a_host_that_the_network_has_lost_is_given_up_sooner_unless_it_comes_back() {
         let now = Instant::now();
         let (mut car, desk) = running(now);
-        car.see(|name| name != DESK);
-        assert_eq!(car.silence(), Some(now + GONE_PATIENCE));
-        let end = car.end(now + GONE_PATIENCE).unwrap();
+        // A link that took nothing was closed.
+        let left = now + Duration::from_secs(5);
+        car.see(|name| name != DESK, left);
+        car.see(|name| name != DESK, left + HEARTBEAT);
+        assert_eq!(car.silence(), Some(left + GONE_PATIENCE));
+        assert_eq!(car.end(left + GONE_PATIENCE / 2), None);
+        let end = car.end(left + GONE_PATIENCE).unwrap();
         assert!(end.failed && end.reason.contains("`desk` has left the network"), "{end:?}");
-        car.see(|_| true);
-        assert_eq!(car.end(now + GONE_PATIENCE), None);
-        car.see(|_| false);
-        car.hear(&text(&desk), now + GONE_PATIENCE);
-        assert_eq!(car.end(now + GONE_PATIENCE), None, "it says something");
+        car.see(|_| true, left + GONE_PATIENCE);
+        assert_eq!(car.end(left + GONE_PATIENCE), None);
+        let again = now + PATIENCE - HEARTBEAT;
+        car.see(|_| false, again);
+        assert_eq!(car.silence(), Some(now + PATIENCE), "no later than one that is silent");
+        car.hear(&text(&desk), again + GONE_PATIENCE);
+        assert_eq!(car.end(again + GONE_PATIENCE), None, "it says something");
     }
 
     #[test]

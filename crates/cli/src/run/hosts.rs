@@ -197,7 +197,7 @@ impl Hosts {
         let are_there: BTreeSet<&str> = ports(&graph, PortEnd::Publisher, TOPIC)
             .filter_map(|port| port.node.trim_start_matches('/').strip_prefix(NODE))
             .collect();
-        self.agreement.see(|name| are_there.contains(name));
+        self.agreement.see(|name| are_there.contains(name), Instant::now());
         while let Ok(text) = self.words.try_recv() {
             self.agreement.hear(&text, Instant::now());
         }

@@ -85,7 +85,8 @@ functions! {
         let port = unsafe { data(publisher, "publisher") }?;
         given(ros_message, "ros_message")?;
         // SAFETY: a message of the publisher's type that nobody writes (caller).
-        let bytes = unsafe { port.plan.flat_bytes(ros_message) }?;
+        let bytes = unsafe { port.plan.flat_bytes(ros_message) };
+        let bytes = bytes.map_err(|error| port.refusal(error))?;
         // SAFETY: as above.
         port.publish(bytes, |memory| unsafe { port.plan.write(ros_message, memory) })
     }

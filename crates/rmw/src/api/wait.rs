@@ -114,6 +114,15 @@ makers! {
 }
 
 endings! {
+    /// Wakes the threads that wait for a guard condition. No allocation; a short lock. Destructors of
+    /// client libraries trigger, too; in a forked child nobody waits.
+    fn rmw_trigger_guard_condition(guard_condition: *const GuardCondition) {
+        // SAFETY: null or a guard condition (caller).
+        let guard = unsafe { data(guard_condition, "guard_condition") }?;
+        guard.context.hub.waiting.trigger(guard.entity);
+        Ok(())
+    }
+
     /// Destroys a guard condition.
     fn rmw_destroy_guard_condition(guard_condition: *mut GuardCondition) {
         // SAFETY: null or a guard condition (caller).
@@ -135,14 +144,6 @@ endings! {
 }
 
 functions! {
-    /// Wakes the threads that wait for a guard condition. No allocation; a short lock.
-    fn rmw_trigger_guard_condition(guard_condition: *const GuardCondition) {
-        // SAFETY: null or a guard condition (caller).
-        let guard = unsafe { data(guard_condition, "guard_condition") }?;
-        guard.context.hub.waiting.trigger(guard.entity);
-        Ok(())
-    }
-
     /// Waits until something is there to take, a guard condition was triggered, the time is over,
     /// or the context is shut down. What has nothing becomes null in the lists.
     ///

@@ -85,6 +85,11 @@ impl Publisher {
         Ok(())
     }
 
+    /// Why a message cannot be published.
+    pub(crate) fn refusal(&self, source: ConvertError) -> Failure {
+        Failure::Message { topic: lock(&self.port).publisher.topic().to_string(), source }
+    }
+
     /// Publishes a message given as CDR.
     pub(crate) fn publish_cdr(&self, cdr: &[u8]) -> Result<(), Failure> {
         lock(&self.port).publisher.publish_cdr(cdr, now_ns(), [0; 2])?;
