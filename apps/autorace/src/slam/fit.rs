@@ -166,9 +166,9 @@ mod tests {
     fn an_inverse_cancels_and_a_singular_matrix_has_none() {
         let a = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]];
         let b = inverse(&a).unwrap();
-        for i in 0..3 {
+        for (i, row) in a.iter().enumerate() {
             for k in 0..3 {
-                let sum: f64 = (0..3).map(|j| a[i][j] * b[j][k]).sum();
+                let sum: f64 = row.iter().zip(&b).map(|(left, right)| left * right[k]).sum();
                 assert!((sum - f64::from(u8::from(i == k))).abs() < 1e-12);
             }
         }
