@@ -6,11 +6,12 @@
 use crossdock_autorace::control_setup::control_setup_of;
 use crossdock_autorace::lane_setup::lane_setup_of;
 use crossdock_autorace::light_setup::{green_light_setup_of, red_light_setup_of};
-use crossdock_autorace::nodes::package;
+use crossdock_autorace::nodes::{package, slam_parameters_of};
 use crossdock_autorace::projection_setup::projection_setup_of;
 use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::score;
+use crossdock_autorace::slam_score;
 use crossdock_autorace::stripe_setup::following_setup_of;
 use crossdock_graph::HardwarePackage;
 use std::fmt::Display;
@@ -21,6 +22,7 @@ const USAGE: &str = "\
 usage: crossdock-autorace score --truth FILE.json RECORDING
        crossdock-autorace report RECORDING... -o FOLDER [--graph GRAPH] [--params FILE]...
                           [--graph-picture FILE.svg] [--summary FILE.json]
+       crossdock-autorace trajectory RECORDING [--graph GRAPH]
        crossdock-autorace lane-setup PACKAGE.hardware.yaml -o FILE.sv
        crossdock-autorace projection-setup PACKAGE.hardware.yaml -o FILE.sv
        crossdock-autorace following-setup PACKAGE.hardware.yaml -o FILE.sv
@@ -36,6 +38,10 @@ report  writes FOLDER/index.html with overlay pictures, the driven path and late
         --params         parameter file that was given to the run; may be repeated
         --graph-picture  picture of the graph; default: drawn from the graph file
         --summary        closing table, from `crossdock run --summary FILE.json`
+trajectory
+        compares the poses of a map with the true ones of a recording, makes the map again with and
+        without loop closing, and prints JSON
+        --graph          graph file that was run: parameters of its node `slam`; default: the node's
 lane-setup, projection-setup, following-setup, control-setup, red-light-setup, green-light-setup
         write what the lane planner, image projection, lane following, lane control, and the red and
         the green light in hardware are made with, from the values under `built_in` of a hardware
@@ -48,6 +54,7 @@ fn main() -> ExitCode {
     let result = match command {
         Some(("score", rest)) => score_command(rest),
         Some(("report", rest)) => report_command(rest),
+        Some(("trajectory", rest)) => trajectory_command(rest),
         Some(("lane-setup", rest)) => setup_command(rest, lane_setup_of),
         Some(("projection-setup", rest)) => setup_command(rest, projection_setup_of),
         Some(("following-setup", rest)) => setup_command(rest, following_setup_of),
@@ -144,6 +151,20 @@ fn report_command(arguments: &[String]) -> Result<(), String> {
     };
     let report = report::write(&options).map_err(|error| error.to_string())?;
     println!("{} with {} pictures", report.page.display(), report.pictures);
+    Ok(())
+}
+
+fn trajectory_command(arguments: &[String]) -> Result<(), String> {
+    let arguments = Arguments::parse(arguments, &["--graph"])?;
+    let [path] = arguments.others.as_slice() else {
+        return Err(format!("trajectory needs one recording\n\n{USAGE}"));
+    };
+    let graph = arguments.last("--graph").map(|path| report::read_graph(&path, &[])).transpose();
+    let graph = graph.map_err(|error| error.to_string())?;
+    let parameters = slam_parameters_of(graph.as_ref()).map_err(|error| error.to_string())?;
+    let score =
+        slam_score::score(Path::new(path), parameters).map_err(|error| error.to_string())?;
+    println!("{score:#}");
     Ok(())
 }
 

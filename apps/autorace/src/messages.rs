@@ -1,6 +1,6 @@
 //! This package's message types, written by the build script from `interfaces`.
 
-/// Lane and traffic light.
+/// Lane, traffic light and the state of a map.
 pub mod autorace_msgs {
     #![allow(missing_docs, unreachable_pub, reason = "generated")]
     #![allow(clippy::all, reason = "generated")]

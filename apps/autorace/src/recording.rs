@@ -2,11 +2,17 @@
 
 use crate::jpeg::{DecodeError, Jpeg};
 use crate::lane::Lane;
-use crate::messages::autorace_msgs::{Lane as LaneMessage, TrafficLight};
-use crate::nodes::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
+use crate::messages::autorace_msgs::{Lane as LaneMessage, SlamState, TrafficLight};
+use crate::nodes::{
+    CloudError, PictureError, key_points_of, lane_of, map_points_of, plane_pose_of, rgb_of,
+    shown_of, stamp_ns,
+};
 use crate::score::{Reading, Readings, Shown};
-use crossdock_msg::types::nav_msgs::Odometry;
-use crossdock_msg::types::sensor_msgs::{CompressedImage, Image};
+use crate::slam::features::Seen;
+use crate::slam::pose::Pose;
+use crossdock_msg::types::geometry_msgs::{PoseStampedView, PoseWithCovarianceStamped};
+use crossdock_msg::types::nav_msgs::{Odometry, Path as PathMessage};
+use crossdock_msg::types::sensor_msgs::{CompressedImage, Image, PointCloud2};
 use crossdock_msg::{FlatError, Message};
 use crossdock_record::{BagMessage, BagReader, BagTopic, with_message};
 use std::path::Path;
@@ -22,6 +28,12 @@ pub const LIGHT_TOPIC: &str = "/traffic_light";
 pub const COURSE_LIGHT_TOPIC: &str = "/course/light";
 /// Poses of the vehicle.
 pub const ODOMETRY_TOPIC: &str = "/odom";
+/// What the wheels say of the poses.
+pub const WHEELS_TOPIC: &str = "/wheels";
+/// Key points of the pictures.
+pub const FEATURES_TOPIC: &str = "/features";
+/// Poses, path, points and state of the map.
+pub const SLAM_TOPICS: [&str; 4] = ["/slam/pose", "/slam/path", "/slam/map", "/slam/state"];
 /// Topics that pictures are taken from; the first one that a recording has is used.
 pub const IMAGE_TOPICS: [&str; 3] =
     ["/camera/snapshot", "/camera/image_raw", "/camera/image_raw/compressed"];
@@ -37,6 +49,8 @@ enum MessageError {
     Picture(#[from] PictureError),
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    #[error(transparent)]
+    Cloud(#[from] CloudError),
 }
 
 /// A traffic light message with its box.
@@ -57,6 +71,19 @@ pub struct Place {
     pub y: f64,
 }
 
+/// What a recording says of a map; of path, points and state the last message.
+#[derive(Clone, Debug, Default)]
+pub struct Mapped {
+    /// Poses as they were published.
+    pub poses: Vec<Reading<Pose>>,
+    /// The driven path.
+    pub path: Vec<Reading<Pose>>,
+    /// Points: ahead, left and above the first pose, m.
+    pub points: Vec<[f32; 3]>,
+    /// Keyframes, points and loop closures.
+    pub counts: Option<[u32; 3]>,
+}
+
 /// What a recording says of a drive, without its pictures.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
@@ -70,6 +97,10 @@ pub struct Recorded {
     pub course_lights: Vec<Reading<Shown>>,
     /// `/odom`.
     pub places: Vec<Reading<Place>>,
+    /// `/wheels`.
+    pub wheels: Vec<Reading<Pose>>,
+    /// `/slam/...`.
+    pub mapped: Mapped,
     /// Stamps of the topic that pictures are taken from.
     pub image_stamps_ns: Vec<i64>,
 }
@@ -96,6 +127,10 @@ impl Recorded {
         self.lights.extend(other.lights);
         self.course_lights.extend(other.course_lights);
         self.places.extend(other.places);
+        self.wheels.extend(other.wheels);
+        if self.mapped.poses.is_empty() {
+            self.mapped = other.mapped;
+        }
         if self.image_stamps_ns.is_empty() {
             self.image_stamps_ns = other.image_stamps_ns;
         }
@@ -138,7 +173,11 @@ pub fn read(path: &Path) -> Result<Recorded, RecordingError> {
         match topic.name.as_str() {
             LANE_TOPIC => topic.check_type_in::<LaneMessage>(path)?,
             LIGHT_TOPIC | COURSE_LIGHT_TOPIC => topic.check_type_in::<TrafficLight>(path)?,
-            ODOMETRY_TOPIC => topic.check_type_in::<Odometry>(path)?,
+            ODOMETRY_TOPIC | WHEELS_TOPIC => topic.check_type_in::<Odometry>(path)?,
+            "/slam/pose" => topic.check_type_in::<PoseWithCovarianceStamped>(path)?,
+            "/slam/path" => topic.check_type_in::<PathMessage>(path)?,
+            "/slam/map" => topic.check_type_in::<PointCloud2>(path)?,
+            "/slam/state" => topic.check_type_in::<SlamState>(path)?,
             _ => {}
         }
     }
@@ -187,12 +226,73 @@ fn note(
             let value = Place { x: position.x(), y: position.y() };
             Ok(Reading { stamp_ns: stamp_ns(odometry.header()), value })
         })?),
+        WHEELS_TOPIC => recorded.wheels.push(decoded::<Odometry, _>(data, |odometry| {
+            let value = plane_pose_of(odometry.pose().pose());
+            Ok(Reading { stamp_ns: stamp_ns(odometry.header()), value })
+        })?),
+        name if SLAM_TOPICS.contains(&name) => note_map(&mut recorded.mapped, name, data)?,
         _ if is_picture => {
             let stamp = image_stamp(topic, data)?;
             recorded.note_stamp(stamp);
             recorded.image_stamps_ns.push(stamp);
         }
         _ => {}
+    }
+    Ok(())
+}
+
+fn note_map(mapped: &mut Mapped, topic: &str, data: &[u8]) -> Result<(), MessageError> {
+    match topic {
+        "/slam/pose" => {
+            mapped.poses.push(decoded::<PoseWithCovarianceStamped, _>(data, |message| {
+                let value = plane_pose_of(message.pose().pose());
+                Ok(Reading { stamp_ns: stamp_ns(message.header()), value })
+            })?);
+        }
+        "/slam/path" => {
+            mapped.path = decoded::<PathMessage, _>(data, |message| {
+                let place = |pose: PoseStampedView<'_>| Reading {
+                    stamp_ns: stamp_ns(pose.header()),
+                    value: plane_pose_of(pose.pose()),
+                };
+                Ok(message.poses()?.iter().map(place).collect())
+            })?;
+        }
+        "/slam/map" => {
+            mapped.points = decoded::<PointCloud2, _>(data, |cloud| Ok(map_points_of(cloud)?))?;
+        }
+        _ => {
+            mapped.counts = Some(decoded::<SlamState, _>(data, |state| {
+                Ok([state.keyframes(), state.map_points(), state.loop_closures()])
+            })?);
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the stamp and the key points of every picture, as `/features` has them.
+///
+/// # Errors
+/// [`RecordingError`]: not a recording, another type, a damaged message.
+pub fn key_points(path: &Path, mut each: impl FnMut(i64, Vec<Seen>)) -> Result<(), RecordingError> {
+    let reader = BagReader::open(path)?;
+    let Some(index) = reader.topics().iter().position(|t| t.name == FEATURES_TOPIC) else {
+        return Ok(());
+    };
+    let topic = &reader.topics()[index];
+    topic.check_type_in::<PointCloud2>(path)?;
+    let mut messages = reader.messages();
+    while let Some(message) = messages.next_message() {
+        let message = message?;
+        if message.topic != index {
+            continue;
+        }
+        let cloud = decoded::<PointCloud2, _>(message.data, |cloud| {
+            Ok((stamp_ns(cloud.header()), key_points_of(cloud)?))
+        });
+        let (stamp, seen) =
+            cloud.map_err(|error| RecordingError::damaged(topic, message.number, error))?;
+        each(stamp, seen);
     }
     Ok(())
 }

@@ -15,12 +15,13 @@ mod light;
 mod message;
 mod polyfit;
 mod simulator;
+mod slam;
 mod snapshot;
 mod traffic_light;
 
 pub use compensation::ImageCompensation;
 pub use decode::Decode;
-pub use features::Features;
+pub use features::{CloudError, Features, key_points_of};
 pub use gaussian_blur::GaussianBlurNode;
 pub use image_projection::ImageProjection;
 pub use lane_control::LaneControlNode;
@@ -30,6 +31,7 @@ pub use light::{GreenLight, RedLight};
 pub use message::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
 pub use polyfit::Polyfit;
 pub use simulator::Simulator;
+pub use slam::{SlamNode, map_points_of, plane_pose_of, slam_parameters_of};
 pub use snapshot::Snapshot;
 pub use traffic_light::TrafficLightNode;
 
@@ -51,6 +53,7 @@ pub fn package() -> Package {
         .node::<GreenLight>()
         .node::<TrafficLightNode>()
         .node::<Features>()
+        .node::<SlamNode>()
         .node::<Snapshot>()
         .node::<Simulator>()
 }

@@ -4,9 +4,11 @@ use crate::control::Command;
 use crate::messages::autorace_msgs::TrafficLight;
 use crate::nodes::message::{Shape, set_light_state};
 use crate::score::Shown;
+use crate::simulator::course::Pose;
 use crate::simulator::drive::Drive;
 use crate::simulator::lights::Light;
 use crate::simulator::renderer::Mount;
+use crate::simulator::wheels::{WheelErrors, Wheels};
 use crate::trig::sin_cos;
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
@@ -20,21 +22,26 @@ use std::time::Duration;
 /// Drives the vehicle with the commands that come back and renders what its camera sees.
 ///
 /// The timer `step` moves the vehicle by the time since the last step under the newest command,
-/// then publishes odometry, the state of the light ahead and the picture, in this order and with
-/// one stamp. Ends the run after `laps` laps; leaving the lane is an error.
+/// then publishes its pose, what its wheels say of it, the state of the light ahead and the
+/// picture,
+/// in this order and with one stamp. Ends the run after `laps` laps; leaving the lane is an error.
 #[derive(Debug)]
 pub struct Simulator {
     command: Subscriber<TwistStamped>,
     image: Publisher<Image>,
     odometry: Option<Publisher<Odometry>>,
     light: Option<Publisher<TrafficLight>>,
+    wheels_said: Option<Publisher<Odometry>>,
+    wheels: Wheels,
     laps: u32,
     drive: Drive,
     last: Command,
+    last_ns: Option<i64>,
 }
 
 const CAMERA_FRAME: &str = "camera";
 const ODOMETRY_FRAME: &str = "odom";
+const WHEELS_FRAME: &str = "wheels";
 const VEHICLE_FRAME: &str = "base_link";
 
 impl NodeType for Simulator {
@@ -50,9 +57,20 @@ impl NodeType for Simulator {
             .optional()
             .publisher::<TrafficLight>("light")
             .optional()
+            .publisher::<Odometry>("wheels")
+            .optional()
             .parameter("seed", 1, "seed of lights and surfaces")
             .parameter("start_offset_m", 0.0, "start to the left of the lane's middle, m")
             .parameter("laps", 0, "laps until the run ends; 0: no end")
+            .parameter("buildings", false, "whether houses stand beside the road")
+            .parameter("track_m", 0.16, "distance between the wheels, m")
+            .parameter("left_error", 0.0, "share by which the left wheel counts too much")
+            .parameter("right_error", 0.0, "share by which the right wheel counts too much")
+            .parameter(
+                "wheel_noise_m",
+                0.0,
+                "noise of a wheel after 1 m, m; it grows with the root",
+            )
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -62,14 +80,20 @@ impl NodeType for Simulator {
                 "start_offset_m is {offset_m} m, but the lane allows -0.1 to 0.1 m"
             )));
         }
+        let seed = setup.parameter("seed")?;
+        let drive = Drive::new(seed, offset_m);
+        let buildings = setup.parameter("buildings")?;
         Ok(Self {
             command: setup.subscriber("command")?,
             image: setup.publisher("image")?,
             odometry: setup.optional_publisher("odometry")?,
             light: setup.optional_publisher("light")?,
+            wheels_said: setup.optional_publisher("wheels")?,
+            wheels: Wheels::new(wheel_errors(setup, seed)?),
             laps: setup.parameter("laps")?,
-            drive: Drive::new(setup.parameter("seed")?, offset_m),
+            drive: if buildings { drive.with_buildings(seed) } else { drive },
             last: Command::default(),
+            last_ns: None,
         })
     }
 }
@@ -89,8 +113,17 @@ impl Node for Simulator {
         }
         let stamp = context.now_stamp();
         if let Some(publisher) = &self.odometry {
-            publish_odometry(publisher, drive, stamp)?;
+            let said = (drive.pose(), drive.motion());
+            publish_odometry(publisher, ODOMETRY_FRAME, said, stamp)?;
         }
+        if let Some(publisher) = &self.wheels_said {
+            let seconds = (now_ns - self.last_ns.unwrap_or(now_ns)) as f64 * 1e-9;
+            let (pose, way, turn) = self.wheels.follow(drive.pose());
+            let rate = |v: f64| if seconds > 0.0 { v / seconds } else { 0.0 };
+            let motion = Command { linear: rate(way), angular: rate(turn) };
+            publish_odometry(publisher, WHEELS_FRAME, (pose, motion), stamp)?;
+        }
+        self.last_ns = Some(now_ns);
         if let Some(publisher) = &self.light {
             let mut loan = publisher.loan(Extra::none().text(CAMERA_FRAME.len()))?;
             let mut out = loan.message();
@@ -118,17 +151,36 @@ fn set_header(
     Ok(())
 }
 
+/// What the wheels are told to do wrong.
+fn wheel_errors(setup: &Setup<'_>, seed: u64) -> Result<WheelErrors, NodeError> {
+    let number = |name: &str, least: f64, most: f64| -> Result<f64, NodeError> {
+        let value: f64 = setup.parameter(name)?;
+        if (least..=most).contains(&value) {
+            Ok(value)
+        } else {
+            Err(NodeError::new(format!("{name} is {value}, but must be {least} to {most}")))
+        }
+    };
+    Ok(WheelErrors {
+        track_m: number("track_m", 0.02, 10.0)?,
+        left: number("left_error", -0.5, 0.5)?,
+        right: number("right_error", -0.5, 0.5)?,
+        noise_m: number("wheel_noise_m", 0.0, 0.1)?,
+        seed,
+    })
+}
+
 fn publish_odometry(
     publisher: &Publisher<Odometry>,
-    drive: &Drive,
+    frame: &str,
+    (pose, motion): (Pose, Command),
     stamp: (i32, u32),
 ) -> Result<(), NodeError> {
-    let extra = Extra::none().text(ODOMETRY_FRAME.len()).text(VEHICLE_FRAME.len());
+    let extra = Extra::none().text(frame.len()).text(VEHICLE_FRAME.len());
     let mut loan = publisher.loan(extra)?;
     let mut out = loan.message();
-    set_header(out.header(), stamp, ODOMETRY_FRAME)?;
+    set_header(out.header(), stamp, frame)?;
     out.set_child_frame_id(VEHICLE_FRAME)?;
-    let (pose, motion) = (drive.pose(), drive.motion());
     let (sin, cos) = sin_cos(pose.yaw / 2.0);
     let mut with_covariance = out.pose();
     let mut place = with_covariance.pose();

@@ -2,6 +2,7 @@
 //!
 //! Reads recordings and files it is told of, writes into one folder, uses no network.
 
+mod map;
 mod overlay;
 mod page;
 mod path;
@@ -133,6 +134,7 @@ pub fn write(options: &ReportOptions) -> Result<Report, ReportError> {
     }
     recorded.lanes.sort_by_key(|lane| lane.stamp_ns);
     recorded.lights.sort_by_key(|light| light.stamp_ns);
+    recorded.places.sort_by_key(|place| place.stamp_ns);
     let graph = options.graph.as_deref().map(|path| read_graph(path, &options.parameters));
     let graph = graph.transpose()?;
     let projection = match (&graph, &options.graph) {
@@ -250,8 +252,11 @@ fn write_png(path: &Path, picture: &Picture) -> Result<(), ReportError> {
     encode().map_err(|cause| ReportError::Png { path: path.to_owned(), cause })
 }
 
-/// The graph with the parameters of the run.
-fn read_graph(path: &Path, parameters: &[PathBuf]) -> Result<Graph, ReportError> {
+/// A graph file with the parameters of the run.
+///
+/// # Errors
+/// [`ReportError`] names the file and its first violation.
+pub fn read_graph(path: &Path, parameters: &[PathBuf]) -> Result<Graph, ReportError> {
     let broken = |path: &Path, violations: Vec<Violation>| {
         let first = violations.first().map_or_else(String::new, ToString::to_string);
         ReportError::Graph { path: path.to_owned(), first }

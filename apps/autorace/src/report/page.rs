@@ -1,7 +1,7 @@
 //! The page itself. Everything that comes from files is escaped.
 
 use super::summary::{Summary, time};
-use super::{Shot, path};
+use super::{Shot, map, path};
 use crate::lane::Lane;
 use crate::recording::Recorded;
 use crate::score::Shown;
@@ -75,6 +75,7 @@ pub(super) fn html(content: &Content<'_>) -> String {
     }
     shots(&mut page, content);
     driven(&mut page, content.recorded);
+    page.push_str(&map::section(content.recorded));
     if let Some(summary) = content.summary {
         tables(&mut page, summary);
     }

@@ -14,54 +14,87 @@ const MARGIN_M: f64 = 0.4;
 /// Points of a drawn line of the course.
 const COURSE_POINTS: u32 = 720;
 /// Most points of a drawn path.
-const PATH_POINTS_MAX: usize = 4000;
+pub(super) const PATH_POINTS_MAX: usize = 4000;
 
 /// Every n-th of the readings, so that at most [`PATH_POINTS_MAX`] are drawn.
 fn thinned(places: &[Reading<Place>]) -> impl Iterator<Item = &Reading<Place>> {
     places.iter().step_by(places.len().div_ceil(PATH_POINTS_MAX).max(1))
 }
 
+/// The course from above, as a picture's ground.
+pub(super) struct Ground {
+    course: Course,
+    /// West and north edge, m.
+    origin: (f64, f64),
+    /// Size, m.
+    size: (f64, f64),
+}
+
+impl Ground {
+    /// Shows `margin_m` of floor round the course.
+    pub(super) fn new(margin_m: f64) -> Self {
+        let course = Course::new();
+        let [west, south, east, north] = course.bounds();
+        let size = (east - west + 2.0 * margin_m, north - south + 2.0 * margin_m);
+        Self { course, origin: (west - margin_m, north + margin_m), size }
+    }
+
+    /// Where a place of the course is in the picture.
+    pub(super) fn point(&self, x: f64, y: f64) -> (f64, f64) {
+        ((x - self.origin.0) * SCALE, (self.origin.1 - y) * SCALE)
+    }
+
+    /// A picture with the course's lines and lights; its end tag is missing.
+    pub(super) fn begin(&self, label: &str) -> String {
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {:.0} {:.0}\" role=\"img\" aria-label=\"{label}\">\
+             <rect width=\"100%\" height=\"100%\" fill=\"#2c2c30\"/>",
+            self.size.0 * SCALE,
+            self.size.1 * SCALE
+        );
+        self.draw_course(&mut svg);
+        svg
+    }
+
+    fn draw_course(&self, svg: &mut String) {
+        let course = &self.course;
+        for (offset, colour, stroke) in [
+            (LANE_WIDTH_M / 2.0, "#e6d21e", 3.0),
+            (-LANE_WIDTH_M / 2.0, "#f2f2f0", 3.0),
+            (0.0, "#5c5c66", 1.0),
+        ] {
+            svg.push_str("<polygon fill=\"none\" points=\"");
+            for step in 0..COURSE_POINTS {
+                let at =
+                    course.pose(course.length_m() * f64::from(step) / f64::from(COURSE_POINTS));
+                let (sin, cos) = sin_cos(at.yaw);
+                let (x, y) = self.point(at.x - offset * sin, at.y + offset * cos);
+                // Writing to a string does not fail.
+                let _ = write!(svg, "{x:.1},{y:.1} ");
+            }
+            let _ = write!(svg, "\" stroke=\"{colour}\" stroke-width=\"{stroke}\"/>");
+        }
+        for index in 0..Lights::COUNT {
+            let at = course.pose(Lights::place_m(index));
+            let (sin, cos) = sin_cos(at.yaw);
+            let (x, y) = self.point(at.x + 0.215 * sin, at.y - 0.215 * cos);
+            let _ = write!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"#e03030\"/>\
+             <circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"#20b040\"/>",
+                x + 14.0
+            );
+        }
+    }
+}
+
 /// The course from above with the driven path.
 pub(super) fn course_svg(places: &[Reading<Place>]) -> String {
-    let course = Course::new();
-    let [west, south, east, north] = course.bounds();
-    let (width, height) = (east - west + 2.0 * MARGIN_M, north - south + 2.0 * MARGIN_M);
-    let point = |x: f64, y: f64| ((x - west + MARGIN_M) * SCALE, (north + MARGIN_M - y) * SCALE);
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {:.0} {:.0}\" role=\"img\" aria-label=\"driven path on the course\">\
-         <rect width=\"100%\" height=\"100%\" fill=\"#2c2c30\"/>",
-        width * SCALE,
-        height * SCALE
-    );
-    for (offset, colour, stroke) in [
-        (LANE_WIDTH_M / 2.0, "#e6d21e", 3.0),
-        (-LANE_WIDTH_M / 2.0, "#f2f2f0", 3.0),
-        (0.0, "#5c5c66", 1.0),
-    ] {
-        svg.push_str("<polygon fill=\"none\" points=\"");
-        for step in 0..COURSE_POINTS {
-            let at = course.pose(course.length_m() * f64::from(step) / f64::from(COURSE_POINTS));
-            let (sin, cos) = sin_cos(at.yaw);
-            let (x, y) = point(at.x - offset * sin, at.y + offset * cos);
-            // Writing to a string does not fail.
-            let _ = write!(svg, "{x:.1},{y:.1} ");
-        }
-        let _ = write!(svg, "\" stroke=\"{colour}\" stroke-width=\"{stroke}\"/>");
-    }
-    for index in 0..Lights::COUNT {
-        let at = course.pose(Lights::place_m(index));
-        let (sin, cos) = sin_cos(at.yaw);
-        let (x, y) = point(at.x + 0.215 * sin, at.y - 0.215 * cos);
-        let _ = write!(
-            svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"#e03030\"/>\
-             <circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"#20b040\"/>",
-            x + 14.0
-        );
-    }
+    let ground = Ground::new(MARGIN_M);
+    let mut svg = ground.begin("driven path on the course");
     svg.push_str("<polyline fill=\"none\" stroke=\"#38b6ff\" stroke-width=\"2\" points=\"");
     for place in thinned(places) {
-        let (x, y) = point(place.value.x, place.value.y);
+        let (x, y) = ground.point(place.value.x, place.value.y);
         let _ = write!(svg, "{x:.1},{y:.1} ");
     }
     svg.push_str("\"/></svg>");

@@ -134,6 +134,13 @@ impl Drive {
         }
     }
 
+    /// The same with a town beside the road ([`crate::simulator::buildings`]).
+    #[must_use]
+    pub fn with_buildings(mut self, seed: u64) -> Self {
+        self.renderer = self.renderer.with_buildings(seed);
+        self
+    }
+
     /// Pose of the axle's middle.
     pub fn pose(&self) -> Pose {
         self.vehicle.pose()

@@ -4,6 +4,7 @@
 //! `+ - * / sqrt` on f64 with the sine of [`crate::trig`], so pictures and paths have the same
 //! bits on every machine. Knows no message type and no clock.
 
+pub mod buildings;
 pub mod course;
 pub mod drive;
 pub mod lights;
@@ -11,3 +12,4 @@ pub mod raster;
 pub mod renderer;
 pub mod texture;
 pub mod vehicle;
+pub mod wheels;

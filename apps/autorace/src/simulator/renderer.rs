@@ -2,6 +2,7 @@
 
 use crate::camera::{Homography, HomographyError};
 use crate::lane_view::{LANE_WIDTH, VIEW_HEIGHT, VIEW_WIDTH};
+use crate::simulator::buildings::{HOUSES, front};
 use crate::simulator::course::{Course, LANE_WIDTH_M, Pose};
 use crate::simulator::lights::{Light, Lights};
 use crate::simulator::raster::{Canvas, Lens, Panel};
@@ -142,6 +143,21 @@ impl Renderer {
             lights,
             nearness: vec![0.0; mount.width * mount.height],
         }
+    }
+
+    /// The same with a town beside the road ([`crate::simulator::buildings`]); allocates 5 MB more.
+    #[must_use]
+    pub fn with_buildings(mut self, seed: u64) -> Self {
+        for (west, south, dx, dy, height) in HOUSES {
+            let first = self.textures.len();
+            let mut sides = faces((west, south, west + dx, south + dy), height, first);
+            for (side, number) in sides.iter_mut().zip(first..) {
+                side.texture = number;
+                self.textures.push(front(seed, number as u64));
+            }
+            self.surfaces.extend_from_slice(&sides);
+        }
+        self
     }
 
     /// Draws what the camera of a vehicle at `vehicle` sees into the rgb8 picture `out`.

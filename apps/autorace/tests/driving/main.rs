@@ -11,3 +11,4 @@ mod lights_on_recordings;
 #[path = "../../../../tests/support/on_device.rs"]
 mod on_device;
 mod parameters;
+mod slam;

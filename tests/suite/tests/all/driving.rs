@@ -1,7 +1,8 @@
-//! The driving graph as a user runs it: on recordings, on the closed course, in both mappings; and
-//! the image pipeline on recordings.
+//! The driving graph as a user runs it: on recordings, on the closed course, in both mappings; the
+//! image pipeline on recordings; and the map of the course.
 
 mod image_pipeline;
+mod slam;
 
 use crossdock_suite::{Run, binaries};
 use crossdock_test_support::{data, long, shared, skip, workspace};
