@@ -38,6 +38,8 @@ pub enum LibraryModule {
     GatewayUp,
     /// The words between gateway and host; a package.
     GatewayWords,
+    /// How long the host may reach memory, and the restart for the next one.
+    HostLease,
     /// The host's registers.
     HostPort,
     /// Passes bursts on or refuses them.
@@ -48,6 +50,8 @@ pub enum LibraryModule {
     MemifRead,
     /// Shares a port of host memory.
     MemifShare,
+    /// Brings a port of host memory to rest.
+    MemifStop,
     /// Writes host memory.
     MemifWrite,
     /// Queues of words to and from the host.
@@ -166,7 +170,7 @@ macro_rules! source {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 55] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -183,11 +187,13 @@ impl LibraryModule {
         Self::GatewayDown,
         Self::GatewayUp,
         Self::GatewayWords,
+        Self::HostLease,
         Self::HostPort,
         Self::MemifGate,
         Self::MemifMmu,
         Self::MemifRead,
         Self::MemifShare,
+        Self::MemifStop,
         Self::MemifWrite,
         Self::Osif,
         Self::AxisReg,
@@ -234,14 +240,17 @@ impl LibraryModule {
     ];
 
     /// Those that join a network and a host.
-    pub const OF_BOARDS: [Self; 7] = [
+    pub const OF_BOARDS: [Self; 10] = [
         Self::Gateway,
+        Self::HostLease,
         Self::HostPort,
         Self::MemifMmu,
         Self::MemifShare,
+        Self::MemifStop,
         Self::Osif,
         Self::RegisterBridge,
         Self::RegisterWords,
+        Self::ResetSync,
     ];
 
     /// Name of the module; its file is the name with `.sv`.
@@ -264,11 +273,13 @@ impl LibraryModule {
             Self::GatewayDown => "gateway_down",
             Self::GatewayUp => "gateway_up",
             Self::GatewayWords => "gateway_words",
+            Self::HostLease => "host_lease",
             Self::HostPort => "host_port",
             Self::MemifGate => "memif_gate",
             Self::MemifMmu => "memif_mmu",
             Self::MemifRead => "memif_read",
             Self::MemifShare => "memif_share",
+            Self::MemifStop => "memif_stop",
             Self::MemifWrite => "memif_write",
             Self::Osif => "osif",
             Self::AxisReg => "axis_reg",
@@ -347,11 +358,13 @@ impl LibraryModule {
             Self::GatewayDown => include_str!("../../../hw/gateway_down/gateway_down.sv"),
             Self::GatewayUp => include_str!("../../../hw/gateway_up/gateway_up.sv"),
             Self::GatewayWords => include_str!("../../../hw/gateway_words/gateway_words.sv"),
+            Self::HostLease => source!("host_lease"),
             Self::HostPort => include_str!("../../../hw/host_port/host_port.sv"),
             Self::MemifGate => include_str!("../../../hw/memif_gate/memif_gate.sv"),
             Self::MemifMmu => include_str!("../../../hw/memif_mmu/memif_mmu.sv"),
             Self::MemifRead => include_str!("../../../hw/memif_read/memif_read.sv"),
             Self::MemifShare => include_str!("../../../hw/memif_share/memif_share.sv"),
+            Self::MemifStop => source!("memif_stop"),
             Self::MemifWrite => include_str!("../../../hw/memif_write/memif_write.sv"),
             Self::Osif => include_str!("../../../hw/osif/osif.sv"),
             Self::AxisReg => include_str!("../../../hw/axis_reg/axis_reg.sv"),
