@@ -218,17 +218,7 @@ pub(crate) fn board(
         }
     }
     memory_port(&mut body, width);
-    if !network.nodes.is_empty() {
-        let audited = network.nodes.len().min(standing::AUDITED_MAX);
-        body.simulated_port("input", None, standing::OPENS);
-        body.simulated_port("output", Some(audited as u32), standing::LATE);
-    }
-    for (signal, bits, ours) in register_signals() {
-        body.port(if ours { "output" } else { "input" }, bits, &format!("s_axil_{signal}"));
-    }
-    body.port("output", None, "doorbell");
-    body.port("output", None, "active");
-    restart::ports(&mut body, network);
+    host_ports(&mut body, network);
     restart::wires(&mut body, network);
     body.wire(Some(64 * reads as u32), "status");
     if written > 0 {
@@ -272,6 +262,21 @@ pub(crate) fn board(
         network.graph, network.fabric
     );
     Some(body.module(&network.board(), &comment))
+}
+
+/// The ports to a host beside that of its memory.
+fn host_ports(body: &mut Body, network: &Network) {
+    if !network.nodes.is_empty() {
+        let audited = network.nodes.len().min(standing::AUDITED_MAX);
+        body.simulated_port("input", None, standing::OPENS);
+        body.simulated_port("output", Some(audited as u32), standing::LATE);
+    }
+    for (signal, bits, ours) in register_signals() {
+        body.port(if ours { "output" } else { "input" }, bits, &format!("s_axil_{signal}"));
+    }
+    body.port("output", None, "doorbell");
+    body.port("output", None, "active");
+    restart::ports(body, network);
 }
 
 fn network_instance(body: &mut Body, network: &Network, status: String, has_control: bool) {

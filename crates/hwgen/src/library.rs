@@ -168,6 +168,13 @@ macro_rules! source {
     };
 }
 
+/// The same of a kernel.
+macro_rules! kernel {
+    ($name:literal) => {
+        include_str!(concat!("../../../hw/kernels/", $name, "/", $name, ".sv"))
+    };
+}
+
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
     pub const ALL: [Self; 55] = [
@@ -383,9 +390,7 @@ impl LibraryModule {
             Self::PixelHsv => include_str!("../../../hw/kernels/pixel_hsv/pixel_hsv.sv"),
             Self::PixelLevels => include_str!("../../../hw/kernels/pixel_levels/pixel_levels.sv"),
             Self::Replay => include_str!("../../../hw/kernels/replay/replay.sv"),
-            Self::RowContrast => {
-                include_str!("../../../hw/kernels/row_contrast/row_contrast.sv")
-            }
+            Self::RowContrast => kernel!("row_contrast"),
             Self::RowWarp => include_str!("../../../hw/kernels/row_warp/row_warp.sv"),
             Self::RowWindow => include_str!("../../../hw/kernels/row_window/row_window.sv"),
             Self::MessageShell => {
@@ -393,9 +398,7 @@ impl LibraryModule {
             }
             Self::LineSolve => include_str!("../../../hw/kernels/line_solve/line_solve.sv"),
             Self::LineVote => include_str!("../../../hw/kernels/line_vote/line_vote.sv"),
-            Self::PointMoments => {
-                include_str!("../../../hw/kernels/point_moments/point_moments.sv")
-            }
+            Self::PointMoments => kernel!("point_moments"),
             Self::RowRuns => include_str!("../../../hw/kernels/row_runs/row_runs.sv"),
             Self::ToDouble => include_str!("../../../hw/kernels/to_double/to_double.sv"),
             Self::FromDouble => include_str!("../../../hw/kernels/from_double/from_double.sv"),
@@ -403,9 +406,7 @@ impl LibraryModule {
             Self::StampJoin => include_str!("../../../hw/kernels/stamp_join/stamp_join.sv"),
             Self::MarkRuns => include_str!("../../../hw/kernels/mark_runs/mark_runs.sv"),
             Self::RunPatches => include_str!("../../../hw/kernels/run_patches/run_patches.sv"),
-            Self::MarginCount => {
-                include_str!("../../../hw/kernels/margin_count/margin_count.sv")
-            }
+            Self::MarginCount => kernel!("margin_count"),
             Self::RegisterBridge => source!("register_bridge"),
             Self::RegisterWords => source!("register_words"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),
