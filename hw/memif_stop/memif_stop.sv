@@ -82,8 +82,8 @@ module memif_stop #(
   if (ADDRESS_WIDTH < 13 || ADDRESS_WIDTH > 64) begin : g_bad_address_width
     $fatal(1, "%m: ADDRESS_WIDTH is 13 to 64");
   end
-  if (OUTSTANDING < 2 || OUTSTANDING > 256 || (OUTSTANDING & (OUTSTANDING - 1)) != 0)
-  begin : g_bad_outstanding
+  localparam bit IsPower = (OUTSTANDING & (OUTSTANDING - 1)) == 0;
+  if (OUTSTANDING < 2 || OUTSTANDING > 256 || !IsPower) begin : g_bad_outstanding
     $fatal(1, "%m: OUTSTANDING is a power of two from 2 to 256");
   end
 
