@@ -10,6 +10,8 @@
 // Latency       A write is in `control` from the cycle after the request on, and so is the answer.
 // Throughput    A request in 2 cycles.
 // Back-pressure request_ready is low while an answer waits.
+// Restart       With `restart` high `control` becomes `resets`, as in a reset, and a write has no
+//               effect. Requests are taken and answered as ever: the bridge knows nothing of it.
 // Reset         `control` is `resets`; no answer waits.
 // Parameters    STATUS: words of it, 1 to 4096. CONTROL: words of it, 1 to 4096; without any, 1 word
 //               without a bit that is kept.
@@ -21,6 +23,7 @@ module register_words #(
 ) (
   input  wire                   clk,
   input  wire                   rst,
+  input  wire                   restart,
   input  wire  [STATUS*64-1:0]  status,
   output logic [CONTROL*64-1:0] control,
   input  wire  [STATUS-1:0]     reads,
@@ -68,7 +71,7 @@ module register_words #(
     for (int unsigned i = 0; i < CONTROL; i++)
       if (take && request_write && is_control && 32'(request_number[11:0]) == i)
         control[i*64 +: 64] <= request_data & keeps[i*64 +: 64];
-    if (rst) control <= resets & keeps;
+    if (rst || restart) control <= resets & keeps;
   end
 
 `ifdef FORMAL

@@ -36,7 +36,7 @@ always_comb begin
 end
 
 always @(posedge clk) begin
-  if (rst) formal_held <= formal_resets[formal_word*64 +: 64] & formal_kept;
+  if (rst || restart) formal_held <= formal_resets[formal_word*64 +: 64] & formal_kept;
   else if (formal_taken && request_write && request_number == 13'd4096 + 13'(formal_word))
     formal_held <= request_data & formal_kept;
   if (formal_taken) formal_wanted <= formal_told;
@@ -53,6 +53,10 @@ always @(posedge clk) begin
     c_status: cover (answer_valid && answer_data == 64'h7 && control != '0);
     c_write: cover (formal_past && answer_valid && $past(formal_taken && request_write)
         && formal_held == 64'h1234 && formal_resets[formal_word*64 +: 64] == '0);
+    c_restart: cover (formal_past && $past(restart && formal_taken && request_write
+        && request_number == 13'd4096 + 13'(formal_word)) && answer_valid
+        && formal_held == formal_resets[formal_word*64 +: 64]
+        && $past(formal_held) != formal_held && formal_kept == '1);
     c_other: cover (answer_valid && answer_data == '0 && $past(!request_write)
         && $past(request_number) < STATUS);
   end

@@ -16,6 +16,12 @@ pub const WINDOWS: usize = 16;
 /// Words that a client's queue takes: what is under way to a gateway and not yet answered for.
 pub const WORDS: usize = 32;
 
+/// Cycles of the longest lease that has an end.
+pub const LEASE_CYCLES_MAX: u64 = (1 << 48) - 2;
+/// Cycles of the slowest clock in which a restart ends: 64 bursts of 64 beats in each direction at
+/// the slowest pace of host memory, 256 cycles a beat, while others have three quarters of it.
+const RESTART_CYCLES: u64 = 1 << 22;
+
 /// Cycles without anything after which a board may stand still: more than a beat needs from one
 /// stream to the next through anything in the library.
 pub const IDLE_CYCLES: u32 = 256;
@@ -40,6 +46,12 @@ mod port {
     pub(super) const GATEWAY: u32 = 0x800;
     pub(super) const WINDOW_FIRST: u32 = 0xc00;
     pub(super) const WINDOW_SET: u32 = 0xc03;
+}
+
+/// Registers of `hw/host_lease`, by number.
+mod lease {
+    pub(super) const RESTART: u32 = 0xd00;
+    pub(super) const LEASE: u32 = 0xd01;
 }
 
 /// Kinds of words, see `hw/gateway_words`.
@@ -140,6 +152,16 @@ enum Step {
     Read(u32),
 }
 
+/// How long a board may reach host memory without hearing of its host.
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    cycles: u64,
+    /// From one renewal to the next.
+    half_ps: u64,
+    /// When to renew it; `None`: it is given back.
+    due_ps: Option<u64>,
+}
+
 /// A board with its host's driver. As [`Model`], with one thread at a time.
 #[derive(Debug)]
 pub struct Board {
@@ -154,6 +176,7 @@ pub struct Board {
     events: VecDeque<HostEvent>,
     windows: usize,
     idle_cycles: u32,
+    lease: Option<Lease>,
 }
 
 impl Board {
@@ -176,7 +199,88 @@ impl Board {
             events: VecDeque::new(),
             windows: 0,
             idle_cycles: 0,
+            lease: None,
         })
+    }
+
+    /// Makes the board fit for this host, as another one has left it, or lets it go: it does
+    /// nothing more for anybody and reaches no memory. What was under way to or from host memory
+    /// has been answered for then, everything else that was under way is lost, and all is as in a
+    /// new board: windows, gateways, words of `control`, no lease. Takes the time of some accesses,
+    /// and that of memory's answers.
+    ///
+    /// # Errors
+    /// Memory or a clock stands still; or as [`Model::run`].
+    pub fn restart(&mut self) -> Result<(), RunError> {
+        self.waiting.clear();
+        // An access that a run has cut goes on in the next one.
+        if let Some(cut) = self.batch.get_mut(self.done as usize) {
+            self.model.access(std::slice::from_mut(cut), self.access_cycles)?;
+        }
+        self.model.access(&mut [write(lease::RESTART, 1)], self.access_cycles)?;
+        let longest_ps = self.model.slowest_ps().saturating_mul(RESTART_CYCLES);
+        let end_ps = self.now_ps().saturating_add(longest_ps);
+        // Time passes with each read.
+        loop {
+            let mut state = [Access::read(register(lease::RESTART))];
+            self.model.access(&mut state, self.access_cycles)?;
+            if state[0].value() & 1 == 0 {
+                break;
+            }
+            if self.now_ps() > end_ps {
+                return Err(RunError::Restart { cycles: RESTART_CYCLES });
+            }
+        }
+        self.batch.clear();
+        self.events.clear();
+        self.step = Step::Idle;
+        (self.done, self.taken, self.windows, self.lease) = (0, 0, 0, None);
+        // Never more than there are windows.
+        self.model.handle().reach(Vec::new());
+        Ok(())
+    }
+
+    /// From now on the board reaches host memory only on a lease of so many cycles of its own
+    /// clock: what is under way waits when it is over. It begins with the next message or memory
+    /// that the board is given, [`Board::run`] renews it when half of it is over, and
+    /// [`Board::rest`] ends it. 1 to [`LEASE_CYCLES_MAX`]; false, and nothing has happened, for
+    /// another number. Without a call, or after [`Board::restart`]: a lease without end.
+    pub fn set_lease(&mut self, cycles: u64) -> bool {
+        let is_good = (1..=LEASE_CYCLES_MAX).contains(&cycles);
+        if is_good {
+            let half_ps = (cycles / 2).saturating_mul(self.model.period_ps());
+            self.lease = Some(Lease { cycles, half_ps, due_ps: None });
+        }
+        is_good
+    }
+
+    /// Gives the lease back, if there is one: until the board is given something the next time, it
+    /// reaches no memory. For a host that will sleep, when the board has nothing to do. False, and
+    /// nothing has happened: the port for registers is in use, and is free after a later run.
+    ///
+    /// # Errors
+    /// As [`Model::run`].
+    pub fn rest(&mut self) -> Result<bool, RunError> {
+        if self.lease.is_none_or(|lease| lease.due_ps.is_none()) {
+            return Ok(true);
+        }
+        if !self.access(&mut [write(lease::LEASE, 0)])? {
+            return Ok(false);
+        }
+        if let Some(lease) = &mut self.lease {
+            lease.due_ps = None;
+        }
+        Ok(true)
+    }
+
+    /// Renews the lease where it is time for that.
+    fn renew(&mut self) {
+        let now_ps = self.now_ps();
+        if let Some(lease) = &mut self.lease
+            && lease.due_ps.is_some_and(|due_ps| due_ps <= now_ps)
+        {
+            self.waiting.push_front(lease.renewed(now_ps));
+        }
     }
 
     /// Lets runs end with [`Stop::Idle`] when nothing has happened for so many cycles of every
@@ -264,6 +368,12 @@ impl Board {
     }
 
     fn word(&mut self, client: u64, [low, high]: [u64; 2]) {
+        let now_ps = self.now_ps();
+        if let Some(lease) = &mut self.lease
+            && lease.due_ps.is_none()
+        {
+            self.waiting.push_back(lease.renewed(now_ps));
+        }
         self.waiting.extend([
             write(osif::DOWN_WORD, low),
             write(osif::DOWN_WORD + 1, high),
@@ -288,11 +398,14 @@ impl Board {
                 + sinks.iter().filter(|it| it.done_ps().is_some()).count()
         };
         let before = ended(sources, sinks);
-        // Each turn does accesses, hears the doorbell, or ends.
+        // Each turn does accesses, hears the doorbell, goes up to a renewal, or ends.
         loop {
             if !self.events.is_empty() {
                 return Ok(Stop::Done);
             }
+            self.renew();
+            let due_ps = self.lease.and_then(|lease| lease.due_ps);
+            let cut_ps = due_ps.map_or(until_ps, |due_ps| until_ps.min(due_ps));
             if self.batch.is_empty() {
                 let batch = self.waiting.len().min(64);
                 self.batch.extend(self.waiting.drain(..batch));
@@ -305,11 +418,14 @@ impl Board {
                 doorbell: self.step == Step::Idle,
                 idle_cycles: self.idle_cycles,
             };
-            let stop = self.model.run_with(sources, sinks, &mut host, until_ps)?;
+            let stop = self.model.run_with(sources, sinks, &mut host, cut_ps)?;
             let rings = host.doorbell;
             self.done = host.done;
             if self.done as usize == self.batch.len() {
                 self.finish_batch(rings);
+            }
+            if stop == Stop::Time && cut_ps < until_ps {
+                continue;
             }
             if stop != Stop::Done || ended(sources, sinks) > before {
                 return Ok(stop);
@@ -401,6 +517,15 @@ impl Board {
     #[must_use]
     pub fn now_ps(&self) -> u64 {
         self.model.now_ps()
+    }
+}
+
+impl Lease {
+    /// The access that begins it anew.
+    fn renewed(&mut self, now_ps: u64) -> Access {
+        // At least a cycle on, so that time passes between two.
+        self.due_ps = Some(now_ps.saturating_add(self.half_ps.max(1)));
+        write(lease::LEASE, self.cycles)
     }
 }
 

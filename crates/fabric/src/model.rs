@@ -102,6 +102,16 @@ pub enum RunError {
         /// How long was waited.
         cycles: u64,
     },
+    /// A restart does not come to its end.
+    #[error(
+        "the restart of the board has not ended in {cycles} cycles of its slowest clock: host memory \
+         does not answer for a burst, or one of the board's clocks stands still; reset the board \
+         by its input `rst`"
+    )]
+    Restart {
+        /// How long was waited.
+        cycles: u64,
+    },
     /// Virtual time has an end.
     #[error(
         "a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps, choose an earlier \
@@ -216,8 +226,7 @@ impl Model {
     /// # Errors
     /// There is no such register, or no answer; or as [`Model::run`].
     pub(crate) fn access(&mut self, accesses: &mut [Access], cycles: u32) -> Result<(), RunError> {
-        let slowest_ps = self.clocks.iter().map(|clock| clock.period_ps).max().unwrap_or(1);
-        let longest_ps = slowest_ps.saturating_mul(ANSWER_CYCLES.max(cycles.into()));
+        let longest_ps = self.slowest_ps().saturating_mul(ANSWER_CYCLES.max(cycles.into()));
         let all_ps = longest_ps.saturating_mul(accesses.len() as u64);
         let until_ps = self.now_ps.saturating_add(all_ps).min(TIME_END_PS);
         let mut host = HostRun { accesses, cycles, ..HostRun::default() };
@@ -234,6 +243,16 @@ impl Model {
             }
             None => Ok(()),
         }
+    }
+
+    /// The period of its own clock, which is the first.
+    pub(crate) fn period_ps(&self) -> u64 {
+        self.clocks.first().map_or(1, |clock| clock.period_ps)
+    }
+
+    /// The longest period of its clocks.
+    pub(crate) fn slowest_ps(&self) -> u64 {
+        self.clocks.iter().map(|clock| clock.period_ps).max().unwrap_or(1)
     }
 
     /// The simulation behind it, for the host of a board.

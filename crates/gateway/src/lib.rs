@@ -20,6 +20,10 @@
 //! the host waits for that subscriber, and the board with it. Hardware without memory to write to
 //! waits (reliable) or drops and counts (best effort). What the network itself cuts, ends or drops
 //! it counts in registers; the host reads them when the board has come to rest, and shows them.
+//!
+//! The host restarts the board before it begins, as another one may have died on it, and when it
+//! ends, before its memory goes. The board reaches memory on a lease, which is renewed by the polls
+//! and given back at rest: a host that dies is no danger to who has its memory next.
 
 #![forbid(unsafe_code)]
 

@@ -26,6 +26,9 @@ pub const HOST_PLAN: &str = "host";
 const CYCLES_PER_POLL: u64 = 8192;
 /// Polls after which the counts of a board that never rests are read.
 const POLLS_PER_READING: u32 = 16;
+/// Time on the board, ps, after which it lets go of a host that it has not heard of: a host that
+/// polls is late by a few milliseconds, unless the computer stands still.
+const LEASE_PS: u64 = 100_000_000_000;
 /// Messages whose triggers are remembered.
 const ORIGINS: usize = 64;
 
@@ -43,6 +46,14 @@ pub(crate) struct BoardAccess {
     pub(crate) origins: Origins,
     /// The board has been given something, or was under way, since its counts were read at rest.
     pub(crate) unread: bool,
+}
+
+impl Drop for BoardAccess {
+    /// Before anybody's memory goes, the board lets go of it. A board that does not come to rest
+    /// has no host that could wait for it any more.
+    fn drop(&mut self) {
+        let _ = self.board.restart();
+    }
 }
 
 /// What triggered the messages that went down lately, by their stamp: a node in hardware hands on
@@ -116,6 +127,9 @@ impl NodeType for Gateways {
             })?);
         }
         let mut board = board(&plan, profile)?;
+        // Another host may have left it in mid-message.
+        board.restart()?;
+        board.set_lease(LEASE_PS / profile.period_ps);
         board.set_idle_cycles(IDLE_CYCLES);
         for (number, gateway) in plan.gateways.iter().enumerate() {
             board.set_reliable(number as u32, gateway.reliable);
@@ -303,6 +317,8 @@ impl Gateways {
             if *unread && self.counts.read(board)? {
                 *unread = false;
             }
+            // A host that sleeps renews nothing. Its next message begins the lease anew.
+            board.rest()?;
             self.polls = 0;
             self.gateways.iter().filter_map(|it| it.down.as_ref()).for_each(Down::settle);
         }

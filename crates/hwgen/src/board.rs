@@ -5,7 +5,7 @@
 use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
 use crate::verilog::{Body, signals};
-use crate::{nodes, registers, standing};
+use crate::{nodes, registers, restart, standing};
 
 /// Bits of an address in host memory: what a process of a 64-bit host can address.
 pub const ADDRESS_WIDTH: u32 = 48;
@@ -218,16 +218,8 @@ pub(crate) fn board(
         }
     }
     memory_port(&mut body, width);
-    if !network.nodes.is_empty() {
-        let audited = network.nodes.len().min(standing::AUDITED_MAX);
-        body.simulated_port("input", None, standing::OPENS);
-        body.simulated_port("output", Some(audited as u32), standing::LATE);
-    }
-    for (signal, bits, ours) in register_signals() {
-        body.port(if ours { "output" } else { "input" }, bits, &format!("s_axil_{signal}"));
-    }
-    body.port("output", None, "doorbell");
-    body.port("output", None, "active");
+    host_ports(&mut body, network);
+    restart::wires(&mut body, network);
     body.wire(Some(64 * reads as u32), "status");
     if written > 0 {
         body.wire(Some(64 * written as u32), "control");
@@ -241,11 +233,14 @@ pub(crate) fn board(
     };
     network_instance(&mut body, network, of_network, written > 0);
     let clk = registers::registers(&mut body, network, registers);
+    restart::lease(&mut body, network);
     host_side(&mut body, gateways.len(), width, clk);
-    match way {
+    restart::allowed_wires(&mut body, width);
+    let clk = match way {
         Way::Own => own_way(&mut body, gateways.len(), width),
         Way::Paper => crate::paper::way(&mut body, gateways.len(), width),
-    }
+    };
+    restart::stop(&mut body, width, &clk);
     for (number, gateway) in gateways.iter().enumerate() {
         gateway_instance(&mut body, number, gateway, (width, way));
     }
@@ -260,7 +255,8 @@ pub(crate) fn board(
     body.line("");
     let comment = format!(
         "// Generated from graph `{}`: the network of fabric `{}` with its gateways, their port of host\n\
-         // memory, the host's registers (hw/register_bridge, hw/host_port), and nodes.\n\
+         // memory, the host's registers (hw/register_bridge, hw/host_port), its lease (hw/host_lease),\n\
+         // and nodes.\n\
          // What a module has and this board does not need stays open.\n\
          /* verilator lint_off PINCONNECTEMPTY */\n",
         network.graph, network.fabric
@@ -268,10 +264,26 @@ pub(crate) fn board(
     Some(body.module(&network.board(), &comment))
 }
 
+/// The ports to a host beside that of its memory.
+fn host_ports(body: &mut Body, network: &Network) {
+    if !network.nodes.is_empty() {
+        let audited = network.nodes.len().min(standing::AUDITED_MAX);
+        body.simulated_port("input", None, standing::OPENS);
+        body.simulated_port("output", Some(audited as u32), standing::LATE);
+    }
+    for (signal, bits, ours) in register_signals() {
+        body.port(if ours { "output" } else { "input" }, bits, &format!("s_axil_{signal}"));
+    }
+    body.port("output", None, "doorbell");
+    body.port("output", None, "active");
+    restart::ports(body, network);
+}
+
 fn network_instance(body: &mut Body, network: &Network, status: String, has_control: bool) {
     let mut connections = Vec::new();
     for clock in &network.clocks {
-        connections.extend([clock.clk(), clock.rst()].map(|name| (name.clone(), name)));
+        connections.push((clock.clk(), clock.clk()));
+        connections.push((clock.rst(), restart::reset(clock)));
     }
     connections.push(("status".to_owned(), status));
     if has_control {
@@ -294,16 +306,16 @@ fn host_side(body: &mut Body, gateways: usize, width: u32, register_clk: String)
     let clients = 2 * count;
     host_wires(body, count, width);
     // The host leaves the registers of the osif after each access.
-    let asks = ["rst", "!register_address[11]", "|up_valid", "|(down_valid & down_ready)"];
+    let asks = ["rst_host", "!register_address[11]", "|up_valid", "|(down_valid & down_ready)"];
     let clk = standing::ticks(body, "clk", "osif", &asks.map(str::to_owned));
     body.line("");
-    let mut connections = pairs(&["rst"]);
-    connections.push(("clk".to_owned(), register_clk));
+    let to = |port: &str, to: &str| (port.to_owned(), to.to_owned());
+    let mut connections = vec![to("clk", &register_clk), to("rst", "rst_host")];
+    connections.push(to("register_read_data", "port_read_data"));
     connections.extend(pairs(&[
         "register_address",
         "register_write",
         "register_write_data",
-        "register_read_data",
         "osif_write",
         "osif_read_data",
         "gateway_write",
@@ -323,8 +335,7 @@ fn host_side(body: &mut Body, gateways: usize, width: u32, register_clk: String)
     let parameters = [("GATEWAYS", Parameter::Number(count.into())), address];
     body.instance(LibraryModule::HostPort, "u_host", &parameters, &connections);
 
-    let mut connections = pairs(&["rst"]);
-    connections.push(("clk".to_owned(), clk));
+    let mut connections = vec![to("clk", &clk), to("rst", "rst_host")];
     connections.extend(pairs(&[
         "up_word",
         "up_valid",
@@ -335,7 +346,6 @@ fn host_side(body: &mut Body, gateways: usize, width: u32, register_clk: String)
         "register_write_data",
         "doorbell",
     ]));
-    let to = |port: &str, to: &str| (port.to_owned(), to.to_owned());
     connections.push(to("register_address", "register_address[10:0]"));
     connections.push(to("register_write", "osif_write"));
     connections.push(to("register_read_data", "osif_read_data"));
@@ -385,8 +395,8 @@ fn host_wires(body: &mut Body, count: u32, width: u32) {
     }
 }
 
-/// All gateways share one port of host memory, behind windows.
-fn own_way(body: &mut Body, gateways: usize, width: u32) {
+/// All gateways share one port of host memory, behind windows. Returns the clock of the port.
+fn own_way(body: &mut Body, gateways: usize, width: u32) -> String {
     let address = ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into()));
     for (signal, bits, _) in axi(width) {
         if !FIXED.contains(&signal) {
@@ -394,11 +404,12 @@ fn own_way(body: &mut Body, gateways: usize, width: u32) {
         }
     }
     let channels = CHANNELS.map(|channel| format!("|gateways_{channel}valid"));
-    let memory = CHANNELS.map(|channel| format!("m_axi_{channel}valid"));
-    let host = ["rst", "window_write"].map(str::to_owned);
+    let memory = CHANNELS.map(|channel| format!("allowed_{channel}valid"));
+    let host = ["rst_host", "window_write"].map(str::to_owned);
     let asks: Vec<_> = host.into_iter().chain(channels).chain(memory).collect();
     let clk = standing::ticks(body, "clk", "memory", &asks);
-    let clocked = [("clk".to_owned(), clk), ("rst".to_owned(), "rst".to_owned())].to_vec();
+    let to = |port: &str, to: &str| (port.to_owned(), to.to_owned());
+    let clocked = vec![to("clk", &clk), to("rst", "rst_host")];
     body.line("");
     let mut connections = clocked.clone();
     for (signal, _, _) in axi(width).into_iter().filter(|(signal, ..)| !FIXED.contains(signal)) {
@@ -429,9 +440,10 @@ fn own_way(body: &mut Body, gateways: usize, width: u32) {
     for (signal, _, _) in axi(width) {
         if !FIXED.contains(&signal) {
             connections.push((format!("s_axi_{signal}"), format!("shared_{signal}")));
+            connections.push((format!("m_axi_{signal}"), format!("allowed_{signal}")));
         }
-        connections.push((format!("m_axi_{signal}"), format!("m_axi_{signal}")));
     }
+    connections.extend(FIXED.map(|signal| (format!("m_axi_{signal}"), String::new())));
     let parameters = [
         ("WIDTH", Parameter::Number(width.into())),
         address,
@@ -439,6 +451,7 @@ fn own_way(body: &mut Body, gateways: usize, width: u32) {
         ("OUTSTANDING", Parameter::Number(32)),
     ];
     body.instance(LibraryModule::MemifMmu, "u_mmu", &parameters, &connections);
+    clk
 }
 
 /// The wire that says whether a gateway needs its clock.
@@ -458,7 +471,7 @@ fn gateway_ticks(body: &mut Body, number: usize, gateway: &BoardGateway<'_>) -> 
     let memory = CHANNELS.map(|channel| format!("gateways_{channel}valid[{number}]"));
     // The addresses of all gateways' registers.
     let registers = "register_address[11:10] == 2'b10".to_owned();
-    let asks: Vec<_> = ["rst".to_owned(), busy, registers]
+    let asks: Vec<_> = ["rst_host".to_owned(), busy, registers]
         .into_iter()
         .chain(words)
         .chain(streams)
@@ -476,9 +489,9 @@ fn gateway_instance(
 ) {
     let (down, up) = (2 * number, 2 * number + 1);
     let clk = gateway_ticks(body, number, gateway);
-    let mut connections = pairs(&["rst", "register_write_data"]);
+    let mut connections = pairs(&["register_write_data"]);
     let to = |port: &str, to: String| (port.to_owned(), to);
-    connections.push(to("clk", clk));
+    connections.extend([to("clk", clk), to("rst", "rst_host".to_owned())]);
     connections.push(to("busy", gateway_busy(gateway)));
     for (command, answer, client) in [("command", "sent", down), ("credit", "arrived", up)] {
         let word = client * 128;

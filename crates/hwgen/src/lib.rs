@@ -26,6 +26,7 @@ pub mod paper;
 mod picture;
 mod registers;
 mod report;
+mod restart;
 mod standing;
 mod verilog;
 mod vivado;

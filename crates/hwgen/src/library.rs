@@ -38,6 +38,8 @@ pub enum LibraryModule {
     GatewayUp,
     /// The words between gateway and host; a package.
     GatewayWords,
+    /// How long the host may reach memory, and the restart for the next one.
+    HostLease,
     /// The host's registers.
     HostPort,
     /// Passes bursts on or refuses them.
@@ -48,6 +50,8 @@ pub enum LibraryModule {
     MemifRead,
     /// Shares a port of host memory.
     MemifShare,
+    /// Brings a port of host memory to rest.
+    MemifStop,
     /// Writes host memory.
     MemifWrite,
     /// Queues of words to and from the host.
@@ -164,9 +168,16 @@ macro_rules! source {
     };
 }
 
+/// The same of a kernel.
+macro_rules! kernel {
+    ($name:literal) => {
+        include_str!(concat!("../../../hw/kernels/", $name, "/", $name, ".sv"))
+    };
+}
+
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 55] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -183,11 +194,13 @@ impl LibraryModule {
         Self::GatewayDown,
         Self::GatewayUp,
         Self::GatewayWords,
+        Self::HostLease,
         Self::HostPort,
         Self::MemifGate,
         Self::MemifMmu,
         Self::MemifRead,
         Self::MemifShare,
+        Self::MemifStop,
         Self::MemifWrite,
         Self::Osif,
         Self::AxisReg,
@@ -234,14 +247,17 @@ impl LibraryModule {
     ];
 
     /// Those that join a network and a host.
-    pub const OF_BOARDS: [Self; 7] = [
+    pub const OF_BOARDS: [Self; 10] = [
         Self::Gateway,
+        Self::HostLease,
         Self::HostPort,
         Self::MemifMmu,
         Self::MemifShare,
+        Self::MemifStop,
         Self::Osif,
         Self::RegisterBridge,
         Self::RegisterWords,
+        Self::ResetSync,
     ];
 
     /// Name of the module; its file is the name with `.sv`.
@@ -264,11 +280,13 @@ impl LibraryModule {
             Self::GatewayDown => "gateway_down",
             Self::GatewayUp => "gateway_up",
             Self::GatewayWords => "gateway_words",
+            Self::HostLease => "host_lease",
             Self::HostPort => "host_port",
             Self::MemifGate => "memif_gate",
             Self::MemifMmu => "memif_mmu",
             Self::MemifRead => "memif_read",
             Self::MemifShare => "memif_share",
+            Self::MemifStop => "memif_stop",
             Self::MemifWrite => "memif_write",
             Self::Osif => "osif",
             Self::AxisReg => "axis_reg",
@@ -347,11 +365,13 @@ impl LibraryModule {
             Self::GatewayDown => include_str!("../../../hw/gateway_down/gateway_down.sv"),
             Self::GatewayUp => include_str!("../../../hw/gateway_up/gateway_up.sv"),
             Self::GatewayWords => include_str!("../../../hw/gateway_words/gateway_words.sv"),
+            Self::HostLease => source!("host_lease"),
             Self::HostPort => include_str!("../../../hw/host_port/host_port.sv"),
             Self::MemifGate => include_str!("../../../hw/memif_gate/memif_gate.sv"),
             Self::MemifMmu => include_str!("../../../hw/memif_mmu/memif_mmu.sv"),
             Self::MemifRead => include_str!("../../../hw/memif_read/memif_read.sv"),
             Self::MemifShare => include_str!("../../../hw/memif_share/memif_share.sv"),
+            Self::MemifStop => source!("memif_stop"),
             Self::MemifWrite => include_str!("../../../hw/memif_write/memif_write.sv"),
             Self::Osif => include_str!("../../../hw/osif/osif.sv"),
             Self::AxisReg => include_str!("../../../hw/axis_reg/axis_reg.sv"),
@@ -370,9 +390,7 @@ impl LibraryModule {
             Self::PixelHsv => include_str!("../../../hw/kernels/pixel_hsv/pixel_hsv.sv"),
             Self::PixelLevels => include_str!("../../../hw/kernels/pixel_levels/pixel_levels.sv"),
             Self::Replay => include_str!("../../../hw/kernels/replay/replay.sv"),
-            Self::RowContrast => {
-                include_str!("../../../hw/kernels/row_contrast/row_contrast.sv")
-            }
+            Self::RowContrast => kernel!("row_contrast"),
             Self::RowWarp => include_str!("../../../hw/kernels/row_warp/row_warp.sv"),
             Self::RowWindow => include_str!("../../../hw/kernels/row_window/row_window.sv"),
             Self::MessageShell => {
@@ -380,9 +398,7 @@ impl LibraryModule {
             }
             Self::LineSolve => include_str!("../../../hw/kernels/line_solve/line_solve.sv"),
             Self::LineVote => include_str!("../../../hw/kernels/line_vote/line_vote.sv"),
-            Self::PointMoments => {
-                include_str!("../../../hw/kernels/point_moments/point_moments.sv")
-            }
+            Self::PointMoments => kernel!("point_moments"),
             Self::RowRuns => include_str!("../../../hw/kernels/row_runs/row_runs.sv"),
             Self::ToDouble => include_str!("../../../hw/kernels/to_double/to_double.sv"),
             Self::FromDouble => include_str!("../../../hw/kernels/from_double/from_double.sv"),
@@ -390,9 +406,7 @@ impl LibraryModule {
             Self::StampJoin => include_str!("../../../hw/kernels/stamp_join/stamp_join.sv"),
             Self::MarkRuns => include_str!("../../../hw/kernels/mark_runs/mark_runs.sv"),
             Self::RunPatches => include_str!("../../../hw/kernels/run_patches/run_patches.sv"),
-            Self::MarginCount => {
-                include_str!("../../../hw/kernels/margin_count/margin_count.sv")
-            }
+            Self::MarginCount => kernel!("margin_count"),
             Self::RegisterBridge => source!("register_bridge"),
             Self::RegisterWords => source!("register_words"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),

@@ -102,6 +102,13 @@ impl Clock {
     pub fn rst(&self) -> String {
         self.name.as_ref().map_or("rst".to_owned(), |name| format!("{name}_rst"))
     }
+
+    /// Name of a board's output that is high while the board is restarted for another host: what is
+    /// joined to the board's streams in this clock has to be in reset then.
+    #[must_use]
+    pub fn restart(&self) -> String {
+        self.name.as_ref().map_or("restart".to_owned(), |name| format!("{name}_restart"))
+    }
 }
 
 /// What joins the publishers and subscribers of one topic.

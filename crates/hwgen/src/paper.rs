@@ -40,12 +40,12 @@ pub(crate) fn bursts(width: u32) -> [(&'static str, Parameter); 2] {
     [("READ_BURST_BEATS", beats), ("WRITE_BURST_BEATS", beats)]
 }
 
-/// All gateways behind one state machine.
-pub(crate) fn way(body: &mut Body, gateways: usize, width: u32) {
-    let mut connections =
-        pairs(&["clk", "rst", "count_refused", "refused_address", "refused_write"]);
+/// All gateways behind one state machine. Returns the clock of the port of host memory.
+pub(crate) fn way(body: &mut Body, gateways: usize, width: u32) -> String {
+    let mut connections = pairs(&["clk", "count_refused", "refused_address", "refused_write"]);
     let to = |port: &str, to: &str| (port.to_owned(), to.to_owned());
     connections.extend([
+        to("rst", "rst_host"),
         to("table_write", "window_write"),
         to("table_valid", "window_readable"),
         to("table_root", "window_first"),
@@ -54,9 +54,10 @@ pub(crate) fn way(body: &mut Body, gateways: usize, width: u32) {
     for (signal, _, _) in axi(width) {
         if !FIXED.contains(&signal) {
             connections.push((format!("s_axi_{signal}"), format!("gateways_{signal}")));
+            connections.push((format!("m_axi_{signal}"), format!("allowed_{signal}")));
         }
-        connections.push((format!("m_axi_{signal}"), format!("m_axi_{signal}")));
     }
+    connections.extend(FIXED.map(|signal| (format!("m_axi_{signal}"), String::new())));
     let parameters = [
         ("WIDTH", Parameter::Number(width.into())),
         ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into())),
@@ -68,4 +69,5 @@ pub(crate) fn way(body: &mut Body, gateways: usize, width: u32) {
          window_number, window_last, window_offset, window_writable};\n",
     );
     body.instance(LibraryModule::PaperMemif, "u_paper", &parameters, &connections);
+    "clk".to_owned()
 }

@@ -28,7 +28,7 @@ fn clocks<'a>(network: &'a Network, registers: &[Register]) -> Vec<&'a Clock> {
 pub(crate) fn registers(body: &mut Body, network: &Network, registers: &[Register]) -> String {
     let clocks = clocks(network, registers);
     wires(body, clocks.len() as u32);
-    let asks = ["rst", "busy_registers", "s_axil_awvalid", "s_axil_wvalid", "s_axil_arvalid"];
+    let asks = ["rst_host", "busy_registers", "s_axil_awvalid", "s_axil_wvalid", "s_axil_arvalid"];
     let clk = standing::ticks(body, "clk", "registers", &asks.map(str::to_owned));
     body.line("");
     let of_host = register_signals().map(|(signal, ..)| format!("s_axil_{signal}"));
@@ -102,6 +102,7 @@ fn own_words(body: &mut Body, registers: &[Register], clock: &Clock, (place, clk
     let connections = [
         to("clk", clk.to_owned()),
         to("rst", clock.rst()),
+        to("restart", clock.restart()),
         to("request_number", "word_number".to_owned()),
         to("request_write", "word_write".to_owned()),
         to("request_data", "word_data".to_owned()),
@@ -152,6 +153,7 @@ fn other_words(body: &mut Body, registers: &[Register], clock: &Clock, place: us
     let connections = [
         to("clk", name),
         to("rst", clock.rst()),
+        to("restart", clock.restart()),
         to("request_number", format!("{asked}_tdata[65 +: 13]")),
         to("request_write", format!("{asked}_tdata[64]")),
         to("request_data", format!("{asked}_tdata[63:0]")),

@@ -34,15 +34,21 @@ impl Export<'_> {
     }
 
     /// Plain signals to and from the host: direction, name, bits.
-    fn words(&self) -> Vec<(&'static str, &'static str, u32)> {
+    fn words(&self) -> Vec<(&'static str, String, u32)> {
+        let word = |direction, name: &str, bits| (direction, name.to_owned(), bits);
         if self.memory_width.is_some() {
-            return vec![("output", "doorbell", 1), ("output", "active", 1)];
+            let restarts = self.network.clocks.iter().map(|clock| ("output", clock.restart(), 1));
+            return ["doorbell", "active"]
+                .map(|name| word("output", name, 1))
+                .into_iter()
+                .chain(restarts)
+                .collect();
         }
         let written = self.registers.iter().filter(|register| register.access == "write").count();
         let reads = self.registers.len() - written;
-        let mut words = vec![("output", "status", 64 * reads as u32)];
+        let mut words = vec![word("output", "status", 64 * reads as u32)];
         if written > 0 {
-            words.push(("input", "control", 64 * written as u32));
+            words.push(word("input", "control", 64 * written as u32));
         }
         words
     }
@@ -58,7 +64,7 @@ pub(crate) fn script(
     let block = format!("{module}_block.v");
     let sources = sources.iter().chain([&block]).map(|name| format!("  {name}"));
     let clocks = network.clocks.iter().map(|clock| format!("  {}", clock.clk()));
-    let words: Vec<&str> = export.words().into_iter().map(|(_, name, _)| name).collect();
+    let words: Vec<String> = export.words().into_iter().map(|(_, name, _)| name).collect();
     let scoped = modules.iter().filter(|module| module.constraints().is_some());
     let scoped = scoped.map(|module| format!("  {module}"));
     SCRIPT
@@ -128,7 +134,7 @@ pub(crate) fn block(export: &Export<'_>) -> String {
     );
     ports.declare(&reset, "input", 1, RESET);
     for (direction, name, bits) in export.words() {
-        ports.add("", direction, bits, name);
+        ports.add("", direction, bits, &name);
     }
     for (publishes, stream) in export.streams() {
         for (signal, bits) in signals(stream.width) {

@@ -53,7 +53,7 @@ module registers #(
   register_bridge #(.STATUS(STATUS), .CONTROL(CONTROL), .CLOCKS(2)) bridge (.*);
 
   register_words #(.STATUS(STATUS), .CONTROL(CONTROL)) own (
-    .clk, .rst, .status, .control, .reads(~others), .keeps, .resets,
+    .clk, .rst, .restart(1'b0), .status, .control, .reads(~others), .keeps, .resets,
     .request_number(word_number), .request_write(word_write), .request_data(word_data),
     .request_valid(word_valid[0]), .request_ready(word_ready[0]),
     .answer_data(answer_data[63:0]), .answer_valid(answer_valid[0]), .answer_ready(answer_ready[0])
@@ -80,8 +80,8 @@ module registers #(
   );
 
   register_words #(.STATUS(STATUS), .CONTROL(CONTROL)) other (
-    .clk(other_clk), .rst(other_rst), .status, .control(other_control), .reads(others),
-    .keeps(other_keeps), .resets,
+    .clk(other_clk), .rst(other_rst), .restart(1'b0), .status, .control(other_control),
+    .reads(others), .keeps(other_keeps), .resets,
     .request_number(request[77:65]), .request_write(request[64]), .request_data(request[63:0]),
     .request_valid, .request_ready,
     .answer_data(answer), .answer_valid(answered), .answer_ready(answer_taken)

@@ -55,6 +55,8 @@ fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
         ("words of the host", "osif-clients-16-word_width-128-up_depth-64-down_depth-32", 1),
         ("registers of the host", "host_port-gateways-8-address_width-48", 1),
         ("port for registers", "register_bridge-clocks-1", 1),
+        ("lease of the host", "host_lease", 1),
+        ("stop of host memory", "memif_stop", 1),
         ("words of the network", "register_words-status-32-control-1", 1),
     ];
     of_nodes.chain(way.map(|(name, design, count)| (name.to_owned(), design, count))).collect()

@@ -9,5 +9,6 @@ mod support;
 
 mod direct;
 mod gateways;
+mod leases;
 mod networks;
 mod nodes;

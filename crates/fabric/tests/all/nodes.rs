@@ -12,8 +12,8 @@ use crossdock_msg::frame::{FrameHeader, HEADER_BYTES};
 use crossdock_test_support::{hardware_tools, workspace};
 use support::pictures::{Host, MASK};
 
-const PERIOD_PS: u64 = 10_000;
-const FOREVER_PS: u64 = 1 << 60;
+pub(crate) const PERIOD_PS: u64 = 10_000;
+pub(crate) const FOREVER_PS: u64 = 1 << 60;
 const GRAPH: &str = "
 crossdock: 1
 name: pictures
@@ -37,7 +37,7 @@ processes: { host: { executors: [ { mode: chain, nodes: [camera, show] } ] } }
 fabrics: { board: { nodes: [negative, watch] } }
 topics: { /image: { mapping: gateway }, /inverted: { mapping: gateway } }
 ";
-const TIMING: MemoryTiming = MemoryTiming {
+pub(crate) const TIMING: MemoryTiming = MemoryTiming {
     read_latency: 400,
     write_latency: 300,
     outstanding: 16,
@@ -46,7 +46,7 @@ const TIMING: MemoryTiming = MemoryTiming {
     seed: 1,
 };
 
-fn generated() -> Generated {
+pub(crate) fn generated() -> Generated {
     with_sources(&|text| text)
 }
 
@@ -76,7 +76,7 @@ fn with_sources(changed: &dyn Fn(String) -> String) -> Generated {
     generate(&request).unwrap_or_else(|violations| panic!("{violations:#?}"))
 }
 
-fn library() -> Library {
+pub(crate) fn library() -> Library {
     built(&generated())
 }
 
@@ -98,21 +98,26 @@ fn with_all_clocks(generated: &Generated) -> Generated {
     without
 }
 
-fn built(generated: &Generated) -> Library {
+pub(crate) fn built(generated: &Generated) -> Library {
     let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
     let cache = Cache::at(workspace().join("target/hw/cache"));
     let built = Library::build_board(generated, &search, &cache, &mut |_| {});
     built.unwrap_or_else(|error| panic!("{error}")).expect("a board")
 }
 
-fn board(library: &Library) -> Board {
+pub(crate) fn board(library: &Library) -> Board {
     let model = library.model(1, &[PERIOD_PS]).expect("one clock");
     Board::new(model, &TIMING, 4).expect("a board")
 }
 
 /// Sends a picture down and waits until it has come back, seen by the sink too: when it came, and
 /// when the board stopped.
-fn there_and_back(board: &mut Board, host: &mut Host, number: u32, bytes: usize) -> (u64, Stop) {
+pub(crate) fn there_and_back(
+    board: &mut Board,
+    host: &mut Host,
+    number: u32,
+    bytes: usize,
+) -> (u64, Stop) {
     let at_ps = there_and_late_back(board, host, (number, bytes), 0);
     let limit_ps = board.now_ps() + 100_000 * PERIOD_PS;
     (at_ps, board.run(&mut [], &mut [], limit_ps).expect("a run"))

@@ -181,6 +181,11 @@ impl Lent<'_> {
     pub(crate) fn capacity(&self) -> u32 {
         self.capacity
     }
+
+    /// All of the memory that may be written.
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        self.loan.bytes_mut()
+    }
 }
 
 impl Drop for Host {

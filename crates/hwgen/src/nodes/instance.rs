@@ -3,8 +3,8 @@
 use crate::board::CHANNELS;
 use crate::library::{LibraryModule, Parameter};
 use crate::network::{DROPPED_BITS, Network, NetworkNode, NodeEnd};
-use crate::standing;
 use crate::verilog::{Body, signals};
+use crate::{restart, standing};
 
 /// The wire that says whether a node needs its clock.
 fn busy(node: &NetworkNode) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
     }
     let mut connections = vec![
         ("clk".to_owned(), ticks(body, number, node)),
-        ("rst".to_owned(), node.clock.rst()),
+        ("rst".to_owned(), restart::reset(&node.clock)),
         ("busy".to_owned(), busy(node)),
     ];
     if node.drops {
@@ -47,7 +47,7 @@ fn ticks(body: &mut Body, number: usize, node: &NetworkNode) -> String {
             ends.iter().filter_map(|end| Some(format!("{}_tvalid", end.signals.as_ref()?)));
         offers.collect::<Vec<_>>()
     };
-    let given = [vec![clock.rst()], offers(&node.inputs)].concat();
+    let given = [vec![restart::reset(clock)], offers(&node.inputs)].concat();
     let drops = node.drops.then(|| dropped(node));
     let own: Vec<_> = [busy(node)].into_iter().chain(drops).chain(offers(&node.outputs)).collect();
     standing::node_ticks(body, &clock.clk(), (identifier, number), &given, &own)
@@ -64,7 +64,7 @@ pub(crate) fn count(body: &mut Body, node: &NetworkNode, word: usize) {
     let (low, bits) = (64 * word, DROPPED_BITS as usize);
     let connections = [
         to("clk", node.clock.clk()),
-        to("rst", node.clock.rst()),
+        to("rst", restart::reset(&node.clock)),
         to("happened", dropped(node)),
         to("count", format!("status[{low} +: {bits}]")),
     ];
@@ -92,7 +92,9 @@ fn stream(end: &NodeEnd, direction: &str, width: u32) -> Vec<(String, String)> {
 /// The expression for a board's output `active`.
 pub(crate) fn activity(network: &Network) -> String {
     let streams = network.ports().map(|(_, _, port)| format!("{}_tvalid", port.signals));
-    let memory = CHANNELS.map(|channel| format!("m_axi_{channel}valid"));
-    let terms: Vec<String> = streams.chain(network.nodes.iter().map(busy)).chain(memory).collect();
+    let memory = CHANNELS.map(|channel| format!("allowed_{channel}valid"));
+    let restart = ["busy_restart".to_owned()];
+    let nodes = network.nodes.iter().map(busy);
+    let terms: Vec<String> = streams.chain(nodes).chain(memory).chain(restart).collect();
     format!("|{{{}}}", terms.join(", "))
 }

@@ -140,6 +140,9 @@ typedef struct xd_run {
  * at one time are one. Sources and sinks that are done are passed over; each is used again by setting its `sent` or
  * `received` and `done` to 0. Memory is used during the call only.
  *
+ * While a board is restarted for another host (hw/host_lease), its ports are in reset: beats on offer are taken back,
+ * a source that is not done begins its frame again afterwards, and a sink forgets what it has of one.
+ *
  * With `idle_cycles` a run of a board also ends, with 0 and `idle`, when so many edges of every clock, counted
  * over runs and never fewer than a watchdog waits, have come without a beat offered, a node busy, a burst of host memory
  * open, an access, a doorbell, or a source with something left. Its clocks may then stand still for any time, as

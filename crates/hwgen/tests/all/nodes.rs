@@ -163,8 +163,9 @@ fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
         "busy_second",
         "m_axis_watch_image_tvalid",
         "s_axis_first_image_tvalid",
-        "m_axi_arvalid",
+        "allowed_arvalid",
         "s_axis_gateway_a_tvalid",
+        "busy_restart",
     ] {
         assert!(active.contains(part), "{part}: {active}");
     }

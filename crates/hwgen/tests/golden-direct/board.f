@@ -1,10 +1,12 @@
 register_bridge.sv
 register_words.sv
+host_lease.sv
 host_port.sv
 osif.sv
 memif_share.sv
 memif_gate.sv
 memif_mmu.sv
+memif_stop.sv
 gateway_words.sv
 gateway_down.sv
 gateway_up.sv

@@ -1,5 +1,6 @@
 // Generated from graph `both`: the network of fabric `board` with its gateways, their port of host
-// memory, the host's registers (hw/register_bridge, hw/host_port), and nodes.
+// memory, the host's registers (hw/register_bridge, hw/host_port), its lease (hw/host_lease),
+// and nodes.
 // What a module has and this board does not need stays open.
 /* verilator lint_off PINCONNECTEMPTY */
 `default_nettype none
@@ -78,13 +79,21 @@ module board_board (
   output wire s_axil_rvalid,
   input wire s_axil_rready,
   output wire doorbell,
-  output wire active
+  output wire active,
+  output wire restart
 );
 
   assign m_axi_awcache = 4'b1111;
   assign m_axi_awprot = 3'b010;
   assign m_axi_arcache = 4'b1111;
   assign m_axi_arprot = 3'b010;
+  wire rst_host = rst || restart;
+  wire [63:0] port_read_data;
+  wire stop;
+  wire stopped;
+  wire busy_restart;
+  wire restart_others;
+  wire [0:0] others_restart;
   wire [127:0] status;
   wire [127:0] m_axis_gateway_camera_image_from_renderer_image_tdata;
   wire [15:0] m_axis_gateway_camera_image_from_renderer_image_tkeep;
@@ -113,7 +122,7 @@ module board_board (
 
   network_board u_network (
     .clk(clk),
-    .rst(rst),
+    .rst(rst_host),
     .status(status),
     .s_axis_renderer_image_tdata(s_axis_renderer_image_tdata),
     .s_axis_renderer_image_tkeep(s_axis_renderer_image_tkeep),
@@ -180,7 +189,7 @@ module board_board (
   wire busy_registers;
   wire ticks_registers;
 `ifdef VERILATOR
-  wire asks_registers = rst || busy_registers || s_axil_awvalid || s_axil_wvalid || s_axil_arvalid;
+  wire asks_registers = rst_host || busy_registers || s_axil_awvalid || s_axil_wvalid || s_axil_arvalid;
   logic [7:0] quiet_registers;
   always_ff @(posedge clk)
     if (asks_registers) quiet_registers <= '0;
@@ -238,6 +247,7 @@ module board_board (
   ) u_words_clk (
     .clk(ticks_registers),
     .rst(rst),
+    .restart(restart),
     .request_number(word_number),
     .request_write(word_write),
     .request_data(word_data),
@@ -252,6 +262,27 @@ module board_board (
     .keeps(64'h0),
     .resets(64'h0)
   );
+
+  host_lease #(
+    .CLOCKS(0)
+  ) u_lease (
+    .clk(clk),
+    .rst(rst),
+    .register_address(register_address),
+    .register_write(register_write),
+    .register_write_data(register_write_data),
+    .port_read_data(port_read_data),
+    .register_read_data(register_read_data),
+    .stop(stop),
+    .stopped(stopped),
+    .restart(restart),
+    .restart_others(restart_others),
+    .busy(busy_restart),
+    .others(others_restart)
+  );
+
+  assign others_restart = 1'b0;
+  wire unused_restart = restart_others;
 
   wire osif_write;
   wire [63:0] osif_read_data;
@@ -296,7 +327,7 @@ module board_board (
   wire [3:0] gateways_rready;
   wire ticks_osif;
 `ifdef VERILATOR
-  wire asks_osif = rst || !register_address[11] || |up_valid || |(down_valid & down_ready);
+  wire asks_osif = rst_host || !register_address[11] || |up_valid || |(down_valid & down_ready);
   logic [7:0] quiet_osif;
   always_ff @(posedge clk)
     if (asks_osif) quiet_osif <= '0;
@@ -313,12 +344,12 @@ module board_board (
     .GATEWAYS(4),
     .ADDRESS_WIDTH(48)
   ) u_host (
-    .rst(rst),
     .clk(ticks_registers),
+    .rst(rst_host),
+    .register_read_data(port_read_data),
     .register_address(register_address),
     .register_write(register_write),
     .register_write_data(register_write_data),
-    .register_read_data(register_read_data),
     .osif_write(osif_write),
     .osif_read_data(osif_read_data),
     .gateway_write(gateway_write),
@@ -341,8 +372,8 @@ module board_board (
     .UP_DEPTH(64),
     .DOWN_DEPTH(32)
   ) u_osif (
-    .rst(rst),
     .clk(ticks_osif),
+    .rst(rst_host),
     .up_word(up_word),
     .up_valid(up_valid),
     .up_ready(up_ready),
@@ -356,6 +387,27 @@ module board_board (
     .register_read_data(osif_read_data)
   );
 
+  wire [47:0] allowed_awaddr;
+  wire [7:0] allowed_awlen;
+  wire allowed_awvalid;
+  wire allowed_awready;
+  wire [127:0] allowed_wdata;
+  wire [15:0] allowed_wstrb;
+  wire allowed_wlast;
+  wire allowed_wvalid;
+  wire allowed_wready;
+  wire [1:0] allowed_bresp;
+  wire allowed_bvalid;
+  wire allowed_bready;
+  wire [47:0] allowed_araddr;
+  wire [7:0] allowed_arlen;
+  wire allowed_arvalid;
+  wire allowed_arready;
+  wire [127:0] allowed_rdata;
+  wire [1:0] allowed_rresp;
+  wire allowed_rlast;
+  wire allowed_rvalid;
+  wire allowed_rready;
   wire [47:0] shared_awaddr;
   wire [7:0] shared_awlen;
   wire shared_awvalid;
@@ -379,7 +431,7 @@ module board_board (
   wire shared_rready;
   wire ticks_memory;
 `ifdef VERILATOR
-  wire asks_memory = rst || window_write || |gateways_awvalid || |gateways_wvalid || |gateways_bvalid || |gateways_arvalid || |gateways_rvalid || m_axi_awvalid || m_axi_wvalid || m_axi_bvalid || m_axi_arvalid || m_axi_rvalid;
+  wire asks_memory = rst_host || window_write || |gateways_awvalid || |gateways_wvalid || |gateways_bvalid || |gateways_arvalid || |gateways_rvalid || allowed_awvalid || allowed_wvalid || allowed_bvalid || allowed_arvalid || allowed_rvalid;
   logic [7:0] quiet_memory;
   always_ff @(posedge clk)
     if (asks_memory) quiet_memory <= '0;
@@ -398,7 +450,7 @@ module board_board (
     .PORTS(4)
   ) u_share (
     .clk(ticks_memory),
-    .rst(rst),
+    .rst(rst_host),
     .s_axi_awaddr(gateways_awaddr),
     .m_axi_awaddr(shared_awaddr),
     .s_axi_awlen(gateways_awlen),
@@ -454,7 +506,7 @@ module board_board (
     .OUTSTANDING(32)
   ) u_mmu (
     .clk(ticks_memory),
-    .rst(rst),
+    .rst(rst_host),
     .window_write(window_write),
     .window_number(window_number),
     .window_first(window_first),
@@ -466,57 +518,114 @@ module board_board (
     .refused_address(refused_address),
     .refused_write(refused_write),
     .s_axi_awaddr(shared_awaddr),
-    .m_axi_awaddr(m_axi_awaddr),
+    .m_axi_awaddr(allowed_awaddr),
     .s_axi_awlen(shared_awlen),
+    .m_axi_awlen(allowed_awlen),
+    .s_axi_awvalid(shared_awvalid),
+    .m_axi_awvalid(allowed_awvalid),
+    .s_axi_awready(shared_awready),
+    .m_axi_awready(allowed_awready),
+    .s_axi_wdata(shared_wdata),
+    .m_axi_wdata(allowed_wdata),
+    .s_axi_wstrb(shared_wstrb),
+    .m_axi_wstrb(allowed_wstrb),
+    .s_axi_wlast(shared_wlast),
+    .m_axi_wlast(allowed_wlast),
+    .s_axi_wvalid(shared_wvalid),
+    .m_axi_wvalid(allowed_wvalid),
+    .s_axi_wready(shared_wready),
+    .m_axi_wready(allowed_wready),
+    .s_axi_bresp(shared_bresp),
+    .m_axi_bresp(allowed_bresp),
+    .s_axi_bvalid(shared_bvalid),
+    .m_axi_bvalid(allowed_bvalid),
+    .s_axi_bready(shared_bready),
+    .m_axi_bready(allowed_bready),
+    .s_axi_araddr(shared_araddr),
+    .m_axi_araddr(allowed_araddr),
+    .s_axi_arlen(shared_arlen),
+    .m_axi_arlen(allowed_arlen),
+    .s_axi_arvalid(shared_arvalid),
+    .m_axi_arvalid(allowed_arvalid),
+    .s_axi_arready(shared_arready),
+    .m_axi_arready(allowed_arready),
+    .s_axi_rdata(shared_rdata),
+    .m_axi_rdata(allowed_rdata),
+    .s_axi_rresp(shared_rresp),
+    .m_axi_rresp(allowed_rresp),
+    .s_axi_rlast(shared_rlast),
+    .m_axi_rlast(allowed_rlast),
+    .s_axi_rvalid(shared_rvalid),
+    .m_axi_rvalid(allowed_rvalid),
+    .s_axi_rready(shared_rready),
+    .m_axi_rready(allowed_rready),
+    .m_axi_awsize(),
+    .m_axi_awburst(),
+    .m_axi_arsize(),
+    .m_axi_arburst()
+  );
+
+  memif_stop #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .OUTSTANDING(64)
+  ) u_stop (
+    .clk(ticks_memory),
+    .rst(rst),
+    .stop(stop),
+    .stopped(stopped),
+    .s_axi_awaddr(allowed_awaddr),
+    .m_axi_awaddr(m_axi_awaddr),
+    .s_axi_awlen(allowed_awlen),
     .m_axi_awlen(m_axi_awlen),
     .m_axi_awsize(m_axi_awsize),
     .m_axi_awburst(m_axi_awburst),
-    .s_axi_awvalid(shared_awvalid),
+    .s_axi_awvalid(allowed_awvalid),
     .m_axi_awvalid(m_axi_awvalid),
-    .s_axi_awready(shared_awready),
+    .s_axi_awready(allowed_awready),
     .m_axi_awready(m_axi_awready),
-    .s_axi_wdata(shared_wdata),
+    .s_axi_wdata(allowed_wdata),
     .m_axi_wdata(m_axi_wdata),
-    .s_axi_wstrb(shared_wstrb),
+    .s_axi_wstrb(allowed_wstrb),
     .m_axi_wstrb(m_axi_wstrb),
-    .s_axi_wlast(shared_wlast),
+    .s_axi_wlast(allowed_wlast),
     .m_axi_wlast(m_axi_wlast),
-    .s_axi_wvalid(shared_wvalid),
+    .s_axi_wvalid(allowed_wvalid),
     .m_axi_wvalid(m_axi_wvalid),
-    .s_axi_wready(shared_wready),
+    .s_axi_wready(allowed_wready),
     .m_axi_wready(m_axi_wready),
-    .s_axi_bresp(shared_bresp),
+    .s_axi_bresp(allowed_bresp),
     .m_axi_bresp(m_axi_bresp),
-    .s_axi_bvalid(shared_bvalid),
+    .s_axi_bvalid(allowed_bvalid),
     .m_axi_bvalid(m_axi_bvalid),
-    .s_axi_bready(shared_bready),
+    .s_axi_bready(allowed_bready),
     .m_axi_bready(m_axi_bready),
-    .s_axi_araddr(shared_araddr),
+    .s_axi_araddr(allowed_araddr),
     .m_axi_araddr(m_axi_araddr),
-    .s_axi_arlen(shared_arlen),
+    .s_axi_arlen(allowed_arlen),
     .m_axi_arlen(m_axi_arlen),
     .m_axi_arsize(m_axi_arsize),
     .m_axi_arburst(m_axi_arburst),
-    .s_axi_arvalid(shared_arvalid),
+    .s_axi_arvalid(allowed_arvalid),
     .m_axi_arvalid(m_axi_arvalid),
-    .s_axi_arready(shared_arready),
+    .s_axi_arready(allowed_arready),
     .m_axi_arready(m_axi_arready),
-    .s_axi_rdata(shared_rdata),
+    .s_axi_rdata(allowed_rdata),
     .m_axi_rdata(m_axi_rdata),
-    .s_axi_rresp(shared_rresp),
+    .s_axi_rresp(allowed_rresp),
     .m_axi_rresp(m_axi_rresp),
-    .s_axi_rlast(shared_rlast),
+    .s_axi_rlast(allowed_rlast),
     .m_axi_rlast(m_axi_rlast),
-    .s_axi_rvalid(shared_rvalid),
+    .s_axi_rvalid(allowed_rvalid),
     .m_axi_rvalid(m_axi_rvalid),
-    .s_axi_rready(shared_rready),
+    .s_axi_rready(allowed_rready),
     .m_axi_rready(m_axi_rready)
   );
 
   wire busy_gateway_camera_image_from_renderer_image;
   wire ticks_gateway_camera_image_from_renderer_image;
 `ifdef VERILATOR
-  wire asks_gateway_camera_image_from_renderer_image = rst || busy_gateway_camera_image_from_renderer_image || register_address[11:10] == 2'b10 || down_valid[0] || up_valid[0] || down_valid[1] || up_valid[1] || m_axis_gateway_camera_image_from_renderer_image_tvalid || gateways_awvalid[0] || gateways_wvalid[0] || gateways_bvalid[0] || gateways_arvalid[0] || gateways_rvalid[0];
+  wire asks_gateway_camera_image_from_renderer_image = rst_host || busy_gateway_camera_image_from_renderer_image || register_address[11:10] == 2'b10 || down_valid[0] || up_valid[0] || down_valid[1] || up_valid[1] || m_axis_gateway_camera_image_from_renderer_image_tvalid || gateways_awvalid[0] || gateways_wvalid[0] || gateways_bvalid[0] || gateways_arvalid[0] || gateways_rvalid[0];
   logic [7:0] quiet_gateway_camera_image_from_renderer_image;
   always_ff @(posedge clk)
     if (asks_gateway_camera_image_from_renderer_image) quiet_gateway_camera_image_from_renderer_image <= '0;
@@ -534,9 +643,9 @@ module board_board (
     .PUBLISHER_ID(0),
     .MAX_BYTES(4168)
   ) u_gateway_camera_image_from_renderer_image (
-    .rst(rst),
     .register_write_data(register_write_data),
     .clk(ticks_gateway_camera_image_from_renderer_image),
+    .rst(rst_host),
     .busy(busy_gateway_camera_image_from_renderer_image),
     .command_word(down_word[0 +: 128]),
     .command_valid(down_valid[0]),
@@ -595,7 +704,7 @@ module board_board (
   wire busy_gateway_camera_image_to_left_image;
   wire ticks_gateway_camera_image_to_left_image;
 `ifdef VERILATOR
-  wire asks_gateway_camera_image_to_left_image = rst || busy_gateway_camera_image_to_left_image || register_address[11:10] == 2'b10 || down_valid[2] || up_valid[2] || down_valid[3] || up_valid[3] || s_axis_gateway_camera_image_to_left_image_tvalid || gateways_awvalid[1] || gateways_wvalid[1] || gateways_bvalid[1] || gateways_arvalid[1] || gateways_rvalid[1];
+  wire asks_gateway_camera_image_to_left_image = rst_host || busy_gateway_camera_image_to_left_image || register_address[11:10] == 2'b10 || down_valid[2] || up_valid[2] || down_valid[3] || up_valid[3] || s_axis_gateway_camera_image_to_left_image_tvalid || gateways_awvalid[1] || gateways_wvalid[1] || gateways_bvalid[1] || gateways_arvalid[1] || gateways_rvalid[1];
   logic [7:0] quiet_gateway_camera_image_to_left_image;
   always_ff @(posedge clk)
     if (asks_gateway_camera_image_to_left_image) quiet_gateway_camera_image_to_left_image <= '0;
@@ -613,9 +722,9 @@ module board_board (
     .PUBLISHER_ID(2),
     .MAX_BYTES(4168)
   ) u_gateway_camera_image_to_left_image (
-    .rst(rst),
     .register_write_data(register_write_data),
     .clk(ticks_gateway_camera_image_to_left_image),
+    .rst(rst_host),
     .busy(busy_gateway_camera_image_to_left_image),
     .command_word(down_word[256 +: 128]),
     .command_valid(down_valid[2]),
@@ -674,7 +783,7 @@ module board_board (
   wire busy_gateway_camera_image_to_right_image;
   wire ticks_gateway_camera_image_to_right_image;
 `ifdef VERILATOR
-  wire asks_gateway_camera_image_to_right_image = rst || busy_gateway_camera_image_to_right_image || register_address[11:10] == 2'b10 || down_valid[4] || up_valid[4] || down_valid[5] || up_valid[5] || s_axis_gateway_camera_image_to_right_image_tvalid || gateways_awvalid[2] || gateways_wvalid[2] || gateways_bvalid[2] || gateways_arvalid[2] || gateways_rvalid[2];
+  wire asks_gateway_camera_image_to_right_image = rst_host || busy_gateway_camera_image_to_right_image || register_address[11:10] == 2'b10 || down_valid[4] || up_valid[4] || down_valid[5] || up_valid[5] || s_axis_gateway_camera_image_to_right_image_tvalid || gateways_awvalid[2] || gateways_wvalid[2] || gateways_bvalid[2] || gateways_arvalid[2] || gateways_rvalid[2];
   logic [7:0] quiet_gateway_camera_image_to_right_image;
   always_ff @(posedge clk)
     if (asks_gateway_camera_image_to_right_image) quiet_gateway_camera_image_to_right_image <= '0;
@@ -692,9 +801,9 @@ module board_board (
     .PUBLISHER_ID(3),
     .MAX_BYTES(4168)
   ) u_gateway_camera_image_to_right_image (
-    .rst(rst),
     .register_write_data(register_write_data),
     .clk(ticks_gateway_camera_image_to_right_image),
+    .rst(rst_host),
     .busy(busy_gateway_camera_image_to_right_image),
     .command_word(down_word[512 +: 128]),
     .command_valid(down_valid[4]),
@@ -753,7 +862,7 @@ module board_board (
   wire busy_gateway_lane;
   wire ticks_gateway_lane;
 `ifdef VERILATOR
-  wire asks_gateway_lane = rst || busy_gateway_lane || register_address[11:10] == 2'b10 || down_valid[6] || up_valid[6] || down_valid[7] || up_valid[7] || m_axis_gateway_lane_tvalid || gateways_awvalid[3] || gateways_wvalid[3] || gateways_bvalid[3] || gateways_arvalid[3] || gateways_rvalid[3];
+  wire asks_gateway_lane = rst_host || busy_gateway_lane || register_address[11:10] == 2'b10 || down_valid[6] || up_valid[6] || down_valid[7] || up_valid[7] || m_axis_gateway_lane_tvalid || gateways_awvalid[3] || gateways_wvalid[3] || gateways_bvalid[3] || gateways_arvalid[3] || gateways_rvalid[3];
   logic [7:0] quiet_gateway_lane;
   always_ff @(posedge clk)
     if (asks_gateway_lane) quiet_gateway_lane <= '0;
@@ -771,9 +880,9 @@ module board_board (
     .PUBLISHER_ID(0),
     .MAX_BYTES(8)
   ) u_gateway_lane (
-    .rst(rst),
     .register_write_data(register_write_data),
     .clk(ticks_gateway_lane),
+    .rst(rst_host),
     .busy(busy_gateway_lane),
     .command_word(down_word[768 +: 128]),
     .command_valid(down_valid[6]),
@@ -830,7 +939,7 @@ module board_board (
   );
 
   // High while anything needs the clock that the host does not know of.
-  assign active = |{s_axis_renderer_image_tvalid, m_axis_gateway_camera_image_from_renderer_image_tvalid, s_axis_gateway_camera_image_to_left_image_tvalid, m_axis_left_image_tvalid, s_axis_gateway_camera_image_to_right_image_tvalid, m_axis_right_image_tvalid, s_axis_left_lane_tvalid, m_axis_gateway_lane_tvalid, m_axi_awvalid, m_axi_wvalid, m_axi_bvalid, m_axi_arvalid, m_axi_rvalid};
+  assign active = |{s_axis_renderer_image_tvalid, m_axis_gateway_camera_image_from_renderer_image_tvalid, s_axis_gateway_camera_image_to_left_image_tvalid, m_axis_left_image_tvalid, s_axis_gateway_camera_image_to_right_image_tvalid, m_axis_right_image_tvalid, s_axis_left_lane_tvalid, m_axis_gateway_lane_tvalid, allowed_awvalid, allowed_wvalid, allowed_bvalid, allowed_arvalid, allowed_rvalid, busy_restart};
 
 endmodule
 

@@ -213,9 +213,11 @@ struct xd_network {
   void edge(uint64_t mask, uint64_t now_ps) {
     for (const Clock& clock : clocks) *clock.clk = 0;
     model->eval();
+    const bool restarting = restarts();
+    if (restarting) forget();
     for (size_t port = 0; port < ends.size(); port++) {
       PortState& end = ends[port];
-      end.taken = (mask & end.clock) && *end.signals.valid && *end.signals.ready;
+      end.taken = !restarting && (mask & end.clock) && *end.signals.valid && *end.signals.ready;
       if (!end.taken || end.publishes) continue;
       xd_beat& beat = beats[port];
       if (end.sink == nullptr) {
@@ -248,6 +250,25 @@ struct xd_network {
       if (!end.taken) continue;
       if (end.publishes) *end.signals.valid = 0;
       else if (end.full) *end.signals.ready = 0;
+    }
+  }
+
+  // Whether a board is made fit for another host: what is outside its ports is in reset, too.
+  bool restarts() const {
+#if XD_HOST
+    return model->restart;
+#else
+    return false;
+#endif
+  }
+
+  // Of a message that has begun nothing is left outside.
+  void forget() {
+    for (PortState& end : ends) {
+      end.full = false;
+      if (end.publishes) *end.signals.valid = 0;
+      else *end.signals.ready = 1;
+      if (end.sink != nullptr) end.sink->received = 0;
     }
   }
 
@@ -417,8 +438,12 @@ struct xd_network {
         mask |= 1ull << clock;
         it.next_ps += it.period_ps;
       }
-      for (uint32_t i = 0; i < run.source_count; i++)
-        if (!run.sources[i].done) offer(run.sources[i]);
+      for (uint32_t i = 0; i < run.source_count; i++) {
+        xd_source& it = run.sources[i];
+        if (it.done) continue;
+        if (restarts()) it.sent = 0;
+        else offer(it);
+      }
 #if XD_HOST
       if ((mask & 1) && until_access > 0) {
         until_access -= 1;

@@ -138,6 +138,43 @@ fn the_tests_of_the_register_words_find_its_mutants() {
 
 #[test]
 #[ignore = "long: mutants"]
+fn the_tests_of_the_lease_find_its_mutants() {
+    let lease = |clocks, hold| Design::module("host_lease").set("CLOCKS", clocks).set("HOLD", hold);
+    let proofs = vec![
+        Proof::inductive(lease(2, 4), 2),
+        Proof::inductive(lease(0, 8), 2),
+        Proof::reachable(lease(2, 4), 14),
+    ];
+    println!("{:#?}", mutants("host_lease", vec![lease(3, 8)], proofs).survivors(&lease(2, 4)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn the_tests_of_the_stop_find_its_mutants() {
+    let small = Design::module("memif_stop").set("ADDRESS_WIDTH", 13).set("OUTSTANDING", 2);
+    let simulated = Design::module("memif_stop").set("WIDTH", 64).set("OUTSTANDING", 64);
+    let proofs = vec![Proof::inductive(small.clone(), 2), Proof::reachable(small.clone(), 12)];
+    let unasked = "memory answers for bursts that it has, and for no others";
+    let found = Mutants {
+        harmless: &[
+            (
+                "memif_stop.sv: `assign s_axi_bvalid = m_axi_bvalid && aw_open != '0;`: `'0` \
+                 becomes `'1`",
+                unasked,
+            ),
+            (
+                "memif_stop.sv: `assign s_axi_rvalid = m_axi_rvalid && ar_open != '0;`: `'0` \
+                 becomes `'1`",
+                unasked,
+            ),
+        ],
+        ..mutants("memif_stop", vec![simulated], proofs)
+    };
+    println!("{:#?}", found.survivors(&small));
+}
+
+#[test]
+#[ignore = "long: mutants"]
 fn the_tests_of_the_byte_gear_find_its_mutants() {
     let gear = Design::module("byte_gear");
     let small = gear.clone().set("LANE", 2);
