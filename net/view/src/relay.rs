@@ -58,6 +58,10 @@ const ANSWERS_BYTES_MAX: usize = 1 << 20;
 /// Of a viewer's words that are passed on at once.
 const PASSED_BYTES_MAX: usize = 16 << 10;
 
+/// Pings that are passed on together without a pause, and the pause. Viewers ping every few seconds.
+const PINGS_MAX: usize = 16;
+const PINGS_PAUSE: Duration = Duration::from_millis(100);
+
 /// Passes everything on until one end goes. The viewer's words go through as they are.
 pub(crate) async fn pass_on(
     viewer: impl AsyncRead + AsyncWrite,
@@ -192,6 +196,10 @@ impl Waiting {
             }
             words.see(&bytes[..count])?;
             server.write_all(&bytes[..count]).await?;
+            // The server reads them faster than it answers, and keeps the answers.
+            if words.take_pings() > PINGS_MAX {
+                tokio::time::sleep(PINGS_PAUSE).await;
+            }
         }
     }
 

@@ -10,6 +10,7 @@ const WORD_BYTES_MAX: u64 = 4 << 20;
 const OPCODE: u8 = 0x0f;
 const CONTINUATION: u8 = 0;
 const CONTROL: u8 = 8;
+const PING: u8 = 9;
 const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
 const LENGTH_16: u8 = 126;
@@ -25,6 +26,7 @@ pub(crate) struct Words {
     left: u64,
     /// Bytes of the word so far, what is left of this frame included.
     word: u64,
+    pings: usize,
 }
 
 impl Words {
@@ -50,9 +52,15 @@ impl Words {
         Ok(())
     }
 
+    /// Pings since the last call.
+    pub(crate) fn take_pings(&mut self) -> usize {
+        std::mem::take(&mut self.pings)
+    }
+
     /// A frame of this length begins.
     fn begin(&mut self, opcode: u8, length: u64) -> io::Result<()> {
         self.left = length;
+        self.pings += usize::from(opcode == PING);
         let before = match opcode {
             // Between the fragments of a word.
             CONTROL.. => return Ok(()),
@@ -97,7 +105,6 @@ mod tests {
 
     const FIN: u8 = 0x80;
     const TEXT: u8 = 1;
-    const PING: u8 = 9;
 
     fn frame(first: u8, length: u64) -> Vec<u8> {
         let mut bytes = vec![first];
@@ -139,6 +146,7 @@ mod tests {
         words.see(&[0; 2]).unwrap();
         words.see(&frame(CONTINUATION, half)).unwrap();
         words.see(&vec![0; half as usize]).unwrap();
+        assert_eq!((words.take_pings(), words.take_pings()), (1, 0));
         assert!(words.see(&frame(CONTINUATION, 1)).is_err());
         let mut words = Words::default();
         assert!(words.see(&frame(TEXT, u64::MAX)).is_err());
