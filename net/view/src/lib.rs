@@ -7,8 +7,8 @@
 //! From the bottom up: `feed`, the messages of one topic; `calls`, of services; `parameters`, of
 //! nodes; `studio`, what Foxglove is offered; `panel` and `looks`, what the page shows; `watcher`,
 //! the thread that looks at the graph and moves messages; `gate`, who may connect; `connections`,
-//! how many; `relay` and `flow`, what a slow viewer gets, and `words`, how much one may say; `page` and `front`, the web server;
-//! `view`, all of it.
+//! how many; `relay` and `flow`, what a slow viewer gets, and `words`, how much one may say; `page`
+//! and `front`, the web server; `view`, all of it.
 
 mod browser;
 mod calls;

@@ -22,7 +22,8 @@ const PANELS_MAX: usize = 32;
 /// Longest word of a page.
 const WORD_BYTES_MAX: usize = 4 << 10;
 
-/// Pings between two frames that a page has taken: each is answered, and the answers wait in memory.
+/// Pings between two frames that a page has taken: each is answered, and the answers wait in
+/// memory.
 const PINGS_MAX: usize = 64;
 
 /// Files of the page, by name.

@@ -51,14 +51,15 @@ const MESSAGE_HEAD_BYTES: usize = 1 + size_of::<u32>() + size_of::<u64>();
 const WARNING: u8 = 1;
 const ERROR: u8 = 2;
 
-/// Bytes of answers that may wait for a viewer: what it says meanwhile waits, too. Each of its words
-/// may make the server answer.
+/// Bytes of answers that may wait for a viewer: what it says meanwhile waits, too. Each of its
+/// words may make the server answer.
 const ANSWERS_BYTES_MAX: usize = 1 << 20;
 
 /// Of a viewer's words that are passed on at once.
 const PASSED_BYTES_MAX: usize = 16 << 10;
 
-/// Pings that are passed on together without a pause, and the pause. Viewers ping every few seconds.
+/// Pings that are passed on together without a pause, and the pause. Viewers ping every few
+/// seconds.
 const PINGS_MAX: usize = 16;
 const PINGS_PAUSE: Duration = Duration::from_millis(100);
 

@@ -114,8 +114,8 @@ makers! {
 }
 
 endings! {
-    /// Wakes the threads that wait for a guard condition. No allocation; a short lock. Destructors of
-    /// client libraries trigger, too; in a forked child nobody waits.
+    /// Wakes the threads that wait for a guard condition. No allocation; a short lock. Destructors
+    /// of client libraries trigger, too; in a forked child nobody waits.
     fn rmw_trigger_guard_condition(guard_condition: *const GuardCondition) {
         // SAFETY: null or a guard condition (caller).
         let guard = unsafe { data(guard_condition, "guard_condition") }?;
