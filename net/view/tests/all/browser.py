@@ -31,6 +31,9 @@ COLOURS = """canvas => {
     return { colours: colours.size, sum, drawn, width, height };
 }"""
 
+# Whether a canvas shows another picture than the one of this sum.
+MOVED = f"([selector, sum]) => ({COLOURS})(document.querySelector(selector)).sum !== sum"
+
 # Whether the page has taken more messages than so many.
 MORE_SEEN = "([selector, seen]) => Number(document.querySelector(selector)?.dataset.seen ?? 0) > seen"
 
@@ -82,6 +85,8 @@ def show(page, seen):
     seen["image"] = page.eval_on_selector(f"{IMAGE} canvas", COLOURS)
     count = int(page.get_attribute(IMAGE, "data-seen"))
     until(page, MORE_SEEN, [IMAGE, count + 5])
+    # The vehicle may stand at a red light.
+    until(page, MOVED, [f"{IMAGE} canvas", seen["image"]["sum"]])
     seen["later_image"] = page.eval_on_selector(f"{IMAGE} canvas", COLOURS)
     page.click("#topics tr[data-key='/lane'] button:has-text('text')")
     page.wait_for_selector(f"{TEXT} tbody tr")
