@@ -15,6 +15,7 @@ use crossdock_autorace::slam_score;
 use crossdock_autorace::stripe_setup::following_setup_of;
 use crossdock_graph::HardwarePackage;
 use std::fmt::Display;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -114,6 +115,14 @@ impl<'a> Arguments<'a> {
     }
 }
 
+/// Prints a line. Who reads it may have had enough.
+fn say(line: std::fmt::Arguments<'_>) -> Result<(), String> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
 fn score_command(arguments: &[String]) -> Result<(), String> {
     let arguments = Arguments::parse(arguments, &["--truth"])?;
     let (Some(truth), [path]) = (arguments.last("--truth"), arguments.others.as_slice()) else {
@@ -130,8 +139,7 @@ fn score_command(arguments: &[String]) -> Result<(), String> {
     }
     let score = score::score(&text, &recorded.readings())
         .map_err(|error| format!("{}: {error}", truth.display()))?;
-    println!("{score:#}");
-    Ok(())
+    say(format_args!("{score:#}"))
 }
 
 fn report_command(arguments: &[String]) -> Result<(), String> {
@@ -150,8 +158,7 @@ fn report_command(arguments: &[String]) -> Result<(), String> {
         summary: arguments.last("--summary"),
     };
     let report = report::write(&options).map_err(|error| error.to_string())?;
-    println!("{} with {} pictures", report.page.display(), report.pictures);
-    Ok(())
+    say(format_args!("{} with {} pictures", report.page.display(), report.pictures))
 }
 
 fn trajectory_command(arguments: &[String]) -> Result<(), String> {
@@ -164,8 +171,7 @@ fn trajectory_command(arguments: &[String]) -> Result<(), String> {
     let parameters = slam_parameters_of(graph.as_ref()).map_err(|error| error.to_string())?;
     let score =
         slam_score::score(Path::new(path), parameters).map_err(|error| error.to_string())?;
-    println!("{score:#}");
-    Ok(())
+    say(format_args!("{score:#}"))
 }
 
 /// Writes the source that `made` makes of a hardware package file.
