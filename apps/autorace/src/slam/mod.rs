@@ -3,8 +3,8 @@
 //! The front end is [`crate::features`]. For every picture, [`Slam::step`]
 //! 1. moves the last pose by what odometry says,
 //! 2. looks for the points of the nearest keyframes of this part of the map (`track`) and fits
-//!    the pose to them (`fit`): three unknowns, because the vehicle does not leave the floor and the camera is
-//!    fixed to it.
+//!    the pose to them (`fit`): three unknowns, because the vehicle does not leave the floor and
+//!    the camera is fixed to it.
 //!
 //! If the picture shows little of its keyframe or is far from it, it becomes a keyframe:
 //! 3. key points that other keyframes show, too, become points (`growth`),
