@@ -6,7 +6,7 @@
 //! parameters) is never left out: the server waits instead.
 
 use crate::flow::Flow;
-use crate::words::Words;
+use crate::words::{LENGTH_64, MASKED, OPCODE, Words, further_bytes, length};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -31,12 +31,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Parts of a frame's head (RFC 6455, section 5.2).
 const FIN: u8 = 0x80;
-const OPCODE: u8 = 0x0f;
 const TEXT: u8 = 1;
 const BINARY: u8 = 2;
-const MASKED: u8 = 0x80;
-const LENGTH_16: u8 = 126;
-const LENGTH_64: u8 = 127;
 
 const CLOSE: u8 = 8;
 
@@ -103,24 +99,16 @@ impl Frame {
     async fn read(server: &mut (impl AsyncRead + Unpin)) -> io::Result<Self> {
         let mut bytes = vec![0; 2];
         server.read_exact(&mut bytes).await?;
-        let (kind, length) = (bytes[0], bytes[1]);
-        if kind & FIN == 0 || length & MASKED != 0 {
+        let (kind, second) = (bytes[0], bytes[1]);
+        if kind & FIN == 0 || second & MASKED != 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a whole server's frame"));
         }
-        let further = match length {
-            LENGTH_16 => 2,
-            LENGTH_64 => 8,
-            _ => 0,
-        };
-        bytes.resize(2 + further, 0);
+        bytes.resize(2 + further_bytes(second), 0);
         server.read_exact(&mut bytes[2..]).await?;
-        let length = match further {
-            0 => u64::from(length),
-            _ => bytes[2..].iter().fold(0, |length, byte| length << 8 | u64::from(*byte)),
-        };
-        if length > FRAME_BYTES_MAX {
+        let length = length(&bytes).filter(|length| *length <= FRAME_BYTES_MAX);
+        let Some(length) = length else {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "too large a frame"));
-        }
+        };
         let head = bytes.len();
         bytes.reserve_exact(length as usize);
         if (&mut *server).take(length).read_to_end(&mut bytes).await? as u64 != length {

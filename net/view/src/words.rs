@@ -7,14 +7,14 @@ use std::io;
 const WORD_BYTES_MAX: u64 = 4 << 20;
 
 /// Parts of a frame's head (RFC 6455, section 5.2).
-const OPCODE: u8 = 0x0f;
+pub(crate) const OPCODE: u8 = 0x0f;
 const CONTINUATION: u8 = 0;
 const CONTROL: u8 = 8;
 const PING: u8 = 9;
-const MASKED: u8 = 0x80;
+pub(crate) const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
 const LENGTH_16: u8 = 126;
-const LENGTH_64: u8 = 127;
+pub(crate) const LENGTH_64: u8 = 127;
 const MASK_BYTES: usize = 4;
 
 /// Where in its frames a viewer is.
@@ -81,14 +81,19 @@ impl Words {
     }
 }
 
-/// The length of a frame, if its head is whole.
-fn length(head: &[u8]) -> Option<u64> {
-    let second = *head.get(1)?;
-    let further = match second & LENGTH {
+/// Bytes of a frame's length behind the second byte of its head.
+pub(crate) fn further_bytes(second: u8) -> usize {
+    match second & LENGTH {
         LENGTH_16 => 2,
         LENGTH_64 => 8,
         _ => 0,
-    };
+    }
+}
+
+/// The length of a frame, if its head is whole.
+pub(crate) fn length(head: &[u8]) -> Option<u64> {
+    let second = *head.get(1)?;
+    let further = further_bytes(second);
     let mask = if second & MASKED == 0 { 0 } else { MASK_BYTES };
     if head.len() < 2 + further + mask {
         return None;

@@ -88,9 +88,8 @@ pub fn near(map: &Map, pose: Pose, among: impl Iterator<Item = usize>) -> Vec<us
 }
 
 /// Keyframe `index`, those that share points with it, and those that share points with the first of
-/// these: the part of the map that the vehicle is in. A part that was left belongs to it only once
-/// a
-/// loop is closed.
+/// these: the part of the map that the vehicle is in. A part that was left belongs to it only
+/// once a loop is closed.
 pub fn part(map: &Map, index: usize) -> Vec<usize> {
     let mut part = vec![index];
     let direct = map.neighbours(index);
