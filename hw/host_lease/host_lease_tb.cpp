@@ -40,7 +40,7 @@ struct Lease {
     tb::step(bench, nobody, nothing, [&] { look(); });
     follow();
   }
-  // Before the edge: the outputs are those of the model.
+  // Before the edge: the outputs are the model's.
   void look() {
     auto& dut = *bench.dut;
     if (dut.stop != stops()) tb::fail("stop is %d", int(dut.stop));

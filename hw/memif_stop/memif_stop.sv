@@ -90,7 +90,7 @@ module memif_stop #(
   localparam int unsigned Count = $clog2(OUTSTANDING) + 1;
 
   logic [Count-1:0] aw_open;  // bursts that memory has seen, until their response is taken
-  logic [Count-1:0] w_open;   // those of them whose data has not all gone
+  logic [Count-1:0] w_open;   // of them, bursts whose data has not all gone
   logic [Count-1:0] ar_open;  // the same for reads, until their last beat is taken
   logic             aw_seen;  // memory has seen an address that it has not taken
   logic             ar_seen;

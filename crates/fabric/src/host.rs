@@ -207,7 +207,7 @@ impl Board {
     /// nothing more for anybody and reaches no memory. What was under way to or from host memory
     /// has been answered for then, everything else that was under way is lost, and all is as in a
     /// new board: windows, gateways, words of `control`, no lease. Takes the time of some accesses,
-    /// and that of memory's answers.
+    /// and the time until memory has answered.
     ///
     /// # Errors
     /// Memory or a clock stands still; or as [`Model::run`].

@@ -264,7 +264,7 @@ pub(crate) fn board(
     Some(body.module(&network.board(), &comment))
 }
 
-/// The ports to a host beside that of its memory.
+/// The ports to a host beside the port of its memory.
 fn host_ports(body: &mut Body, network: &Network) {
     if !network.nodes.is_empty() {
         let audited = network.nodes.len().min(standing::AUDITED_MAX);

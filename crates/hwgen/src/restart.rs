@@ -7,7 +7,7 @@ use crate::library::{LibraryModule, Parameter};
 use crate::network::{Clock, Network};
 use crate::verilog::Body;
 
-/// Cycles that a reset of another clock lasts at least, and those of a level that comes back.
+/// Cycles that a reset of another clock lasts at least, and cycles of a level that comes back.
 const RESET_CYCLES: u64 = 4;
 const LEVEL_CYCLES: u64 = 2;
 /// Bursts under way in each direction: more than the translation lets through.

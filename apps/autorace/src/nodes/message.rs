@@ -92,6 +92,18 @@ pub(crate) fn copy_header(
     Ok(())
 }
 
+/// Sets stamp, in seconds and nanoseconds, and frame.
+pub(crate) fn set_header(
+    mut header: HeaderBuilder<'_>,
+    stamp: (i32, u32),
+    frame: &str,
+) -> Result<(), NodeError> {
+    header.stamp().set_sec(stamp.0);
+    header.stamp().set_nanosec(stamp.1);
+    header.set_frame_id(frame)?;
+    Ok(())
+}
+
 /// Room for a header's frame name.
 pub(crate) fn header_extra(header: HeaderView<'_>) -> Result<Extra, FlatError> {
     Ok(Extra::none().text(header.frame_id()?.len()))

@@ -2,7 +2,7 @@
 
 use crate::control::Command;
 use crate::messages::autorace_msgs::TrafficLight;
-use crate::nodes::message::{Shape, set_light_state};
+use crate::nodes::message::{Shape, set_header, set_light_state};
 use crate::score::Shown;
 use crate::simulator::course::Pose;
 use crate::simulator::drive::Drive;
@@ -16,7 +16,6 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::TwistStamped;
 use crossdock_msg::types::nav_msgs::Odometry;
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_msg::types::std_msgs::HeaderBuilder;
 use std::time::Duration;
 
 /// Drives the vehicle with the commands that come back and renders what its camera sees.
@@ -138,17 +137,6 @@ impl Node for Simulator {
         }
         publish_picture(&self.image, drive, stamp)
     }
-}
-
-fn set_header(
-    mut header: HeaderBuilder<'_>,
-    stamp: (i32, u32),
-    frame: &str,
-) -> Result<(), NodeError> {
-    header.stamp().set_sec(stamp.0);
-    header.stamp().set_nanosec(stamp.1);
-    header.set_frame_id(frame)?;
-    Ok(())
 }
 
 /// What the wheels are told to do wrong.

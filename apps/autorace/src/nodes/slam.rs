@@ -4,7 +4,7 @@ use crate::messages::autorace_msgs::{SlamState, SlamStateBuilder};
 use crate::nodes::features::{
     CloudError, CloudField, FLOAT32, begin_cloud, cloud_extra, float_at, key_points_of, points_of,
 };
-use crate::nodes::message::stamp_ns;
+use crate::nodes::message::{set_header, stamp_ns};
 use crate::slam::odometry::OdometryNoise;
 use crate::slam::pose::Pose;
 use crate::slam::sight::Sight;
@@ -19,7 +19,6 @@ use crossdock_msg::types::geometry_msgs::{
 };
 use crossdock_msg::types::nav_msgs::{Odometry, Path};
 use crossdock_msg::types::sensor_msgs::{PointCloud2, PointCloud2View};
-use crossdock_msg::types::std_msgs::HeaderBuilder;
 
 /// Simultaneous localisation and mapping; see [`crate::slam`].
 ///
@@ -203,7 +202,7 @@ impl Node for SlamNode {
         if let Some(publisher) = &self.state {
             let mut loan = publisher.loan(Extra::none().text(MAP_FRAME.len()))?;
             let mut out = loan.message();
-            set_header(out.header(), stamp)?;
+            set_header(out.header(), stamp, MAP_FRAME)?;
             set_state(&mut out, &localised, &self.slam);
             loan.publish()?;
         }
@@ -220,7 +219,7 @@ impl SlamNode {
     fn publish_pose(&self, localised: &Localised, stamp: (i32, u32)) -> Result<(), NodeError> {
         let mut loan = self.pose.loan(Extra::none().text(MAP_FRAME.len()))?;
         let mut out = loan.message();
-        set_header(out.header(), stamp)?;
+        set_header(out.header(), stamp, MAP_FRAME)?;
         let mut with_covariance = out.pose();
         set_pose(with_covariance.pose(), localised.pose);
         // Of x, y, z and turns about them: x, y and the turn about z are uncertain.
@@ -241,7 +240,7 @@ impl SlamNode {
         let extra = Extra::none().text(MAP_FRAME.len()).sequence::<PoseStamped>(count);
         let mut loan = publisher.loan(extra)?;
         let mut out = loan.message();
-        set_header(out.header(), stamp)?;
+        set_header(out.header(), stamp, MAP_FRAME)?;
         let mut poses = out.poses(count)?;
         // The frame is the path's; each pose has its own stamp.
         for (index, (stamp_ns, pose)) in self.slam.path().enumerate() {
@@ -261,7 +260,7 @@ impl SlamNode {
         let header = Extra::none().text(MAP_FRAME.len());
         let mut loan = publisher.loan(cloud_extra(header, &MAP_FIELDS, count * MAP_POINT_BYTES))?;
         let mut out = loan.message();
-        set_header(out.header(), stamp)?;
+        set_header(out.header(), stamp, MAP_FRAME)?;
         let data = begin_cloud(&mut out, &MAP_FIELDS, count, MAP_POINT_BYTES)?;
         for (to, (_, point)) in data.chunks_exact_mut(MAP_POINT_BYTES).zip(self.slam.map().points())
         {
@@ -272,13 +271,6 @@ impl SlamNode {
         loan.publish()?;
         Ok(())
     }
-}
-
-fn set_header(mut header: HeaderBuilder<'_>, stamp: (i32, u32)) -> Result<(), NodeError> {
-    header.stamp().set_sec(stamp.0);
-    header.stamp().set_nanosec(stamp.1);
-    header.set_frame_id(MAP_FRAME)?;
-    Ok(())
 }
 
 fn set_pose(mut to: PoseBuilder<'_>, pose: Pose) {

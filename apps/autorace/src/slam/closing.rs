@@ -101,7 +101,7 @@ impl Closing {
     fn verify(&mut self, map: &Map, sight: &Sight, old: usize, new: usize) -> Option<Known> {
         let pairs = pairs(map, old, new);
         let first = draw(sight, map.keyframes()[old].pose, &pairs, new as u64)?;
-        // All points of the place have to agree, and not only those of one keyframe.
+        // All points of the place have to agree, not only one keyframe's points.
         let place = part(map, old).into_iter().filter(|keyframe| is_old(map, *keyframe, new));
         let there = near(map, first.pose, place);
         let features = &map.keyframes()[new].features;

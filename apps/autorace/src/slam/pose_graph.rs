@@ -10,7 +10,7 @@ use crate::slam::pose::{Pose, wrapped};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Vector3, storage::Owned};
 
-/// Keyframes that are unknowns, beside those of closures.
+/// Keyframes that are unknowns, beside the keyframes of closures.
 const NODES_MAX: usize = 120;
 /// Newest closures that count.
 const CLOSURES_MAX: usize = 32;

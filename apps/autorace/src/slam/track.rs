@@ -108,7 +108,7 @@ impl Tracker {
         &self.matches
     }
 
-    /// Looks for the points of the `keyframes` (those of the first ones count first) in a picture
+    /// Looks for the points of the `keyframes` (points of the first ones count first) in a picture
     /// that is seen from about `pose`, at most `reach` pixels from where they should be.
     pub fn search(
         &mut self,
