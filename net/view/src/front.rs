@@ -206,7 +206,8 @@ async fn connect(
     let accept = accepted(&answer(&mut server).await?).ok_or_else(refused)?;
     tokio::spawn(async move {
         if let Ok(viewer) = upgrade.await {
-            relay::pass_on(TokioIo::new(viewer), server, &front.shared.flow).await;
+            let Shared { flow, followed, .. } = &*front.shared;
+            relay::pass_on(TokioIo::new(viewer), server, flow, followed).await;
             drop(place);
         }
     });

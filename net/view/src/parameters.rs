@@ -14,7 +14,9 @@ use foxglove::websocket::{
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
@@ -32,6 +34,59 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Between a node and the name of its parameter; names of nodes have none.
 const SEPARATOR: char = '.';
+
+/// Bytes of the names that viewers follow together: Foxglove's server keeps them.
+const FOLLOWED_BYTES_MAX: usize = 4 << 20;
+
+/// What a name costs beside its bytes, about.
+const NAME_BYTES: usize = 200;
+
+/// The parameters that viewers follow.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    names: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Followed {
+    /// Viewers follow these, too.
+    pub(crate) fn add(&self, names: &[String]) {
+        self.names.fetch_add(names.len(), Relaxed);
+        self.bytes.fetch_add(cost(names), Relaxed);
+    }
+
+    /// No viewer follows these any more.
+    pub(crate) fn remove(&self, names: &[String]) {
+        self.names.fetch_sub(names.len(), Relaxed);
+        self.bytes.fetch_sub(cost(names), Relaxed);
+    }
+
+    pub(crate) fn are_any(&self) -> bool {
+        self.names.load(Relaxed) > 0
+    }
+
+    /// Whether there is room for more.
+    ///
+    /// # Errors
+    /// Viewers follow too many.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self.bytes.load(Relaxed) > FOLLOWED_BYTES_MAX {
+            true => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "viewers follow {} parameters, and the names of all may take {FOLLOWED_BYTES_MAX} \
+                     bytes, with {NAME_BYTES} more for each; follow fewer",
+                    self.names.load(Relaxed)
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+fn cost(names: &[String]) -> usize {
+    names.iter().map(|name| name.len() + NAME_BYTES).sum()
+}
 
 /// Carries out what viewers wish, on the runtime's threads that may wait.
 pub(crate) struct Parameters(Arc<Mutex<Caller>>);

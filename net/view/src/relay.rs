@@ -6,6 +6,7 @@
 //! parameters) is never left out: the server waits instead.
 
 use crate::flow::Flow;
+use crate::parameters::Followed;
 use crate::words::{LENGTH_64, MASKED, OPCODE, Words, further_bytes, length};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
@@ -64,6 +65,7 @@ pub(crate) async fn pass_on(
     viewer: impl AsyncRead + AsyncWrite,
     server: impl AsyncRead + AsyncWrite,
     flow: &Flow,
+    followed: &Followed,
 ) {
     let (from_viewer, to_viewer) = tokio::io::split(viewer);
     let (from_server, mut to_server) = tokio::io::split(server);
@@ -71,7 +73,7 @@ pub(crate) async fn pass_on(
     // Either end may go at any time.
     tokio::select! {
         () = async {
-            if let Err(error) = waiting.pass_words(from_viewer, &mut to_server).await {
+            if let Err(error) = waiting.pass_words(from_viewer, &mut to_server, followed).await {
                 waiting.say(refusal(&error));
             }
             let _ = to_server.shutdown().await;
@@ -173,6 +175,7 @@ impl Waiting {
         &self,
         mut viewer: impl AsyncRead + Unpin,
         server: &mut (impl AsyncWrite + Unpin),
+        followed: &Followed,
     ) -> io::Result<()> {
         let (mut words, mut bytes) = (Words::default(), vec![0; PASSED_BYTES_MAX]);
         loop {
@@ -184,6 +187,8 @@ impl Waiting {
                 return Ok(());
             }
             words.see(&bytes[..count])?;
+            // Whoever speaks then goes, until it was the one with the names.
+            followed.check()?;
             server.write_all(&bytes[..count]).await?;
             // The server reads them faster than it answers, and keeps the answers.
             if words.take_pings() > PINGS_MAX {
@@ -344,7 +349,9 @@ mod tests {
         runtime.block_on(async {
             let (mut viewer, viewer_end) = tokio::io::duplex(64 << 10);
             let (server_end, theirs) = tokio::io::duplex(64 << 10);
-            tokio::spawn(async move { pass_on(viewer_end, theirs, &Flow::default()).await });
+            tokio::spawn(async move {
+                pass_on(viewer_end, theirs, &Flow::default(), &Followed::default()).await
+            });
             let server = tokio::spawn(server(server_end));
             if reads_late {
                 server.await.unwrap();

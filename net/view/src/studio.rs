@@ -211,11 +211,13 @@ impl ServerListener for Listener {
     }
 
     fn on_parameters_subscribe(&self, names: Vec<String>) {
-        self.0.follow_parameters(|followed| followed + names.len());
+        self.0.followed.add(&names);
+        self.0.wake();
     }
 
     fn on_parameters_unsubscribe(&self, names: Vec<String>) {
-        self.0.follow_parameters(|followed| followed.saturating_sub(names.len()));
+        self.0.followed.remove(&names);
+        self.0.wake();
     }
 }
 

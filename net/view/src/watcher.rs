@@ -9,7 +9,7 @@ use crate::calls;
 use crate::feed::{Arrived, Feed, Opener, Source, on_rings};
 use crate::flow::{Flow, Given};
 use crate::panel::Panel;
-use crate::parameters::{EVENTS_TOPIC, EVENTS_TYPE, of_event};
+use crate::parameters::{EVENTS_TOPIC, EVENTS_TYPE, Followed, of_event};
 use crate::studio::{Channel, Studio};
 use crossdock_comm::{GraphSnapshot, Observer, Participant, PeerName, PortSnapshot};
 use crossdock_msg::{JsonOptions, Schema};
@@ -17,7 +17,6 @@ use crossdock_sight::Definitions;
 use foxglove::ChannelId;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,7 +47,7 @@ pub(crate) struct Shared {
     /// What pages show of topics.
     panels: Mutex<Vec<Arc<Panel>>>,
     /// Parameters that viewers follow.
-    followed: AtomicUsize,
+    pub(crate) followed: Followed,
     /// How many viewers have subscribed to a channel.
     subscribed: Mutex<HashMap<ChannelId, usize>>,
     pub(crate) flow: Flow,
@@ -84,12 +83,6 @@ impl Shared {
 
     pub(crate) fn remove_panel(&self, panel: &Arc<Panel>) {
         self.lock_panels().retain(|known| !Arc::ptr_eq(known, panel));
-        self.wake();
-    }
-
-    /// Viewers follow more or fewer parameters. Called by one thread at a time.
-    pub(crate) fn follow_parameters(&self, change: impl FnOnce(usize) -> usize) {
-        self.followed.store(change(self.followed.load(Relaxed)), Relaxed);
         self.wake();
     }
 
@@ -363,7 +356,7 @@ impl Watcher {
     fn move_messages(&mut self, has_clients: bool) {
         let Self { participant, observer, node, topics, studio, clock, given, cdr, shared, .. } =
             self;
-        let (panels, are_followed) = (shared.panels(), shared.followed.load(Relaxed) > 0);
+        let (panels, are_followed) = (shared.panels(), shared.followed.are_any());
         let mut opener = Opener { participant, observer, node };
         for (name, topic) in topics {
             let is_clock = name == CLOCK_TOPIC && topic.schema.type_name() == CLOCK_TYPE;

@@ -726,8 +726,11 @@ impl Bridge {
             }
             if let Some(sources) = sources {
                 out.sources = Arc::clone(&sources);
-                let followed = out.carrier.follow(&self.participant, &self.name, sources);
-                failed.extend(followed.err().map(|error| error.to_string()));
+                if let Err(error) = out.carrier.follow(&self.participant, &self.name, sources) {
+                    failed.push(format!("{} is not carried: {error}", topic.topic));
+                    self.has_failed = true;
+                    self.out.remove(&topic);
+                }
             }
             failed.into_iter().for_each(|error| self.tell(error));
         }

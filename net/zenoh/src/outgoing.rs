@@ -69,6 +69,9 @@ pub(crate) struct Outgoing {
     orders: Arc<Mutex<Orders>>,
     control: DoorbellControl,
     bell: SharedDoorbell,
+    /// What the thread is to run, until there is a publisher here: others may want any number of
+    /// topics that nobody here has.
+    idle: Option<Carrier>,
     thread: Option<JoinHandle<()>>,
     topic: String,
     schema: Arc<Schema>,
@@ -88,7 +91,7 @@ pub(crate) enum OutgoingError {
 }
 
 impl Outgoing {
-    /// Begins to take a topic's messages. `depth`: how many may wait.
+    /// Is there for a topic's messages. `depth`: how many may wait.
     pub(crate) fn open(
         participant: &Participant,
         shared: &Arc<Shared>,
@@ -96,14 +99,14 @@ impl Outgoing {
         topic: &str,
         schema: &Arc<Schema>,
         depth: usize,
-    ) -> Result<Self, OutgoingError> {
+    ) -> Result<Self, PortError> {
         let bell = participant.shared_doorbell(DoorbellOptions::default())?;
         let depth = depth.clamp(1, DEPTH_MAX);
         let subscriber =
             subscribe(participant, node, topic, schema, Qos::best_effort(depth), &bell)?;
         let gid = subscriber.gid();
         let orders = Arc::new(Mutex::new(Orders::default()));
-        let mut carrier = Carrier {
+        let carrier = Carrier {
             shared: Arc::clone(shared),
             orders: Arc::clone(&orders),
             bell: bell.clone(),
@@ -114,13 +117,12 @@ impl Outgoing {
             counted: SubscriberCounters::default(),
             buffer: CdrBuffer::default(),
         };
-        let thread =
-            std::thread::Builder::new().name("net-out".to_owned()).spawn(move || carrier.run())?;
         Ok(Self {
             orders,
             control: bell.control(),
             bell,
-            thread: Some(thread),
+            idle: Some(carrier),
+            thread: None,
             topic: topic.to_owned(),
             schema: Arc::clone(schema),
             depth,
@@ -132,13 +134,14 @@ impl Outgoing {
     /// The publishers here from now on.
     ///
     /// # Errors
-    /// The subscriber for what publishers have kept cannot be made.
+    /// The thread, or the subscriber for what publishers have kept, cannot be made: it carries nothing.
     pub(crate) fn follow(
         &mut self,
         participant: &Participant,
         node: &str,
         sources: Sources,
-    ) -> Result<(), PortError> {
+    ) -> Result<(), OutgoingError> {
+        let has_sources = !sources.is_empty();
         let is_keeping =
             |source: &Arc<Source>| matches!(source.publisher, WirePublisher::Keeping(_));
         let keeps = sources.values().any(is_keeping);
@@ -156,6 +159,10 @@ impl Outgoing {
         drop(orders);
         self.keeps = keeps;
         self.control.wake();
+        if let Some(mut carrier) = self.idle.take_if(|_| has_sources) {
+            let thread = std::thread::Builder::new().name("net-out".to_owned());
+            self.thread = Some(thread.spawn(move || carrier.run())?);
+        }
         Ok(())
     }
 }

@@ -22,17 +22,26 @@ pub(crate) struct RemoteEnd {
     pub(crate) endpoint: Endpoint,
 }
 
+/// Endpoints over there that are carried: ten times what a large robot has. Each may cost 0.1 MB of
+/// memory and a descriptor here.
+const ENDPOINTS_MAX: usize = 8192;
+
 /// The tokens that are there now.
 #[derive(Default)]
 pub(crate) struct Remote {
     /// `None`: it is no token, or our own.
     read: BTreeMap<String, Option<Token>>,
+    endpoints: usize,
+    /// Endpoints beyond the limit. They are read when others have gone.
+    left_out: BTreeSet<String>,
 }
 
 impl Remote {
     /// Follows the set of tokens. What is none is counted, and said once.
     pub(crate) fn follow(&mut self, tokens: &BTreeSet<String>, own: &str, shared: &Shared) {
         self.read.retain(|text, _| tokens.contains(text));
+        self.left_out.retain(|text| tokens.contains(text));
+        self.endpoints = self.tokens().filter(|(_, token)| token.endpoint.is_some()).count();
         for text in tokens {
             if self.read.contains_key(text) {
                 continue;
@@ -45,7 +54,29 @@ impl Remote {
                     None
                 }
             };
+            if token.as_ref().is_some_and(|token| token.endpoint.is_some()) {
+                if self.endpoints == ENDPOINTS_MAX {
+                    self.leave_out(text, shared);
+                    continue;
+                }
+                self.endpoints += 1;
+            }
+            self.left_out.remove(text);
             self.read.insert(text.clone(), token);
+        }
+    }
+
+    /// There is no room for an endpoint. It is counted once.
+    fn leave_out(&mut self, text: &str, shared: &Shared) {
+        if !self.left_out.insert(text.to_owned()) {
+            return;
+        }
+        count(&shared.counters.tokens_refused);
+        if self.left_out.len() == 1 {
+            shared.note(format!(
+                "nodes on the network have more than {ENDPOINTS_MAX} publishers, subscribers, servers and \
+                 clients: the others are not carried; divide the graph into domains"
+            ));
         }
     }
 
@@ -71,5 +102,38 @@ impl Remote {
             ends.entry(key).or_default().insert(gid_of(text), end);
         }
         ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publisher(number: usize) -> String {
+        let hash = "0".repeat(64);
+        let of = "std_msgs::msg::dds_::String_";
+        format!("@ros2_lv/0/aa/0/{number}/MP/%/%/x/%t{number}/{of}/RIHS01_{hash}/::,10:,:,:,,")
+    }
+
+    #[test]
+    fn endpoints_beyond_the_limit_are_counted_once_and_come_when_others_have_gone() {
+        let (mut remote, shared) = (Remote::default(), Shared::default());
+        let mut tokens: BTreeSet<String> = (0..ENDPOINTS_MAX + 2).map(publisher).collect();
+        tokens.insert("@ros2_lv/0/aa/0/0/NN/%/%/x".to_owned());
+        let carried = |remote: &Remote| remote.ends(PortKind::Publisher).len();
+        for _ in 0..2 {
+            remote.follow(&tokens, "own", &shared);
+            assert_eq!(carried(&remote), ENDPOINTS_MAX);
+            assert_eq!(shared.counters.read().tokens_refused, 2);
+        }
+        assert_eq!(remote.nodes().len(), 1, "a node costs little");
+        let notes = shared.take_notes();
+        assert!(notes.len() == 1 && notes[0].contains("8192"), "{notes:?}");
+        for number in 0..3 {
+            tokens.remove(&publisher(number));
+        }
+        remote.follow(&tokens, "own", &shared);
+        assert_eq!(carried(&remote), ENDPOINTS_MAX - 1);
+        assert!(remote.left_out.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::running::{Domain, IN_A_CHAIN};
 use crossdock_suite::until;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -104,9 +104,52 @@ fn most_memory_kib(pid: u32) -> u64 {
 /// Subscribes to every channel that there may be.
 fn subscribe_to_all(viewer: &mut TcpStream) {
     let all: Vec<_> = (1..100).map(|id| json!({ "id": id, "channelId": id })).collect();
-    let words = json!({ "op": "subscribe", "subscriptions": all }).to_string();
+    say(viewer, &json!({ "op": "subscribe", "subscriptions": all })).unwrap();
+}
+
+/// Says a word of between 126 and 65 535 bytes.
+fn say(viewer: &mut TcpStream, word: &Value) -> std::io::Result<()> {
+    let words = word.to_string();
     let length = u16::try_from(words.len()).unwrap().to_be_bytes();
     // A whole text, with a mask of zeros (RFC 6455, section 5.2).
     let head = [0x81, 0x80 | 126, length[0], length[1], 0, 0, 0, 0];
-    viewer.write_all(&[&head, words.as_bytes()].concat()).unwrap();
+    viewer.write_all(&[&head, words.as_bytes()].concat())
+}
+
+#[test]
+fn a_viewer_that_follows_too_many_parameters_is_told_and_let_go() {
+    let domain = Domain::new("followers");
+    let (view, address) = domain.view();
+    let follow = |viewer: &mut TcpStream, number: usize| {
+        let name = |n: usize| format!("/a_node.parameter_{number}_{n}");
+        let names: Vec<String> = (0..1000).map(name).collect();
+        say(viewer, &json!({ "op": "subscribeParameterUpdates", "parameterNames": names }))
+    };
+    let mut greedy = viewer(&address);
+    let mut speaking = greedy.try_clone().unwrap();
+    // It says more than there is room for, without an end.
+    let speaks = std::thread::spawn(move || {
+        (0..10_000).take_while(|number| follow(&mut speaking, *number).is_ok()).count()
+    });
+    let mut heard = Vec::new();
+    // It ends as the connection does.
+    let _ = greedy.read_to_end(&mut heard);
+    let heard = String::from_utf8_lossy(&heard);
+    assert!(heard.contains("follow fewer"), "{heard}");
+    assert!(speaks.join().unwrap() < 10_000);
+    let most_kib = most_memory_kib(view.id());
+    assert!(most_kib < 100 << 10, "{most_kib} KiB");
+    until("others can follow parameters again", || {
+        let mut modest = viewer(&address);
+        follow(&mut modest, 0).unwrap();
+        modest.write_all(b"\x89\x84\0\0\0\0ping").unwrap();
+        let (mut heard, mut bytes) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = modest.read(&mut bytes) {
+            heard.extend_from_slice(&bytes[..count]);
+            if heard.windows(6).any(|it| it == b"\x8a\x04ping") {
+                return true;
+            }
+        }
+        false
+    });
 }
