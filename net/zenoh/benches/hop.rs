@@ -1,8 +1,9 @@
 //! What a message pays on its way to another computer: from a publisher through `net`, the loopback
-//! device and `net` to a subscriber, beside zenoh alone between two processes.
+//! device and `net` to a subscriber, beside zenoh alone between two processes, and shared memory alone
+//! between two: what each end of `net` adds to zenoh is one hand-over.
 //!
-//! `make net-bench`. Each case is a ball game of two processes; a hop is half of a round trip. Both
-//! systems take turns, so that they meet the same machine.
+//! `make net-bench`. Each case is a ball game of two processes; a hop is half of a round trip. All
+//! three take turns, so that they meet the same machine.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for developers")]
 
 use crossdock_comm::{
@@ -113,8 +114,8 @@ impl Drop for Other {
 fn compare() {
     let folder = std::env::temp_dir().join(format!("crossdock-hop-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
-    let sides = ["left", "right"].map(|side| folder.join(side));
-    let [left, right] = [&sides[0], &sides[1]];
+    let sides = ["left", "right", "one"].map(|side| folder.join(side));
+    let [left, right, one] = [&sides[0], &sides[1], &sides[2]];
     let places = [free_place(), free_place()];
     let name = |side: &PathBuf| side.to_str().unwrap().to_owned();
     let mut zenoh = Zenoh::open("router", &places[0], "there", "back");
@@ -123,33 +124,43 @@ fn compare() {
         Other::start(&format!("net {} router {}", name(left), places[1])),
         Other::start(&format!("net {} client {}", name(right), places[1])),
         Other::start(&format!("crossdock {}", name(right))),
+        Other::start(&format!("crossdock {}", name(one))),
     ];
     let mut crossdock = Crossdock::open(left, "/there", "/back");
+    let mut memory = Crossdock::open(one, "/there", "/back");
     crossdock.meet();
+    memory.meet();
     zenoh.meet();
-    println!("| bytes | zenoh alone, p50, p99 | with `net` at both ends | more | ratio |");
-    println!("|---|---|---|---|---|");
+    println!(
+        "| bytes | zenoh alone, p50, p99 | with `net` at both ends | more | ratio | memory alone |"
+    );
+    println!("|---|---|---|---|---|---|");
     for bytes in SIZES {
-        let mut times_us: [Vec<f64>; 2] = Default::default();
+        let mut sides: [&mut dyn Side; 3] = [&mut zenoh, &mut crossdock, &mut memory];
+        let mut times_us: [Vec<f64>; 3] = Default::default();
         let mut number = 0;
-        play(&mut zenoh, &mut number, bytes, WARM_UP);
-        play(&mut crossdock, &mut number, bytes, WARM_UP);
-        for _ in 0..TURNS {
-            times_us[0].extend(play(&mut zenoh, &mut number, bytes, ROUND_TRIPS));
-            times_us[1].extend(play(&mut crossdock, &mut number, bytes, ROUND_TRIPS));
+        for side in &mut sides {
+            play(*side, &mut number, bytes, WARM_UP);
         }
-        let [alone, through] = times_us.map(|mut times| {
+        for _ in 0..TURNS {
+            for (side, times) in sides.iter_mut().zip(&mut times_us) {
+                times.extend(play(*side, &mut number, bytes, ROUND_TRIPS));
+            }
+        }
+        let [alone, through, memory] = times_us.map(|mut times| {
             times.sort_by(f64::total_cmp);
             [times[times.len() / 2], times[times.len() * 99 / 100]]
         });
         println!(
-            "| {bytes} | {:.1}, {:.1} | {:.1}, {:.1} | {:.1} | {:.2} |",
+            "| {bytes} | {:.1}, {:.1} | {:.1}, {:.1} | {:.1} | {:.2} | {:.1}, {:.1} |",
             alone[0],
             alone[1],
             through[0],
             through[1],
             through[0] - alone[0],
-            through[0] / alone[0]
+            through[0] / alone[0],
+            memory[0],
+            memory[1]
         );
         std::io::stdout().flush().unwrap();
     }
@@ -158,7 +169,7 @@ fn compare() {
 }
 
 /// Times of hops in microseconds.
-fn play(side: &mut impl Side, number: &mut u64, bytes: usize, round_trips: usize) -> Vec<f64> {
+fn play(side: &mut dyn Side, number: &mut u64, bytes: usize, round_trips: usize) -> Vec<f64> {
     let round_trip = |_| {
         *number += 1;
         let begin = Instant::now();

@@ -12,7 +12,7 @@
 mod services;
 
 use crate::calls::Calls;
-use crate::counters::NetCounters;
+use crate::counters::{NetCounters, count};
 use crate::incoming::{Incoming, STRANGE_AFTER};
 use crate::local::{Local, LocalEnd, NodeKey};
 use crate::outgoing::{Outgoing, Source, Sources, WirePublisher};
@@ -197,11 +197,14 @@ impl Net {
         self.shared.end();
         let Some(thread) = self.thread.take() else { return };
         match self.ended.recv_timeout(LEAVE_TIMEOUT) {
-            Err(RecvTimeoutError::Timeout) => self.shared.note(
-                "the network takes nothing, so it is left without a word: nodes over there see it 10 s \
-                 after the last one, and messages that were on their way are lost"
-                    .to_owned(),
-            ),
+            Err(RecvTimeoutError::Timeout) => {
+                count(&self.shared.counters.left_unheard);
+                self.shared.note(
+                    "the network takes nothing, so it is left without a word: nodes over there see \
+                     it 10 s after the last one, and messages that were on their way are lost"
+                        .to_owned(),
+                );
+            }
             // A panic has been reported by the panic hook.
             Ok(()) | Err(RecvTimeoutError::Disconnected) => drop(thread.join()),
         }

@@ -62,6 +62,8 @@ counters! {
     calls_unanswered,
     /// Calls, either way, that went nowhere: too many under way, or no server.
     calls_refused,
+    /// 1: it has left a network that took nothing, and nobody counts what was on its way.
+    left_unheard,
     /// Calls, either way, that have not ended. Not a count.
     calls_waiting,
 }
@@ -102,7 +104,10 @@ impl NetCounters {
             ("calls refused", self.calls_refused),
             ("tokens refused", self.tokens_refused),
         ]);
-        let lost = if lost.is_empty() { "nothing".to_owned() } else { lost };
+        let on_its_way = (self.left_unheard > 0).then(|| "what was on its way".to_owned());
+        let causes = [Some(lost).filter(|lost| !lost.is_empty()), on_its_way];
+        let causes: Vec<String> = causes.into_iter().flatten().collect();
+        let lost = if causes.is_empty() { "nothing".to_owned() } else { causes.join(", ") };
         [carried, format!("lost: {lost}")]
     }
 }
@@ -117,9 +122,11 @@ mod tests {
         add(&counters.put, 3);
         assert!(counters.read().sentences()[0].starts_with("to the network: 3 messages, 0 calls"));
         assert_eq!(counters.read().sentences()[1], "lost: nothing");
+        count(&counters.left_unheard);
+        assert_eq!(counters.read().sentences()[1], "lost: what was on its way");
         count(&counters.oversize);
         add(&counters.overtaken, 2);
         let lost = &counters.read().sentences()[1];
-        assert_eq!(lost, "lost: the network was slow 2, oversize 1");
+        assert_eq!(lost, "lost: the network was slow 2, oversize 1, what was on its way");
     }
 }
