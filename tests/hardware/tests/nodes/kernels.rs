@@ -128,8 +128,8 @@ const FAULTS_OF_THE_GEAR: [Mutation; 2] = [
     Mutation {
         what: "a beat is taken without room for it",
         file: "byte_gear.sv",
-        from: "stay <= 5'd8 && !clear",
-        to: "stay <= 5'd9 && !clear",
+        from: "stay <= 5'(M_BYTES) && !clear",
+        to: "stay <= 5'(M_BYTES + 1) && !clear",
     },
 ];
 
