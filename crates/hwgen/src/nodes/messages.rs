@@ -7,6 +7,7 @@ use crate::library::LibraryModule;
 use crate::message::{Member, MessageShape, Port, adapter_name, range};
 use crate::verilog::signals;
 use crossdock_graph::HardwareNode;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const IMAGE: &str = "sensor_msgs/msg/Image";
@@ -124,6 +125,11 @@ fn fits(node: &HardwareNode, ports: &Ports<'_>) -> Result<(), &'static str> {
     let all = || triggers.iter().chain(beside).chain([output]).copied();
     if all().any(|it| it.shape.has_items()) {
         return Err("its messages must have no arrays or sequences of messages or texts");
+    }
+    let names: BTreeSet<String> =
+        all().map(|it| HardwareNode::width_parameter(it.port.name)).collect();
+    if names.len() < all().count() {
+        return Err("the names of its ports must differ in more than their case");
     }
     let bound = |port: &MessagePort<'_>| match field(port, FRAME)?.port()? {
         Port::Bounded { bound, .. } => Some(bound),
