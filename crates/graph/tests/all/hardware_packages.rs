@@ -171,15 +171,15 @@ fn the_widths_of_a_port_are_read_and_are_parameters_of_their_own() {
     };
     assert_eq!(
         refused("[128, 64]", "[96]"),
-        "p.yaml:8:67: a width must be 64, 128, 256 or 512 bits, not 96; choose one of these"
+        "p.yaml:8:66: a width must be 64, 128, 256 or 512 bits, not 96; choose one of these"
     );
     assert_eq!(
         refused("[128, 64]", "[64, 64]"),
-        "p.yaml:8:71: 64 stands twice in `widths`; remove one of them"
+        "p.yaml:8:70: 64 stands twice in `widths`; remove one of them"
     );
     assert_eq!(
         refused("[128, 64]", "[]"),
-        "p.yaml:8:66: there is no width to choose from; name some, like `[64, 128]`, or remove `widths`"
+        "p.yaml:8:65: there is no width to choose from; name some, like `[64, 128]`, or remove `widths`"
     );
     assert_eq!(
         refused("mask: 255", "inverted_bits: 255"),
