@@ -2,8 +2,9 @@
 //
 // Function      Beats come with 1 to 8 bytes, from the lowest on, and leave with as many as `want`
 //               says, 1 to M_BYTES: the bytes keep their order, and none is added or lost. So a
-//               packed picture becomes rows that begin with a beat, and rows become a packed picture.
-//               `want` may change whenever a beat has left. Above `want` bytes m_data is 0.
+//               packed picture becomes rows that begin with a beat, and rows become a packed
+//               picture. `want` may change whenever a beat has left. Above `want` bytes m_data is
+//               0.
 // Latency       1 cycle from the beat that completes what is wanted.
 // Throughput    1 beat per cycle while beats that come and leave are full, whatever is left over
 //               between them.

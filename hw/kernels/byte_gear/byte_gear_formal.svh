@@ -48,7 +48,8 @@ always @(posedge clk) if (formal_running) begin
   if (formal_past && $past(clear)) a_cleared: assert (count == '0);
 
   // Invariants that make the induction close.
-  i_count: assert (count == 5'(formal_ins - formal_outs) && formal_ins - formal_outs <= M_BYTES + 8);
+  i_count: assert (count == 5'(formal_ins - formal_outs)
+      && formal_ins - formal_outs <= M_BYTES + 8);
   i_seen: assert (!formal_seen || formal_to < {3'd0, count});
   if (formal_here) i_store: assert (store[LANE*formal_lane +: LANE] == formal_golden);
 

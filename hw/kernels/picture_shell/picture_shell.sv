@@ -10,10 +10,11 @@
 //               end at the pace of all others and counted by a cycle of `dropped`.
 // Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing
 //               is fed before picture_check has settled, and not before the message before is out.
-//               `start` begins a picture, with its fields and its k_kind (see picture_check). If its
-//               message turns out to be wrong, `cut` is high for a cycle at least: the kernel has to end the picture on its own.
-//               Its last beat waits for the end of the message that came. `m_damaged` says that the
-//               message must be marked, and it uses up no sequence number.
+//               `start` begins a picture, with its fields and its k_kind (see picture_check). If
+//               its message turns out to be wrong, `cut` is high for a cycle at least: the kernel
+//               has to end the picture on its own. Its last beat waits for the end of the message
+//               that came. `m_damaged` says that the message must be marked, and it uses up no
+//               sequence number.
 // Storing       STREAMS 0: for kernels that give nothing before `k_last`. A picture is fed while
 //               the one before leaves. What turns out to be wrong leaves the kernel, and is gone.
 //               `start`, `cut` and `m_damaged` stay low.
@@ -30,8 +31,9 @@
 //               over two words (at most 16 operations), the bits of step * height, and the stages
 //               of the kernel, which may be 20.
 // Reset         Nothing taken, nothing published, sequence 0.
-// Parameters    IN_BYTES: of a beat that comes, 8 to 64. STREAMS: 0 or 1. CHANNELS, MAX_BYTES, MAX_ROW_BYTES, WIDTH, HEIGHT, SIDE_MIN,
-//               SIDE_MAX: see picture_check. FRAME_BYTES: bound of header.frame_id, 1 to 4096.
+// Parameters    IN_BYTES: of a beat that comes, 8 to 64. STREAMS: 0 or 1. CHANNELS, MAX_BYTES,
+//               MAX_ROW_BYTES, WIDTH, HEIGHT, SIDE_MIN, SIDE_MAX: see picture_check. FRAME_BYTES:
+//               bound of header.frame_id, 1 to 4096.
 `default_nettype none
 
 module picture_shell #(

@@ -1,7 +1,7 @@
 // Row contrast: which marked pixels of a row stand out of the pixels left and right of them.
 //
-// Function      Rows of WIDTH pixels come in groups of PIXELS: value and two marks of each. A pixel x
-//               leaves with its second mark as it came. It leaves with its first mark if it came
+// Function      Rows of WIDTH pixels come in groups of PIXELS: value and two marks of each. A pixel
+//               x leaves with its second mark as it came. It leaves with its first mark if it came
 //               with it, and its value exceeds, by CONTRAST at least, the mean of the values from x
 //               - outer to x - inner and that from x + inner to x + outer, as far as these pixels
 //               are in the row. A side without pixels is satisfied. Exact in integers: value * n
@@ -14,8 +14,8 @@
 // Ordering      Rows from 0, pixels from the left. m_last is the row's last group.
 // Clear         Forgets all that came; the next group is the first of row 0.
 // Reset         As clear.
-// Parameters    PIXELS: 2 or 4. WIDTH: of a row, pixels, a multiple of PIXELS, 4 to 4096. REACH: 1 to
-//               1000. CONTRAST: 0 to 255. ROW_BITS: bits of `row`.
+// Parameters    PIXELS: 2 or 4. WIDTH: of a row, pixels, a multiple of PIXELS, 4 to 4096. REACH: 1
+//               to 1000. CONTRAST: 0 to 255. ROW_BITS: bits of `row`.
 `default_nettype none
 
 module row_contrast #(
@@ -128,8 +128,8 @@ module row_contrast #(
     end
   end
 
-  // The four ends of the windows, of the group's leftmost pixel; those of the pixels right of it are
-  // as much further, as far as the row goes. ------------------------------------------------------
+  // The four ends of the windows, of the group's leftmost pixel; for the pixels right of it they
+  // are as much further, as far as the row goes. --------------------------------------------------
 
   logic [Place-1:0] place [4];
   logic [Place-1:0] lack [4];   // to the row's begin, left; and what is left to its end, right

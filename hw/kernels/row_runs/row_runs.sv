@@ -1,11 +1,12 @@
 // Row runs: the runs of marked pixels in the rows of a picture, as apps/autorace/src/lane_fit.rs
 // collects its points, bit for bit.
 //
-// Function      Pixels come LANES per beat, from the left, rows from above, each with a mark and with
-//               whether it is unseen. A run of RUN_MIN to RUN_MAX marked pixels whose neighbours on
-//               both sides are in the row, unmarked and not unseen is given once: m_sum is the
-//               first column and the last one added up, m_row the rows below its own. From the left
-//               PER_ROW runs of a row at most are given. After ROWS rows nothing is given.
+// Function      Pixels come LANES per beat, from the left, rows from above, each with a mark and
+//               with whether it is unseen. A run of RUN_MIN to RUN_MAX marked pixels whose
+//               neighbours on both sides are in the row, unmarked and not unseen is given once:
+//               m_sum is the first column and the last one added up, m_row the rows below its own.
+//               From the left PER_ROW runs of a row at most are given. After ROWS rows nothing is
+//               given.
 // Clear         A picture begins; what is here is gone.
 // Latency       A run is given in the first cycle after the beat with the pixel behind it, or later
 //               if others end in that beat.

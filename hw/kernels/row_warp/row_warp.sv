@@ -1,14 +1,14 @@
 // Row warp: rows of classes come and are kept; a view of them leaves, each of its rows a line of
 // equal steps through one of them.
 //
-// Function      ROWS rows of WIDTH pixels of 2 bits come, LANES / 4 at a time. The view has VIEW_ROWS
-//               rows of VIEW_WIDTH pixels, which leave LANES per beat, a byte each. Row `view_row` of the view
-//               is told by `line`: {seen, front row, first, step}. Its pixel x has the class of the
-//               pixel (first + x * step) >> SHIFT of that front row in bits 0 and 1, or bit 2 alone
-//               if there is none: outside of the row, or `seen` is 0.
+// Function      ROWS rows of WIDTH pixels of 2 bits come, LANES / 4 at a time. The view has
+//               VIEW_ROWS rows of VIEW_WIDTH pixels, which leave LANES per beat, a byte each. Row
+//               `view_row` of the view is told by `line`: {seen, front row, first, step}. Its pixel
+//               x has the class of the pixel (first + x * step) >> SHIFT of that front row in bits
+//               0 and 1, or bit 2 alone if there is none: outside of the row, or `seen` is 0.
 // Lines         `line` has to stand one cycle after `view_row` has changed, and until it changes
-//               again. Front rows must not become smaller from row to row, and a step is 2 pixels at
-//               most.
+//               again. Front rows must not become smaller from row to row, and a step is 2 pixels
+//               at most.
 // Waits         A row of the view leaves when its front row is complete. After `cut`, at once: what
 //               it shows is chance then.
 // Latency       3 cycles from the pixels that complete a row to the first beat that shows it.
@@ -71,7 +71,7 @@ module row_warp #(
   localparam int unsigned Beats = VIEW_WIDTH / LANES;
   localparam int unsigned Beat = $clog2(Beats);
 
-  // Words are put together and kept, even and odd ones apart ---------------------------------------
+  // Words are put together and kept, even and odd ones apart --------------------------------------
 
   logic [7*Come-1:0] gathered;
   logic [3:0]      parts;       // parts of the two words that come: the topmost bit says which one

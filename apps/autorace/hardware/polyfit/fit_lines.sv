@@ -1,10 +1,11 @@
 // Fit lines: a parabola through the marked pixels of each of the two lines in a bird's-eye view, as
 // apps/autorace/src/lane_fit.rs, bit for bit.
 //
-// Function      `clear` begins a view, whose bytes come VIEW_BITS / 8 per beat. row_runs finds the points of
-//               both lines while they come. `start` says that the view is whole, and when it was
-//               taken. Then line_vote looks for the best of all curvatures, slopes and bases,
-//               point_moments and line_solve refine it four times, and what is found is judged.
+// Function      `clear` begins a view, whose bytes come VIEW_BITS / 8 per beat. row_runs finds the
+//               points of both lines while they come. `start` says that the view is whole, and when
+//               it was taken. Then line_vote looks for the best of all curvatures, slopes and
+//               bases, point_moments and line_solve refine it four times, and what is found is
+//               judged.
 // Result        From `done` until `clear`: which lines are valid (bit 0 left, bit 1 right), and
 //               their coefficients in 1/256 pixel of s / 1024, left ones in the lower half. Valid
 //               lines are expected again in the next view.
