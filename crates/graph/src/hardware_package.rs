@@ -165,7 +165,7 @@ impl HardwareNode {
         if publishes { self.output_bounds.get(port) } else { self.input_bounds.get(port) }
     }
 
-    /// The widths of a port of which the mapping chooses one, if it has some.
+    /// The widths of a port that the mapping chooses from, if it has some.
     #[must_use]
     pub fn widths(&self, publishes: bool, port: &str) -> Option<&[u32]> {
         let widths = if publishes { &self.output_widths } else { &self.input_widths };

@@ -111,9 +111,8 @@ impl PictureNode {
         let (_, output) = self.twin;
         let streams = u8::from(self.streams);
         let parameter = HardwareNode::width_parameter(output);
-        let parameters = (self.parameters)(limits).into_iter();
-        let told = parameters.filter(|(name, _)| *name == parameter).map(|(_, bits)| bits / 8);
-        let bytes = told.last().unwrap_or(8);
+        let mut parameters = (self.parameters)(limits).into_iter();
+        let bytes = parameters.find(|(name, _)| *name == parameter).map_or(8, |(_, bits)| bits / 8);
         let ports = format!(
             "#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_{output}\n\
              #define NODE_PUBLISHER_ID {output}_publisher_id\n#define NODE_STREAMS {streams}\n\
