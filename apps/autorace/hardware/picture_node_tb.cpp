@@ -7,6 +7,14 @@
 
 #include "ports.hpp"
 
+// Bytes of a beat.
+#ifndef NODE_INPUT_BYTES
+#define NODE_INPUT_BYTES 8
+#endif
+#ifndef NODE_OUTPUT_BYTES
+#define NODE_OUTPUT_BYTES 8
+#endif
+
 namespace {
 
 struct Vector {
@@ -44,8 +52,9 @@ int main(int count, char** words) {
   std::vector<tb::Source> sources;
   std::vector<tb::Sink> sinks;
   const tb::Stalls often(stalls, 12);
-#define NODE_LANE(prefix) AXIS_LANE(dut, prefix, 0, 8)
-  const tb::Lane in = NODE_LANE(NODE_INPUT), out = NODE_LANE(NODE_OUTPUT);
+#define NODE_LANE(prefix, bytes) AXIS_LANE(dut, prefix, 0, bytes)
+  const tb::Lane in = NODE_LANE(NODE_INPUT, NODE_INPUT_BYTES);
+  const tb::Lane out = NODE_LANE(NODE_OUTPUT, NODE_OUTPUT_BYTES);
   sources.emplace_back(in, often);
   sinks.emplace_back("published", out, often, [&](const tb::Message& found) {
     if (NODE_STREAMS && found.damaged) {

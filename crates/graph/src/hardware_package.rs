@@ -15,7 +15,7 @@ use crate::qos::QosRequest;
 use crate::read::{Keys, Reading};
 use crate::scalar::Scalar;
 use crate::source::Source;
-use crate::stream::{STREAM_WIDTH_DEFAULT, read_width};
+use crate::stream::{STREAM_WIDTH_DEFAULT, read_width, width_of};
 use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Entry, Tree};
@@ -80,10 +80,13 @@ const NODE: Keys = Keys {
 const INPUT: Keys = Keys {
     what: "an input in hardware",
     required: &["type"],
-    optional: &["bounds", "trigger", "optional"],
+    optional: &["bounds", "widths", "trigger", "optional"],
 };
-const OUTPUT: Keys =
-    Keys { what: "an output in hardware", required: &["type"], optional: &["bounds", "optional"] };
+const OUTPUT: Keys = Keys {
+    what: "an output in hardware",
+    required: &["type"],
+    optional: &["bounds", "widths", "optional"],
+};
 
 /// The node types of one package that exist in hardware.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +111,7 @@ pub struct HardwareNode {
     pub module: String,
     /// Files of its sources, relative to the package file, in the order of compilation.
     pub sources: Vec<String>,
-    /// Bits of a beat of its streams.
+    /// Bits of a beat of its streams, but for ports with widths of their own.
     pub width: u32,
     /// Whether it has an output `dropped`, high for a cycle per message that it takes and drops on
     /// purpose.
@@ -125,6 +128,12 @@ pub struct HardwareNode {
     pub input_bounds: BTreeMap<String, BTreeMap<String, u32>>,
     /// By output: most elements of sequences and bytes of texts that it publishes.
     pub output_bounds: BTreeMap<String, BTreeMap<String, u32>>,
+    /// By input: the bits that a beat of its stream may have, if the module can be told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_widths: BTreeMap<String, Vec<u32>>,
+    /// By output: the bits that a beat of its stream may have, if the module can be told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub output_widths: BTreeMap<String, Vec<u32>>,
 }
 
 impl HardwarePackage {
@@ -154,6 +163,27 @@ impl HardwareNode {
     #[must_use]
     pub fn bounds(&self, publishes: bool, port: &str) -> Option<&BTreeMap<String, u32>> {
         if publishes { self.output_bounds.get(port) } else { self.input_bounds.get(port) }
+    }
+
+    /// The widths of a port that the mapping chooses from, if it has some.
+    #[must_use]
+    pub fn widths(&self, publishes: bool, port: &str) -> Option<&[u32]> {
+        let widths = if publishes { &self.output_widths } else { &self.input_widths };
+        widths.get(port).map(Vec::as_slice)
+    }
+
+    /// Bits of a beat of a port that has no stream.
+    #[must_use]
+    pub fn default_width(&self, publishes: bool, port: &str) -> u32 {
+        let first = self.widths(publishes, port).and_then(<[u32]>::first);
+        first.copied().unwrap_or(self.width)
+    }
+
+    /// The parameter of the module that says how many bits a beat of a port has, if the port has
+    /// widths of its own.
+    #[must_use]
+    pub fn width_parameter(port: &str) -> String {
+        format!("{}_BITS", port.to_uppercase())
     }
 
     /// The last part of a source's name, which it has among the generated files.
@@ -240,6 +270,7 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
             output(reading, &mut node, entry);
         }
     }
+    width_parameters(reading, &node, entry);
     let waits = node.condition.iter().flat_map(Condition::inputs);
     let unknown: Vec<_> = waits.filter(|port| node.description.input(port).is_none()).collect();
     if let (Some(port), Some(tree)) = (unknown.first(), fields.get("condition")) {
@@ -352,6 +383,47 @@ fn one_each(reading: &mut Reading, entries: &[Entry]) {
     }
 }
 
+/// The key `widths` of a port: what the mapping may choose from.
+fn widths(reading: &mut Reading, tree: &Tree, path: &[&str]) -> Vec<u32> {
+    reading.source.set(&[path, &["widths"]].concat(), tree.place);
+    let mut widths: Vec<u32> = Vec::new();
+    let items = reading.list(tree, "`widths`");
+    for item in items {
+        let Some(width) = width_of(reading, item, "a width") else { continue };
+        if widths.contains(&width) {
+            let message = format!("{width} stands twice in `widths`");
+            reading.note(ViolationKind::Duplicate, item.place, message, "remove one of them");
+        } else {
+            widths.push(width);
+        }
+    }
+    if items.is_empty() && matches!(tree.data, Data::List(_)) {
+        let message = "there is no width to choose from";
+        let advice = "name some, like `[64, 128]`, or remove `widths`";
+        reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+    }
+    widths
+}
+
+/// Parameters of a module that say how wide its ports are have names of their own.
+fn width_parameters(reading: &mut Reading, node: &HardwareNode, entry: &Entry) {
+    let parameters = node.description.parameters.iter();
+    let mut seen: BTreeMap<String, String> = parameters
+        .map(|it| (HardwareNode::module_parameter(&it.name), format!("parameter `{}`", it.name)))
+        .collect();
+    for port in node.input_widths.keys().chain(node.output_widths.keys()) {
+        let parameter = HardwareNode::width_parameter(port);
+        let whose = format!("the width of `{port}`");
+        if let Some(other) = seen.insert(parameter.clone(), whose) {
+            let message = format!(
+                "the width of `{port}` becomes `{parameter}` in the module, as {other} does"
+            );
+            let advice = "rename the port, or the other one";
+            reading.note(ViolationKind::Duplicate, entry.key_place, message, advice);
+        }
+    }
+}
+
 fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let (port, place) = (entry.key.clone(), entry.key_place);
     let name = node.description.node_type.clone();
@@ -367,6 +439,9 @@ fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let message_type = message_type(reading, fields.get("type"), &path);
     let bounds = fields.get("bounds").map(|tree| bounds(reading, tree, &path));
     node.input_bounds.insert(port.clone(), bounds.unwrap_or_default());
+    if let Some(tree) = fields.get("widths") {
+        node.input_widths.insert(port.clone(), widths(reading, tree, &path));
+    }
     node.description.inputs.push(InputDescription {
         port,
         message_type,
@@ -389,6 +464,9 @@ fn output(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let message_type = message_type(reading, fields.get("type"), &path);
     let bounds = fields.get("bounds").map(|tree| bounds(reading, tree, &path));
     node.output_bounds.insert(port.clone(), bounds.unwrap_or_default());
+    if let Some(tree) = fields.get("widths") {
+        node.output_widths.insert(port.clone(), widths(reading, tree, &path));
+    }
     node.description.outputs.push(OutputDescription {
         port,
         message_type,

@@ -220,11 +220,15 @@ fn port(reading: &mut Reading, tree: &Tree, keys: &Keys) -> PortStream {
 
 /// The key `width` of a stream.
 pub(crate) fn read_width(reading: &mut Reading, fields: &Fields<'_>) -> Option<u32> {
-    let tree = fields.get("width")?;
-    let width = reading.integer(tree, "`width`", 64..=512)?;
+    width_of(reading, fields.get("width")?, "`width`")
+}
+
+/// The width of a stream, `what` it is called.
+pub(crate) fn width_of(reading: &mut Reading, tree: &Tree, what: &str) -> Option<u32> {
+    let width = reading.integer(tree, what, 64..=512)?;
     let known = STREAM_WIDTHS.into_iter().find(|known| u64::from(*known) == width);
     if known.is_none() {
-        let message = format!("`width` must be 64, 128, 256 or 512 bits, not {width}");
+        let message = format!("{what} must be 64, 128, 256 or 512 bits, not {width}");
         reading.note(ViolationKind::OutOfRange, tree.place, message, "choose one of these");
     }
     known

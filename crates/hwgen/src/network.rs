@@ -52,8 +52,6 @@ pub struct NetworkNode {
     pub parameters: Vec<ModuleParameter>,
     /// Clock.
     pub clock: Clock,
-    /// Bits of a beat of its streams.
-    pub width: u32,
     /// Whether it says which messages it drops, so that the board counts them.
     #[serde(skip_serializing_if = "is_false")]
     pub drops: bool,
@@ -79,6 +77,8 @@ pub struct NodeEnd {
     pub port: String,
     /// Prefix of the network's signals that it is wired to; `None`: nothing.
     pub signals: Option<String>,
+    /// Bits of a beat.
+    pub width: u32,
     /// Publisher id of an output; 0 for inputs.
     pub publisher_id: u16,
 }

@@ -11,12 +11,12 @@ logic [LANE-1:0] formal_golden;
 logic            formal_seen = 1'b0;
 wire  [7:0]      formal_from = formal_chosen - formal_ins;   // its place in the beat that comes
 wire  [7:0]      formal_to = formal_chosen - formal_outs;    // and in what is here
-wire  [3:0]      formal_lane = formal_to[3:0];
+wire  [4:0]      formal_lane = formal_to[4:0];
 wire             formal_here = formal_seen && formal_to < {3'd0, count};
 
 always @(posedge clk) if (formal_running) begin
   e_bytes: assume (!s_valid || (s_bytes >= 4'd1 && s_bytes <= 4'd8));
-  e_want: assume (want >= 4'd1 && want <= 4'd8);
+  e_want: assume (want >= 1 && want <= M_BYTES);
   // Nobody wants less or more while a beat is on offer.
   if (formal_past && $past(m_valid && !m_ready && !clear)) e_stands: assume (want == $past(want));
 
@@ -26,10 +26,10 @@ always @(posedge clk) if (formal_running) begin
     formal_seen <= 1'b0;
   end else begin
     if (take) formal_ins <= formal_ins + {4'd0, s_bytes};
-    if (out) formal_outs <= formal_outs + {4'd0, want};
+    if (out) formal_outs <= formal_outs + 8'(want);
     // Numbers come again: what has left is forgotten.
-    if (out && formal_here && formal_to < {4'd0, want}) begin
-      a_unchanged: assert (m_data[LANE*formal_lane[2:0] +: LANE] == formal_golden);
+    if (out && formal_here && formal_to < 8'(want)) begin
+      a_unchanged: assert (m_data[LANE*formal_lane +: LANE] == formal_golden);
       formal_seen <= 1'b0;
     end
     if (take && formal_from < {4'd0, s_bytes}) begin
@@ -38,9 +38,9 @@ always @(posedge clk) if (formal_running) begin
     end
   end
 
-  a_whole: assert (!out || count >= {1'b0, want});
-  a_takes: assert (clear || count > 5'd8 || s_ready);
-  a_gives: assert (clear || count < {1'b0, want} || m_valid);
+  a_whole: assert (!out || count >= 5'(want));
+  a_takes: assert (clear || count > M_BYTES || s_ready);
+  a_gives: assert (clear || count < 5'(want) || m_valid);
   if (formal_past && $past(m_valid && !m_ready && !clear) && !clear) begin
     a_stands: assert (m_valid);
     a_stable: assert (m_data == $past(m_data));
@@ -48,10 +48,11 @@ always @(posedge clk) if (formal_running) begin
   if (formal_past && $past(clear)) a_cleared: assert (count == '0);
 
   // Invariants that make the induction close.
-  i_count: assert (count == 5'(formal_ins - formal_outs) && formal_ins - formal_outs <= 8'd16);
+  i_count: assert (count == 5'(formal_ins - formal_outs)
+      && formal_ins - formal_outs <= M_BYTES + 8);
   i_seen: assert (!formal_seen || formal_to < {3'd0, count});
   if (formal_here) i_store: assert (store[LANE*formal_lane +: LANE] == formal_golden);
 
-  c_over: cover (out && take && count == 5'd11 && want == 4'd8 && s_bytes == 4'd8);
-  c_small: cover (out && want == 4'd3 && formal_outs > 8'd20);
+  c_over: cover (out && take && count == M_BYTES + 3 && want == M_BYTES && s_bytes == 4'd8);
+  c_small: cover (out && want == 3 && formal_outs > 8'd20);
 end

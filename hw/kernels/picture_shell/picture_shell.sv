@@ -10,10 +10,11 @@
 //               end at the pace of all others and counted by a cycle of `dropped`.
 // Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing
 //               is fed before picture_check has settled, and not before the message before is out.
-//               `start` begins a picture, with its fields and its k_kind (see picture_check). If its
-//               message turns out to be wrong, `cut` is high for a cycle at least: the kernel has to end the picture on its own.
-//               Its last beat waits for the end of the message that came. `m_damaged` says that the
-//               message must be marked, and it uses up no sequence number.
+//               `start` begins a picture, with its fields and its k_kind (see picture_check). If
+//               its message turns out to be wrong, `cut` is high for a cycle at least: the kernel
+//               has to end the picture on its own. Its last beat waits for the end of the message
+//               that came. `m_damaged` says that the message must be marked, and it uses up no
+//               sequence number.
 // Storing       STREAMS 0: for kernels that give nothing before `k_last`. A picture is fed while
 //               the one before leaves. What turns out to be wrong leaves the kernel, and is gone.
 //               `start`, `cut` and `m_damaged` stay low.
@@ -30,11 +31,13 @@
 //               over two words (at most 16 operations), the bits of step * height, and the stages
 //               of the kernel, which may be 20.
 // Reset         Nothing taken, nothing published, sequence 0.
-// Parameters    STREAMS: 0 or 1. CHANNELS, MAX_BYTES, MAX_ROW_BYTES, WIDTH, HEIGHT, SIDE_MIN,
-//               SIDE_MAX: see picture_check. FRAME_BYTES: bound of header.frame_id, 1 to 4096.
+// Parameters    IN_BYTES: of a beat that comes, 8 to 64. STREAMS: 0 or 1. CHANNELS, MAX_BYTES,
+//               MAX_ROW_BYTES, WIDTH, HEIGHT, SIDE_MIN, SIDE_MAX: see picture_check. FRAME_BYTES:
+//               bound of header.frame_id, 1 to 4096.
 `default_nettype none
 
 module picture_shell #(
+  parameter int unsigned IN_BYTES = 8,
   parameter int unsigned STREAMS = 1,
   parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
@@ -63,7 +66,7 @@ module picture_shell #(
   input  wire  [39:0]             s_encoding,
   input  wire  [31:0]             s_step,
   input  wire  [31:0]             s_length,
-  input  wire  [7:0]              s_data_keep,
+  input  wire  [IN_BYTES-1:0]     s_data_keep,
   input  wire                     s_data_last,
   input  wire                     s_data_user,
   input  wire                     s_data_valid,
@@ -72,7 +75,7 @@ module picture_shell #(
   output logic                    start,
   output logic [1:0]              k_kind,
   output logic                    cut,
-  output logic [3:0]              k_bytes,
+  output logic [$clog2(IN_BYTES):0] k_bytes,
   output logic                    k_last,
   output logic                    k_valid,
   input  wire                     k_ready,
@@ -218,7 +221,8 @@ module picture_shell #(
   assign k_last = s_data_last;
   always_comb begin
     k_bytes = '0;
-    for (int unsigned i = 0; i < 8; i++) if (s_data_keep[i]) k_bytes = 4'(i + 1);
+    for (int unsigned i = 0; i < IN_BYTES; i++)
+      if (s_data_keep[i]) k_bytes = ($clog2(IN_BYTES)+1)'(i + 1);
   end
 
   // The message that leaves ----------------------------------------------------------------------

@@ -1,11 +1,12 @@
 // Row runs: the runs of marked pixels in the rows of a picture, as apps/autorace/src/lane_fit.rs
 // collects its points, bit for bit.
 //
-// Function      Pixels come 8 per beat, from the left, rows from above, each with a mark and with
-//               whether it is unseen. A run of RUN_MIN to RUN_MAX marked pixels whose neighbours on
-//               both sides are in the row, unmarked and not unseen is given once: m_sum is the
-//               first column and the last one added up, m_row the rows below its own. From the left
-//               PER_ROW runs of a row at most are given. After ROWS rows nothing is given.
+// Function      Pixels come LANES per beat, from the left, rows from above, each with a mark and
+//               with whether it is unseen. A run of RUN_MIN to RUN_MAX marked pixels whose
+//               neighbours on both sides are in the row, unmarked and not unseen is given once:
+//               m_sum is the first column and the last one added up, m_row the rows below its own.
+//               From the left PER_ROW runs of a row at most are given. After ROWS rows nothing is
+//               given.
 // Clear         A picture begins; what is here is gone.
 // Latency       A run is given in the first cycle after the beat with the pixel behind it, or later
 //               if others end in that beat.
@@ -16,11 +17,13 @@
 // Ordering      First in, first out.
 // Idle          Nothing is left of the beats that have come.
 // Reset         as clear
-// Parameters    WIDTH: columns, a multiple of 8, 16 to 4096. ROWS: 1 to 4096. RUN_MIN: 1 to
-//               RUN_MAX. RUN_MAX: below WIDTH. PER_ROW: 1 to 255.
+// Parameters    LANES: pixels of a beat, 8 or 16. WIDTH: columns, a multiple of LANES, 2 * LANES to
+//               4096. ROWS: 1 to 4096. RUN_MIN: 1 to RUN_MAX. RUN_MAX: below WIDTH. PER_ROW: 1 to
+//               255.
 `default_nettype none
 
 module row_runs #(
+  parameter int unsigned LANES = 8,
   parameter int unsigned WIDTH = 640,
   parameter int unsigned ROWS = 960,
   parameter int unsigned RUN_MIN = 3,
@@ -32,8 +35,8 @@ module row_runs #(
   input  wire              clk,
   input  wire              rst,
   input  wire              clear,
-  input  wire  [7:0]       s_marks,
-  input  wire  [7:0]       s_unseen,
+  input  wire  [LANES-1:0] s_marks,
+  input  wire  [LANES-1:0] s_unseen,
   input  wire              s_valid,
   output logic             s_ready,
   output logic [Row-1:0]   m_row,
@@ -42,8 +45,11 @@ module row_runs #(
   output logic             idle
 );
 
-  if (WIDTH < 16 || WIDTH > 4096 || WIDTH % 8 != 0) begin : g_bad_width
-    $fatal(1, "%m: WIDTH is a multiple of 8, 16 to 4096");
+  if (LANES != 8 && LANES != 16) begin : g_bad_lanes
+    $fatal(1, "%m: LANES is 8 or 16");
+  end
+  if (WIDTH < 2 * LANES || WIDTH > 4096 || WIDTH % LANES != 0) begin : g_bad_width
+    $fatal(1, "%m: WIDTH is a multiple of LANES, 2 * LANES to 4096");
   end
   if (ROWS < 1 || ROWS > 4096) begin : g_bad_rows
     $fatal(1, "%m: ROWS is 1 to 4096");
@@ -55,14 +61,15 @@ module row_runs #(
     $fatal(1, "%m: PER_ROW is 1 to 255");
   end
 
-  localparam int unsigned Beats = WIDTH / 8;
+  localparam int unsigned Beats = WIDTH / LANES;
+  localparam int unsigned Lane = $clog2(LANES);
   localparam int unsigned Beat = $clog2(Beats);
   localparam int unsigned Found = $clog2(PER_ROW + 1);
 
   // The highest set bit.
-  function automatic logic [2:0] highest(input logic [7:0] bits);
+  function automatic logic [Lane-1:0] highest(input logic [LANES-1:0] bits);
     highest = '0;
-    for (int unsigned i = 0; i < 8; i++) if (bits[i]) highest = 3'(i);
+    for (int unsigned i = 0; i < LANES; i++) if (bits[i]) highest = Lane'(i);
   endfunction
 
   // The beat that comes ---------------------------------------------------------------------------
@@ -77,16 +84,16 @@ module row_runs #(
   wire       row_ends = come == Beat'(Beats - 1);
   wire       take = s_valid && s_ready;
   // What stands left of each pixel; left of the row is nothing that one could see.
-  wire [7:0] left_marks = {s_marks[6:0], last_mark && !begins};
-  wire [7:0] left_unseen = {s_unseen[6:0], last_unseen || begins};
+  wire [LANES-1:0] left_marks = {s_marks[LANES-2:0], last_mark && !begins};
+  wire [LANES-1:0] left_unseen = {s_unseen[LANES-2:0], last_unseen || begins};
 
   // The beat that is looked at --------------------------------------------------------------------
 
   logic            held;
-  logic [7:0]      ends;         // pixels behind a run; those that are done are gone
-  logic [7:0]      starts;       // first pixels of runs
-  logic [7:0]      bare;         // no pixel that is seen is on their left
-  logic [7:0]      unseen;
+  logic [LANES-1:0] ends;        // pixels behind a run; those that are done are gone
+  logic [LANES-1:0] starts;      // first pixels of runs
+  logic [LANES-1:0] bare;        // no pixel that is seen is on their left
+  logic [LANES-1:0] unseen;
   logic [Beat-1:0] place;
   logic [Row-1:0]  held_row;
   logic            fresh;        // no run of its row has been given
@@ -95,13 +102,13 @@ module row_runs #(
   logic [Column-1:0] open_first;
   logic            open_bare;
 
-  wire [7:0] end_one = ends & (~ends + 8'd1);
-  wire       several = (ends & ~end_one) != '0;
-  wire [2:0] end_at = highest(end_one);
-  wire [7:0] before_end = starts & (end_one - 8'd1);
-  wire       is_here = before_end != '0;
-  wire [2:0] start_at = highest(before_end);
-  wire [Column-1:0] base = {place, 3'd0};
+  wire [LANES-1:0] end_one = ends & (~ends + 1'b1);
+  wire             several = (ends & ~end_one) != '0;
+  wire [Lane-1:0]  end_at = highest(end_one);
+  wire [LANES-1:0] before_end = starts & (end_one - 1'b1);
+  wire             is_here = before_end != '0;
+  wire [Lane-1:0]  start_at = highest(before_end);
+  wire [Column-1:0] base = {place, Lane'(0)};
   wire [Column-1:0] first = is_here ? {place, start_at} : open_first;
   wire       is_bare = is_here ? bare[start_at] : open_bare;
   wire [Column-1:0] behind = base + Column'(end_at);
@@ -118,8 +125,8 @@ module row_runs #(
   always_ff @(posedge clk) begin
     if (take) begin
       come <= row_ends ? '0 : come + 1'b1;
-      last_mark <= s_marks[7];
-      last_unseen <= s_unseen[7];
+      last_mark <= s_marks[LANES-1];
+      last_unseen <= s_unseen[LANES-1];
       if (row_ends) begin
         rows_below <= rows_below - 1'b1;
         if (rows_below == '0) over <= 1'b1;

@@ -35,8 +35,8 @@ if (WIDTH <= 64) begin : g_properties
   always @(posedge clk) if (formal_running) begin
     e_clear: assume (!clear);
     if (take && !over && rows_below == formal_row) begin
-      formal_marks[8*come +: 8] <= s_marks;
-      formal_unseen[8*come +: 8] <= s_unseen;
+      formal_marks[LANES*come +: LANES] <= s_marks;
+      formal_unseen[LANES*come +: LANES] <= s_unseen;
       if (row_ends) formal_whole <= 1'b1;
     end
     if (m_valid && m_row == formal_row) begin

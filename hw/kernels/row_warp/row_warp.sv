@@ -1,28 +1,30 @@
 // Row warp: rows of classes come and are kept; a view of them leaves, each of its rows a line of
 // equal steps through one of them.
 //
-// Function      ROWS rows of WIDTH pixels of 2 bits come as pairs. The view has VIEW_ROWS rows of
-//               VIEW_WIDTH pixels, which leave 8 per beat, a byte each. Row `view_row` of the view
-//               is told by `line`: {seen, front row, first, step}. Its pixel x has the class of the
-//               pixel (first + x * step) >> SHIFT of that front row in bits 0 and 1, or bit 2 alone
-//               if there is none: outside of the row, or `seen` is 0.
+// Function      ROWS rows of WIDTH pixels of 2 bits come, LANES / 4 at a time. The view has
+//               VIEW_ROWS rows of VIEW_WIDTH pixels, which leave LANES per beat, a byte each. Row
+//               `view_row` of the view is told by `line`: {seen, front row, first, step}. Its pixel
+//               x has the class of the pixel (first + x * step) >> SHIFT of that front row in bits
+//               0 and 1, or bit 2 alone if there is none: outside of the row, or `seen` is 0.
 // Lines         `line` has to stand one cycle after `view_row` has changed, and until it changes
-//               again. Front rows must not become smaller from row to row, and 8 steps are 16
-//               pixels at most.
+//               again. Front rows must not become smaller from row to row, and a step is 2 pixels
+//               at most.
 // Waits         A row of the view leaves when its front row is complete. After `cut`, at once: what
 //               it shows is chance then.
-// Latency       3 cycles from the pair that completes a row to the first beat that shows it.
-// Throughput    1 pair and 1 beat per cycle.
+// Latency       3 cycles from the pixels that complete a row to the first beat that shows it.
+// Throughput    LANES / 4 pixels and 1 beat per cycle.
 // Back-pressure None for what comes. m_data stands until m_ready.
 // Ordering      Rows from the top, pixels from the left. m_last is the view's last beat.
 // Busy          From the cycle behind `start` until the last beat has left; what is left of the
 //               picture before is forgotten with `start`.
 // Reset         Not busy.
-// Parameters    WIDTH: a multiple of 32, at most 2016. ROWS: 1 to 2048. VIEW_WIDTH: a multiple of
-//               8. VIEW_ROWS. SHIFT: bits behind the point, 4 to 24.
+// Parameters    LANES: pixels of a beat, 8 or 16. WIDTH: a multiple of 4 * LANES, at most 2016.
+//               ROWS: 1 to 2048. VIEW_WIDTH: a multiple of LANES. VIEW_ROWS. SHIFT: bits behind the
+//               point, 4 to 24.
 `default_nettype none
 
 module row_warp #(
+  parameter int unsigned LANES = 8,
   parameter int unsigned WIDTH = 640,
   parameter int unsigned ROWS = 141,
   parameter int unsigned VIEW_WIDTH = 640,
@@ -34,52 +36,59 @@ module row_warp #(
   input  wire                start,
   input  wire                cut,
   output logic               busy,
-  input  wire  [3:0]         s_classes,  // the left pixel lowest
+  input  wire  [LANES/2-1:0] s_classes,  // the left pixel lowest
   input  wire                s_last,     // of a row
   input  wire                s_valid,
   output logic [$clog2(VIEW_ROWS)-1:0] view_row,
   input  wire  [26+2*SHIFT:0] line,      // 1, 11, 12 + SHIFT (signed), 3 + SHIFT
-  output logic [63:0]        m_data,
+  output logic [8*LANES-1:0] m_data,
   output logic               m_last,
   output logic               m_valid,
   input  wire                m_ready
 );
 
-  if (WIDTH < 32 || WIDTH > 2016 || WIDTH % 32 != 0) begin : g_bad_width
-    $fatal(1, "%m: WIDTH is a multiple of 32, at most 2016");
+  if (LANES != 8 && LANES != 16) begin : g_bad_lanes
+    $fatal(1, "%m: LANES is 8 or 16");
   end
-  if (VIEW_WIDTH < 16 || VIEW_WIDTH % 8 != 0) begin : g_bad_view_width
-    $fatal(1, "%m: VIEW_WIDTH is a multiple of 8, 16 at least");
+  if (WIDTH < 4 * LANES || WIDTH > 2016 || WIDTH % (4 * LANES) != 0) begin : g_bad_width
+    $fatal(1, "%m: WIDTH is a multiple of 4 * LANES, at most 2016");
+  end
+  if (VIEW_WIDTH < 2 * LANES || VIEW_WIDTH % LANES != 0) begin : g_bad_view_width
+    $fatal(1, "%m: VIEW_WIDTH is a multiple of LANES, 2 * LANES at least");
   end
   if (SHIFT < 4 || SHIFT > 24) begin : g_bad_shift
     $fatal(1, "%m: SHIFT is 4 to 24");
   end
 
-  localparam int unsigned Half = WIDTH / 32;          // words of a row in each of two memories
+  localparam int unsigned Come = LANES / 2;           // bits of the pixels that come at a time
+  localparam int unsigned Kept = 4 * LANES;           // bits of a word: 2 * LANES pixels
+  localparam int unsigned Pixel = $clog2(2 * LANES);  // bits of a pixel's place in a word
+  localparam int unsigned Lane = $clog2(LANES);
+  localparam int unsigned Half = WIDTH / Kept;        // words of a row in each of two memories
   localparam int unsigned Depth = ROWS * Half + 1;    // one more is read, and not shown
   localparam int unsigned Word = $clog2(Depth + 1);
   localparam int unsigned Bits = 12 + SHIFT;          // of a place in a row
-  localparam int unsigned Beats = VIEW_WIDTH / 8;
+  localparam int unsigned Beats = VIEW_WIDTH / LANES;
   localparam int unsigned Beat = $clog2(Beats);
 
-  // Words of 16 pixels are put together and kept, even and odd ones apart -------------------------
+  // Words are put together and kept, even and odd ones apart --------------------------------------
 
-  logic [27:0]     gathered;
-  logic [3:0]      pairs;       // pairs of the two words that come: the topmost bit says which one
+  logic [7*Come-1:0] gathered;
+  logic [3:0]      parts;       // parts of the two words that come: the topmost bit says which one
   logic [Word-1:0] write_at;
   logic [11:0]     rows_done;
-  wire             word_ends = s_valid && pairs[2:0] == 3'd7;
-  wire [31:0]      word = {s_classes, gathered};
+  wire             word_ends = s_valid && parts[2:0] == 3'd7;
+  wire [Kept-1:0]  word = {s_classes, gathered};
 
   always_ff @(posedge clk) begin
     if (s_valid) begin
-      gathered <= {s_classes, gathered[27:4]};
-      pairs <= pairs + 1'b1;
-      if (pairs == 4'd15) write_at <= write_at + 1'b1;
+      gathered <= {s_classes, gathered[7*Come-1:Come]};
+      parts <= parts + 1'b1;
+      if (parts == 4'd15) write_at <= write_at + 1'b1;
       if (s_last) rows_done <= rows_done + 1'b1;
     end
     if (rst || start) begin
-      pairs <= '0;
+      parts <= '0;
       write_at <= '0;
       rows_done <= '0;
     end
@@ -98,8 +107,8 @@ module row_warp #(
   logic                   row_last;  // it is the view's last one
   logic                   row_seen;
   logic [Word-1:0]        row_base;
-  logic signed [Bits-1:0] places [8];
-  logic [SHIFT+5:0]       stride;    // of 8 pixels
+  logic signed [Bits-1:0] places [LANES];
+  logic [SHIFT+2+Lane:0]  stride;    // of LANES pixels
   logic [Beat-1:0]        beat;
   logic                   is_cut;
 
@@ -112,7 +121,7 @@ module row_warp #(
     fresh <= 1'b0;
     if (shows && moves) begin
       beat <= beat + 1'b1;
-      for (int unsigned i = 0; i < 8; i++) places[i] <= places[i] + $signed(Bits'(stride));
+      for (int unsigned i = 0; i < LANES; i++) places[i] <= places[i] + $signed(Bits'(stride));
       if (beat_ends) shows <= 1'b0;
     end
     if (begins) begin
@@ -120,9 +129,9 @@ module row_warp #(
       row_last <= view_row == ($clog2(VIEW_ROWS))'(VIEW_ROWS - 1);
       row_seen <= seen;
       row_base <= Word'(32'(front) * 32'(Half));
-      for (int unsigned i = 0; i < 8; i++)
-        places[i] <= first + $signed(Bits'(32'(i) * (SHIFT+6)'(step)));
-      stride <= {step, 3'd0};
+      for (int unsigned i = 0; i < LANES; i++)
+        places[i] <= first + $signed(Bits'(32'(i) * (SHIFT+3+Lane)'(step)));
+      stride <= {step, Lane'(0)};
       beat <= '0;
       if (view_row == ($clog2(VIEW_ROWS))'(VIEW_ROWS - 1)) runs <= 1'b0;
       else view_row <= view_row + 1'b1;
@@ -145,66 +154,66 @@ module row_warp #(
     end
   end
 
-  // Where the eight pixels of a beat are: in the word of the first one that is in the row, or in
-  // the next one. ---------------------------------------------------------------------------------
+  // Where the pixels of a beat are: in the word of the first one that is in the row, or in the next
+  // one. ------------------------------------------------------------------------------------------
 
-  logic signed [11:0] columns [8];
+  logic signed [11:0] columns [LANES];
   always_comb
-    for (int unsigned i = 0; i < 8; i++) columns[i] = places[i][SHIFT +: 12];
-  wire [6:0] at = columns[0][11] ? 7'd0 : columns[0][10:4];
+    for (int unsigned i = 0; i < LANES; i++) columns[i] = places[i][SHIFT +: 12];
+  wire [10-Pixel:0] at = columns[0][11] ? '0 : columns[0][10:Pixel];
 
   logic            at_valid;
   logic            at_last;
   logic            at_odd;
   logic [Word-1:0] at_even_word;
   logic [Word-1:0] at_odd_word;
-  logic [7:0]      at_inside;
-  logic [4:0]      at_pixel [8];  // from the word of the first one on
+  logic [LANES-1:0] at_inside;
+  logic [Pixel:0]  at_pixel [LANES];  // from the word of the first one on
   always_ff @(posedge clk) begin
     if (moves) begin
       at_valid <= shows;
       at_last <= row_last && beat_ends;
       at_odd <= at[0];
-      at_even_word <= row_base + Word'(at[6:1]) + Word'(at[0]);
-      at_odd_word <= row_base + Word'(at[6:1]);
-      for (int unsigned i = 0; i < 8; i++) begin
+      at_even_word <= row_base + Word'(at[10-Pixel:1]) + Word'(at[0]);
+      at_odd_word <= row_base + Word'(at[10-Pixel:1]);
+      for (int unsigned i = 0; i < LANES; i++) begin
         // Places left of the row are beyond its right end without their sign.
         at_inside[i] <= row_seen && $unsigned(columns[i]) < 12'(WIDTH);
-        at_pixel[i] <= 5'(columns[i] - $signed({1'b0, at, 4'd0}));
+        at_pixel[i] <= (Pixel+1)'(columns[i] - $signed({1'b0, at, Pixel'(0)}));
       end
     end
     if (rst || start) at_valid <= 1'b0;
   end
 
-  logic [31:0] evens [Depth];
-  logic [31:0] odds [Depth];
-  logic [31:0] even_word;
-  logic [31:0] odd_word;
+  logic [Kept-1:0] evens [Depth];
+  logic [Kept-1:0] odds [Depth];
+  logic [Kept-1:0] even_word;
+  logic [Kept-1:0] odd_word;
   always_ff @(posedge clk) begin
-    if (word_ends && !pairs[3]) evens[write_at] <= word;
+    if (word_ends && !parts[3]) evens[write_at] <= word;
     if (moves) even_word <= evens[at_even_word];
   end
   always_ff @(posedge clk) begin
-    if (word_ends && pairs[3]) odds[write_at] <= word;
+    if (word_ends && parts[3]) odds[write_at] <= word;
     if (moves) odd_word <= odds[at_odd_word];
   end
 
   logic       read_valid;
   logic       read_last;
   logic       read_odd;
-  logic [7:0] read_inside;
-  logic [4:0] read_pixel [8];
-  wire [63:0] both = read_odd ? {even_word, odd_word} : {odd_word, even_word};
+  logic [LANES-1:0] read_inside;
+  logic [Pixel:0] read_pixel [LANES];
+  wire [2*Kept-1:0] both = read_odd ? {even_word, odd_word} : {odd_word, even_word};
   always_ff @(posedge clk) begin
     if (moves) begin
       read_valid <= at_valid;
       read_last <= at_last;
       read_odd <= at_odd;
       read_inside <= at_inside;
-      for (int unsigned i = 0; i < 8; i++) read_pixel[i] <= at_pixel[i];
+      for (int unsigned i = 0; i < LANES; i++) read_pixel[i] <= at_pixel[i];
       m_valid <= read_valid;
       m_last <= read_last;
-      for (int unsigned i = 0; i < 8; i++)
+      for (int unsigned i = 0; i < LANES; i++)
         m_data[8*i +: 8] <= read_inside[i] ? {6'd0, both[2*read_pixel[i] +: 2]} : 8'd4;
     end
     if (rst || start) begin

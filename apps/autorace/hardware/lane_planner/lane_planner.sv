@@ -15,8 +15,9 @@
 // Damaged       As gaussian_blur: what turns out to be wrong when the view has begun to leave comes
 //               to its end, marked damaged (tuser), and uses up no sequence number.
 // Latency       From the first beat in to the last beat out: a cycle per beat of rows that the view
-//               does not use, Width / 2 + 1 cycles per row that it uses, and 300 cycles. A view
-//               that has more beats than that behind its first row takes these.
+//               does not use, Width / 2 + 1 cycles per row that it uses (with a view of 128 bits, a
+//               cycle per beat), and 300 cycles. A view that has more beats than that behind its
+//               first row takes these.
 // Throughput    1 beat per cycle in both directions, but in rows that the view uses. Pictures
 //               follow each other in their latency.
 // Back-pressure s_axis_image_tready follows the stages of mark_lanes, which never wait for the
@@ -25,9 +26,12 @@
 // Busy          High from a beat that is taken to 63 cycles after the last thing to do. Low while a
 //               message stops half way: with its next beat it goes on.
 // Reset         Nothing taken, nothing published, sequence 0.
+// Parameters    VIEW_BITS: of a beat of the view, 64 or 128.
 `default_nettype none
 
-module lane_planner (
+module lane_planner #(
+  parameter int unsigned VIEW_BITS = 64
+) (
   input  wire         clk,
   input  wire         rst,
   input  wire  [63:0] s_axis_image_tdata,
@@ -37,8 +41,8 @@ module lane_planner (
   input  wire         s_axis_image_tvalid,
   output logic        s_axis_image_tready,
   input  wire  [15:0] view_publisher_id,
-  output logic [63:0] m_axis_view_tdata,
-  output logic [7:0]  m_axis_view_tkeep,
+  output logic [VIEW_BITS-1:0] m_axis_view_tdata,
+  output logic [VIEW_BITS/8-1:0] m_axis_view_tkeep,
   output logic        m_axis_view_tlast,
   output logic        m_axis_view_tuser,
   output logic        m_axis_view_tvalid,
@@ -62,12 +66,13 @@ module lane_planner (
   wire        data_last;
   wire        data_valid;
   wire        data_ready;
-  wire [63:0] view;
+  wire [VIEW_BITS-1:0] view;
   wire        view_last;
   wire        view_valid;
   wire        view_ready;
 
   lane_planner_pictures #(
+    .OUT_BITS(VIEW_BITS),
     .STREAMS(1),
     .MAX_BYTES(Width * Height * 3),
     .WIDTH(Width),
@@ -117,7 +122,9 @@ module lane_planner (
 
   wire kernel_busy;
 
-  mark_lanes u_kernel (
+  mark_lanes #(
+    .VIEW_BITS(VIEW_BITS)
+  ) u_kernel (
     .clk,
     .rst,
     .start,

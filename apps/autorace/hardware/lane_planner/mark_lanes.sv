@@ -9,15 +9,20 @@
 // Cut           After `cut` the view comes to its end at its own pace, whatever came; what it shows
 //               then is chance.
 // Latency       The rows above the first one that the view uses, that row, and 90 cycles.
-// Throughput    1 beat per cycle; rows that the view uses take Width / 2 + 1 cycles, so that the
-//               view, a beat per cycle, waits for none of them but the first ones.
+// Throughput    1 beat per cycle; rows that the view uses take Width / 2 + 1 cycles if the view has
+//               64 bits, so that the view, a beat per cycle, waits for none of them but the first
+//               ones. With 128 bits they take as many cycles as they have beats.
 // Back-pressure s_ready depends on registers and on the stages behind it in the same cycle.
 // Busy          From the cycle behind `start` until the last beat has left; `start` while it is
 //               busy does nothing.
 // Reset         Not busy.
+// Parameters    VIEW_BITS: of a beat of the view, 64 or 128. A quarter as many pixels as a beat of
+//               it has are looked at in a cycle.
 `default_nettype none
 
-module mark_lanes (
+module mark_lanes #(
+  parameter int unsigned VIEW_BITS = 64
+) (
   input  wire         clk,
   input  wire         rst,
   input  wire         start,
@@ -26,12 +31,19 @@ module mark_lanes (
   input  wire  [63:0] s_data,
   input  wire         s_valid,
   output logic        s_ready,
-  output logic [63:0] m_data,
+  output logic [VIEW_BITS-1:0] m_data,
   output logic        m_last,
   output logic        m_valid,
   input  wire         m_ready
 );
 
+  if (VIEW_BITS != 64 && VIEW_BITS != 128) begin : g_bad_bits
+    $fatal(1, "%m: VIEW_BITS is 64 or 128");
+  end
+
+  localparam int unsigned Pixels = VIEW_BITS / 32;   // that are looked at in a cycle
+  localparam int unsigned GroupBytes = 3 * Pixels;
+  localparam int unsigned GearBytes = (GroupBytes > 8) ? GroupBytes : 8;
   localparam int unsigned Width = lane_planner_setup::Width;
   localparam int unsigned FirstRow = lane_planner_setup::FirstRow;
   localparam int unsigned Rows = lane_planner_setup::Rows;
@@ -46,17 +58,17 @@ module mark_lanes (
 
   wire begins = start && !busy;
 
-  // Rows of the view pass on, two pixels at a time; all others end here ---------------------------
+  // Rows of the view pass on, some pixels at a time; all others end here --------------------------
 
   logic [Column-1:0] column;
   logic [Row-1:0]    row;
   wire               in_band = row >= Row'(FirstRow) && row < Row'(FirstRow + Rows);
-  wire               pairs_take;
-  wire               pair_valid;
-  wire               pair_moves;
-  wire [63:0]        pair;
+  wire               groups_take;
+  wire               group_valid;
+  wire               group_moves;
+  wire [8*GearBytes-1:0] group;
 
-  assign s_ready = busy && (!in_band || pairs_take);
+  assign s_ready = busy && (!in_band || groups_take);
 
   always_ff @(posedge clk) begin
     if (s_valid && s_ready) begin
@@ -69,30 +81,32 @@ module mark_lanes (
     end
   end
 
-  byte_gear u_pairs (
+  byte_gear #(
+    .M_BYTES(GearBytes)
+  ) u_groups (
     .clk,
     .rst,
     .clear(begins),
     .s_data,
     .s_bytes(4'd8),
     .s_valid(s_valid && busy && in_band),
-    .s_ready(pairs_take),
-    .want(4'd6),
-    .m_data(pair),
-    .m_valid(pair_valid),
-    .m_ready(pair_moves)
+    .s_ready(groups_take),
+    .want(4'(GroupBytes)),
+    .m_data(group),
+    .m_valid(group_valid),
+    .m_ready(group_moves)
   );
 
   // Colours ---------------------------------------------------------------------------------------
 
-  wire [1:0]  white;
-  wire [1:0]  yellow;
-  wire [15:0] values;
-  wire [1:0]  colour_valid;
-  wire        contrast_takes;
-  assign pair_moves = !colour_valid[0] || contrast_takes;
+  wire [Pixels-1:0]   white;
+  wire [Pixels-1:0]   yellow;
+  wire [8*Pixels-1:0] values;
+  wire [Pixels-1:0]   colour_valid;
+  wire                contrast_takes;
+  assign group_moves = !colour_valid[0] || contrast_takes;
 
-  for (genvar i = 0; i < 2; i++) begin : g_colours
+  for (genvar i = 0; i < Pixels; i++) begin : g_colours
     wire [7:0] hue;
     wire [7:0] saturation;
     pixel_hsv #(
@@ -103,9 +117,9 @@ module mark_lanes (
     ) u_hsv (
       .clk,
       .rst(rst || begins),
-      .move(pair_moves),
-      .s_pixel(pair[24*i +: 24]),
-      .s_valid(pair_valid),
+      .move(group_moves),
+      .s_pixel(group[24*i +: 24]),
+      .s_valid(group_valid),
       .m_hue(hue),
       .m_saturation(saturation),
       .m_value(values[8*i +: 8]),
@@ -120,8 +134,8 @@ module mark_lanes (
 
   wire [Band-1:0] band_row;
   wire [19:0]     window;
-  wire [1:0]      marked_white;
-  wire [1:0]      marked_yellow;
+  wire [Pixels-1:0] marked_white;
+  wire [Pixels-1:0] marked_yellow;
   wire            marked_last;
   wire            marked_valid;
 
@@ -132,6 +146,7 @@ module mark_lanes (
   );
 
   row_contrast #(
+    .PIXELS(Pixels),
     .WIDTH(Width),
     .REACH(lane_planner_setup::Reach),
     .CONTRAST(lane_planner_setup::Contrast),
@@ -165,7 +180,13 @@ module mark_lanes (
     .word(line)
   );
 
+  logic [2*Pixels-1:0] classes;
+  always_comb
+    for (int unsigned i = 0; i < Pixels; i++)
+      classes[2*i +: 2] = {marked_yellow[i], marked_white[i]};
+
   row_warp #(
+    .LANES(VIEW_BITS / 8),
     .WIDTH(Width),
     .ROWS(Rows),
     .VIEW_WIDTH(lane_planner_setup::ViewWidth),
@@ -177,7 +198,7 @@ module mark_lanes (
     .start(begins),
     .cut,
     .busy,
-    .s_classes({marked_yellow[1], marked_white[1], marked_yellow[0], marked_white[0]}),
+    .s_classes(classes),
     .s_last(marked_last),
     .s_valid(marked_valid),
     .view_row,
@@ -188,7 +209,8 @@ module mark_lanes (
     .m_ready
   );
 
-  wire unused = &{1'b0, pair[63:48], colour_valid[1], band_row};
+  // A gear gives whole bytes, and has more than two pixels of them.
+  wire unused = &{1'b0, group[8*GearBytes-1:24*Pixels-1], colour_valid[Pixels-1:1], band_row};
 
 endmodule
 

@@ -1,10 +1,11 @@
 // Fit lines: a parabola through the marked pixels of each of the two lines in a bird's-eye view, as
 // apps/autorace/src/lane_fit.rs, bit for bit.
 //
-// Function      `clear` begins a view, whose bytes come 8 per beat. row_runs finds the points of
-//               both lines while they come. `start` says that the view is whole, and when it was
-//               taken. Then line_vote looks for the best of all curvatures, slopes and bases,
-//               point_moments and line_solve refine it four times, and what is found is judged.
+// Function      `clear` begins a view, whose bytes come VIEW_BITS / 8 per beat. row_runs finds the
+//               points of both lines while they come. `start` says that the view is whole, and when
+//               it was taken. Then line_vote looks for the best of all curvatures, slopes and
+//               bases, point_moments and line_solve refine it four times, and what is found is
+//               judged.
 // Result        From `done` until `clear`: which lines are valid (bit 0 left, bit 1 right), and
 //               their coefficients in 1/256 pixel of s / 1024, left ones in the lower half. Valid
 //               lines are expected again in the next view.
@@ -16,18 +17,20 @@
 // Back-pressure s_ready is low while row_runs has more to do, and from start to clear.
 // Reset         No lines are expected. s_ready is low for 2 GATE / 8 + 3 cycles.
 // Parameters    GATE: 10 to 160. POINTS_MIN, BANDS_MIN, TRACK_AGE_MS: as of the software node.
+//               VIEW_BITS: of a beat of the view, 64 or 128.
 `default_nettype none
 
 module fit_lines #(
   parameter int unsigned GATE = 70,
   parameter int unsigned POINTS_MIN = 60,
   parameter int unsigned BANDS_MIN = 3,
-  parameter int unsigned TRACK_AGE_MS = 500
+  parameter int unsigned TRACK_AGE_MS = 500,
+  parameter int unsigned VIEW_BITS = 64
 ) (
   input  wire                clk,
   input  wire                rst,
   input  wire                clear,
-  input  wire  [63:0]        s_data,
+  input  wire  [VIEW_BITS-1:0] s_data,
   input  wire                s_valid,
   output logic               s_ready,
   input  wire                start,
@@ -43,6 +46,7 @@ module fit_lines #(
     $fatal(1, "%m: GATE is 10 to 160");
   end
 
+  localparam int unsigned Lanes = VIEW_BITS / 8;
   localparam int unsigned Rows = 960;
   localparam int unsigned PerRow = 8;
   localparam int unsigned SearchRows = 8;
@@ -92,18 +96,19 @@ module fit_lines #(
   assign s_ready = collects && (&takes);
 
   for (genvar side = 0; side < 2; side++) begin : g_points
-    wire [7:0]  marks;
-    wire [7:0]  unseen;
+    wire [Lanes-1:0] marks;
+    wire [Lanes-1:0] unseen;
     wire [9:0]  row;
     wire [10:0] sum;
     wire        found;
-    for (genvar i = 0; i < 8; i++) begin : g_pixels
+    for (genvar i = 0; i < Lanes; i++) begin : g_pixels
       // Yellow lines are left, white ones right.
       assign marks[i] = s_data[8*i + ((side == 0) ? 1 : 0)];
       assign unseen[i] = s_data[8*i + 2];
     end
 
     row_runs #(
+      .LANES(Lanes),
       .WIDTH(640),
       .ROWS(Rows),
       .RUN_MIN(3),

@@ -18,19 +18,20 @@
 // Busy          High from a beat that is taken to 63 cycles after the last thing to do. Low while a
 //               message stops half way: with its next beat it goes on.
 // Reset         Nothing taken, nothing published, sequence 0, no lines are expected.
-// Parameters    as of the software node
+// Parameters    as of the software node; VIEW_BITS: of a beat of the view, 64 or 128
 `default_nettype none
 
 module polyfit #(
   parameter int unsigned GATE = 70,
   parameter int unsigned POINTS_MIN = 60,
   parameter int unsigned BANDS_MIN = 3,
-  parameter int unsigned TRACK_AGE_MS = 500
+  parameter int unsigned TRACK_AGE_MS = 500,
+  parameter int unsigned VIEW_BITS = 64
 ) (
   input  wire         clk,
   input  wire         rst,
-  input  wire  [63:0] s_axis_view_tdata,
-  input  wire  [7:0]  s_axis_view_tkeep,
+  input  wire  [VIEW_BITS-1:0] s_axis_view_tdata,
+  input  wire  [VIEW_BITS/8-1:0] s_axis_view_tkeep,
   input  wire         s_axis_view_tlast,
   input  wire         s_axis_view_tuser,
   input  wire         s_axis_view_tvalid,
@@ -53,7 +54,7 @@ module polyfit #(
   wire                next;
   wire [31:0]         sec;
   wire [31:0]         nanosec;
-  wire [63:0]         data;
+  wire [VIEW_BITS-1:0] data;
   wire                data_valid;
   wire                data_ready;
   wire [1:0]          is_valid;
@@ -62,6 +63,7 @@ module polyfit #(
   // Views have one size.
   /* verilator lint_off PINCONNECTEMPTY */
   polyfit_messages #(
+    .VIEW_BITS(VIEW_BITS),
     .CHANNELS(1),
     .MAX_BYTES(640 * 960),
     .MAX_ROW_BYTES(640),
@@ -103,7 +105,8 @@ module polyfit #(
     .GATE(GATE),
     .POINTS_MIN(POINTS_MIN),
     .BANDS_MIN(BANDS_MIN),
-    .TRACK_AGE_MS(TRACK_AGE_MS)
+    .TRACK_AGE_MS(TRACK_AGE_MS),
+    .VIEW_BITS(VIEW_BITS)
   ) u_fit (
     .clk,
     .rst,

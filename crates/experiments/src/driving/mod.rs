@@ -19,6 +19,7 @@ use crate::gateway::Mapped;
 use crate::options::{DrivingOptions, SimulationOptions};
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result, bail, ensure};
+use course::{NODE_BITS, Variant};
 use crossdock_fabric::{Processor, Profile};
 pub(crate) use latency::Latency;
 pub(crate) use machine::{Conditions, Machine, Passage};
@@ -29,8 +30,6 @@ use serde_json::{Value, json};
 
 /// Images that go through the graph, one after the other.
 const QUICK_IMAGES: u32 = 4;
-/// Bits of a beat of the nodes' streams.
-const NODE_BITS: u32 = 64;
 /// Cycles in which an image has long become a command when nobody else uses the memory.
 const CYCLES_MAX: u64 = 4_000_000;
 
@@ -43,7 +42,7 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     let SimulationOptions { profile, seed, quick } = options.simulation;
     let Some(processor) = profile.processor.filter(|_| profile.width_bits == NODE_BITS) else {
         bail!(
-            "the nodes of the driving graph have streams of {NODE_BITS} bit, and Crossdock's software: \
+            "the driving graph has gateways of {NODE_BITS} bit, and Crossdock's software: \
              choose --profile zcu104-64, zcu104-64-a53 or ecp5-85; the rows of zcu104-paper come with \
              each of them"
         );
@@ -51,24 +50,26 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     let images = if quick { QUICK_IMAGES } else { options.images };
     // First what may be missing.
     let mut boards = Vec::new();
-    for topic_a in Mapped::ALL {
-        let network = course::network(&options.graph, topic_a, caller)?;
+    for variant in Variant::ALL {
+        let network = course::network(&options.graph, variant, caller)?;
         let library = board_library(&network.generated, caller)?;
-        boards.push((topic_a, network, library));
+        boards.push((variant, network, library));
     }
     let course = Course::recorded(options, images, caller)?;
     let mut bench = Bench { profile, processor, seed, images: images as usize, rows: Vec::new() };
     let mut chains = Vec::new();
     let mut parts = Vec::new();
-    for (topic_a, network, library) in boards {
-        for load_percent in &options.load {
+    for (variant, network, library) in boards {
+        let of_paper = options.load.iter().filter(|_| variant.is_of_paper());
+        for load_percent in of_paper {
+            let topic_a = variant.topic_a;
             let given = (bench.images, seed);
             let chain = paper::chain(topic_a, *load_percent, given, caller)?;
             bench.rows.push(Row::of_paper(topic_a, *load_percent, &chain, seed));
             chains.push((topic_a, *load_percent, chain));
         }
-        if topic_a == Mapped::Gateway {
-            parts = resources::parts(&network);
+        if variant.topic_a == Mapped::Gateway {
+            parts.push((variant.view_bits, resources::parts(&network)));
         }
         for load_percent in &options.load {
             let latency = Latency::new(processor, seed);
@@ -80,19 +81,16 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
             let ends = (course::IMAGE, course::COMMAND);
             let mut machine = Machine::new(&network, &library, ends, conditions)?;
             let passages = course.through(&mut machine, *load_percent).with_context(|| {
-                format!(
-                    "topic A with mapping {}, {load_percent} % load, seed {seed}",
-                    topic_a.word()
-                )
+                format!("{}, {load_percent} % load, seed {seed}", variant.words())
             })?;
             caller.show(&format!(
-                "{}, topic A with mapping {}, {load_percent} % load: {images} images, every command as \
-                 from software, {:.1} million cycles\n",
+                "{}, {}, {load_percent} % load: {images} images, every command as from software, {:.1} \
+                 million cycles\n",
                 profile.name,
-                topic_a.word(),
+                variant.words(),
                 machine.cycles() as f64 / 1e6
             ))?;
-            bench.add(topic_a, *load_percent, &passages);
+            bench.add(variant, *load_percent, &passages);
         }
     }
     let versions = table_iii::versions()?;
@@ -156,7 +154,7 @@ struct Bench {
 
 impl Bench {
     /// The rows of a cell.
-    fn add(&mut self, topic_a: Mapped, load_percent: u32, passages: &[Passage]) {
+    fn add(&mut self, variant: Variant, load_percent: u32, passages: &[Passage]) {
         let of = |take: fn(&Passage) -> u64| {
             let ms = passages.iter().map(|passage| take(passage) as f64 / 1e9);
             Statistics::of(ms.collect())
@@ -168,7 +166,7 @@ impl Bench {
         for (span, statistics) in spans {
             self.rows.push(Row {
                 profile: self.profile,
-                topic_a,
+                variant,
                 load_percent,
                 span,
                 statistics,
@@ -181,7 +179,7 @@ impl Bench {
     fn facts(
         &self,
         chains: &[(Mapped, u32, Chain)],
-        parts: &[resources::Part],
+        parts: &[(u32, Vec<resources::Part>)],
         options: &DrivingOptions,
     ) -> Value {
         let Profile { name, width_bits, source, memory, .. } = self.profile;

@@ -13,24 +13,25 @@ use std::fmt::Write as _;
 pub(crate) fn page(
     rows: &[Row],
     (chains, versions): (&[(Mapped, u32, Chain)], &[Version]),
-    parts: &[Part],
+    parts: &[(u32, Vec<Part>)],
     profile: &Profile,
     seed: u64,
 ) -> String {
     let mut text = head(profile, seed);
     text.push_str(
-        "\n| span | topic A | load | board | messages | mean, ms | deviation | p50 | p99 | paper | off by \
-         | to reach |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "\n| span | topic A | view | load | board | messages | mean, ms | deviation | p50 | p99 | paper \
+         | off by | to reach |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let Statistics { count, mean, deviation, p50, p99 } = row.statistics;
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(
             text,
-            "| {} | {} | {} % | `{}` | {count} | {mean:.3} | {deviation:.4} | {p50:.3} | {p99:.3} | {} | {} \
+            "| {} | {} | {} bit | {} % | `{}` | {count} | {mean:.3} | {deviation:.4} | {p50:.3} | {p99:.3} | {} | {} \
              | {} |",
             row.span.word(),
-            row.topic_a.word(),
+            row.variant.topic_a.word(),
+            row.variant.view_bits,
             row.load_percent,
             row.profile.name,
             printed(row),
@@ -64,6 +65,8 @@ fn head(profile: &Profile, seed: u64) -> String {
          published the command of lane control. The paper's chain begins with the subscription of \
          compensation and ends with the publication of lane control.\n\
          - camera to command: from the start of publishing the image until a subscriber has the command.\n\
+         - view: bits of a beat of the bird's-eye view between lane planner and polyfit. All other streams \
+         have 64 bit, and so have the paper's.\n\
          - load: the share of the memory's cycles that others have. The paper prints nothing under load.\n",
         profile.name,
         profile.width_bits,
@@ -158,8 +161,7 @@ fn table_iii(versions: &[Version]) -> String {
 }
 
 /// Table II beside ours.
-fn area(parts: &[Part]) -> String {
-    let all = sum(parts);
+fn area(boards: &[(u32, Vec<Part>)]) -> String {
     let mut text = format!(
         "\n## Resources\n\nThe first two rows are from the {}. Ours: {}.\n\n\
          | implementation | LUT | FF | BRAM, 36 kbit | URAM | DSP |\n|---|---|---|---|---|---|\n",
@@ -169,15 +171,24 @@ fn area(parts: &[Part]) -> String {
     for (name, lut, bram, uram, dsp) in TABLE_II {
         let _ = writeln!(text, "| {name} | {lut} | - | {bram} | {uram} | {dsp} |");
     }
-    let _ = writeln!(
-        text,
-        "| Crossdock, topic A with a gateway | {} | {} | {} | 0 | {} |",
-        all.lut, all.ff, all.bram, all.dsp
-    );
-    text.push_str("\n| part | number | LUT | FF | BRAM | DSP |\n|---|---|---|---|---|---|\n");
-    for part in parts {
-        let Part { name, count, lut, ff, bram, dsp } = part;
-        let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {dsp} |");
+    for (view_bits, parts) in boards {
+        let all = sum(parts);
+        let _ = writeln!(
+            text,
+            "| Crossdock, topic A with a gateway, view of {view_bits} bit | {} | {} | {} | 0 | {} |",
+            all.lut, all.ff, all.bram, all.dsp
+        );
+    }
+    for (view_bits, parts) in boards {
+        let _ = writeln!(
+            text,
+            "\nView of {view_bits} bit:\n\n| part | number | LUT | FF | BRAM | DSP \
+             |\n|---|---|---|---|---|---|"
+        );
+        for part in parts {
+            let Part { name, count, lut, ff, bram, dsp } = part;
+            let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {dsp} |");
+        }
     }
     text
 }
@@ -204,6 +215,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
     let columns = vec![
         Column::Words("span"),
         Column::Words("topic A"),
+        Column::Numbers("view"),
         Column::Numbers("load"),
         Column::Words("board"),
         Column::Numbers("messages"),
@@ -219,7 +231,8 @@ pub(crate) fn table(rows: &[Row]) -> Table {
         let remark = if row.is_model() { off(row) } else { to_reach(row) };
         vec![
             row.span.word().to_owned(),
-            row.topic_a.word().to_owned(),
+            row.variant.topic_a.word().to_owned(),
+            row.variant.view_bits.to_string(),
             format!("{} %", row.load_percent),
             row.profile.name.to_owned(),
             count.to_string(),

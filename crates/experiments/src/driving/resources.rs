@@ -37,13 +37,19 @@ fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
     let nodes = [
         ("image_compensation", "image_compensation-max_bytes-24000"),
         ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600"),
-        ("lane_planner", "lane_planner"),
-        ("polyfit", "polyfit-gate-110"),
         ("red_light", "red_light-area_min-40-width-640-height-480"),
         ("green_light", "green_light-area_min-40-width-640-height-480"),
         ("lane_control", "lane_control-blind_images-10"),
     ];
+    let of_view = [
+        ("lane_planner", ["lane_planner", "lane_planner-view_bits-128"]),
+        ("polyfit", ["polyfit-gate-110", "polyfit-gate-110-view_bits-128"]),
+    ];
     let of_nodes = network.generated.network.nodes.iter().filter_map(|node| {
+        if let Some((name, designs)) = of_view.iter().find(|(name, _)| *name == node.node_type) {
+            let is_wide = node.inputs.iter().chain(&node.outputs).any(|end| end.width == 128);
+            return Some(((*name).to_owned(), designs[usize::from(is_wide)], 1));
+        }
         let (name, design) = nodes.iter().find(|(name, _)| *name == node.node_type)?;
         Some(((*name).to_owned(), *design, 1))
     });
@@ -94,7 +100,7 @@ pub(crate) fn sum(parts: &[Part]) -> Part {
 }
 
 /// For the JSON file.
-pub(crate) fn facts(parts: &[Part]) -> Value {
+pub(crate) fn facts(boards: &[(u32, Vec<Part>)]) -> Value {
     let shown = |part: &Part| {
         json!({ "part": part.name, "count": part.count, "lut": part.lut, "ff": part.ff,
                 "bram36": part.bram, "dsp": part.dsp })
@@ -102,8 +108,12 @@ pub(crate) fn facts(parts: &[Part]) -> Value {
     let printed = TABLE_II.map(|(name, lut, bram, uram, dsp)| {
         json!({ "implementation": name, "lut": lut, "bram36": bram, "uram": uram, "dsp": dsp })
     });
-    json!({ "paper": printed, "paper_source": SOURCE, "ours": shown(&sum(parts)),
-            "ours_is": IS, "parts": parts.iter().map(shown).collect::<Vec<_>>() })
+    let boards = boards.iter().map(|(view_bits, parts)| {
+        json!({ "view_bits": view_bits, "all": shown(&sum(parts)),
+                "parts": parts.iter().map(shown).collect::<Vec<_>>() })
+    });
+    json!({ "paper": printed, "paper_source": SOURCE, "ours": boards.collect::<Vec<_>>(),
+            "ours_is": IS })
 }
 
 /// What the figures of a board are.

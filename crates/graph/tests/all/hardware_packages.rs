@@ -153,6 +153,42 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
 }
 
 #[test]
+fn the_widths_of_a_port_are_read_and_are_parameters_of_their_own() {
+    let text = PACKAGE.replace("Image } }", "Image, widths: [128, 64] } }");
+    let package = HardwarePackage::from_yaml("p", text.as_bytes()).unwrap();
+    let node = package.node_type("invert").unwrap();
+    assert_eq!(node.widths(true, "inverted"), Some(&[128, 64][..]));
+    assert_eq!(node.widths(false, "image"), None);
+    assert_eq!(
+        (node.default_width(true, "inverted"), node.default_width(false, "image")),
+        (128, 64)
+    );
+    let refused = |from: &str, to: &str| {
+        let text = text.replacen(from, to, 1);
+        let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:#?}");
+        violations[0].to_string()
+    };
+    assert_eq!(
+        refused("[128, 64]", "[96]"),
+        "p.yaml:8:66: a width must be 64, 128, 256 or 512 bits, not 96; choose one of these"
+    );
+    assert_eq!(
+        refused("[128, 64]", "[64, 64]"),
+        "p.yaml:8:70: 64 stands twice in `widths`; remove one of them"
+    );
+    assert_eq!(
+        refused("[128, 64]", "[]"),
+        "p.yaml:8:65: there is no width to choose from; name some, like `[64, 128]`, or remove `widths`"
+    );
+    assert_eq!(
+        refused("mask: 255", "inverted_bits: 255"),
+        "p.yaml:4:3: the width of `inverted` becomes `INVERTED_BITS` in the module, as parameter \
+         `inverted_bits` does; rename the port, or the other one"
+    );
+}
+
+#[test]
 fn a_node_type_that_is_hardware_only_has_an_interface_in_a_fabric() {
     let all = descriptions(None, Some(PACKAGE));
     let plan = checked(&in_fabric(), &all).unwrap();

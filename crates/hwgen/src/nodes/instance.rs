@@ -26,10 +26,10 @@ pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
         connections.push(("dropped".to_owned(), dropped(node)));
     }
     for end in &node.inputs {
-        connections.extend(stream(end, "s", node.width));
+        connections.extend(stream(end, "s"));
     }
     for end in &node.outputs {
-        connections.extend(stream(end, "m", node.width));
+        connections.extend(stream(end, "m"));
         let id = format!("16'd{}", end.publisher_id);
         connections.push((format!("{}_publisher_id", end.port), id));
     }
@@ -75,7 +75,7 @@ pub(crate) fn count(body: &mut Body, node: &NetworkNode, word: usize) {
 }
 
 /// A port of a node: its stream, or nothing that ever comes and a sink that takes everything.
-fn stream(end: &NodeEnd, direction: &str, width: u32) -> Vec<(String, String)> {
+fn stream(end: &NodeEnd, direction: &str) -> Vec<(String, String)> {
     let connection = |(signal, bits): (&str, Option<u32>)| {
         let enters = (direction == "s") == (signal != "tready");
         let to = match &end.signals {
@@ -86,7 +86,7 @@ fn stream(end: &NodeEnd, direction: &str, width: u32) -> Vec<(String, String)> {
         };
         (format!("{direction}_axis_{}_{signal}", end.port), to)
     };
-    signals(width).into_iter().map(connection).collect()
+    signals(end.width).into_iter().map(connection).collect()
 }
 
 /// The expression for a board's output `active`.

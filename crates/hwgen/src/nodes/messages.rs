@@ -7,6 +7,7 @@ use crate::library::LibraryModule;
 use crate::message::{Member, MessageShape, Port, adapter_name, range};
 use crate::verilog::signals;
 use crossdock_graph::HardwareNode;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const IMAGE: &str = "sensor_msgs/msg/Image";
@@ -21,6 +22,8 @@ const JOINED_MAX: usize = 3;
 /// A port of the node type, and the fields of its messages.
 pub(super) struct MessagePort<'a> {
     pub(super) port: TypePort<'a>,
+    /// Bits of a beat, unless the node says otherwise.
+    pub(super) width: u32,
     pub(super) shape: MessageShape,
 }
 
@@ -110,9 +113,6 @@ fn sorted<'a>(
 
 fn fits(node: &HardwareNode, ports: &Ports<'_>) -> Result<(), &'static str> {
     let Ports { triggers, beside, output } = ports;
-    if node.width != 64 {
-        return Err("its streams must have 64 bits");
-    }
     let joined = node.condition.as_ref().map(|it| it.same_stamp().map_or(0, <[String]>::len));
     let has_condition = match triggers.len() {
         1 => joined.is_none(),
@@ -125,6 +125,11 @@ fn fits(node: &HardwareNode, ports: &Ports<'_>) -> Result<(), &'static str> {
     let all = || triggers.iter().chain(beside).chain([output]).copied();
     if all().any(|it| it.shape.has_items()) {
         return Err("its messages must have no arrays or sequences of messages or texts");
+    }
+    let names: BTreeSet<String> =
+        all().map(|it| HardwareNode::width_parameter(it.port.name)).collect();
+    if names.len() < all().count() {
+        return Err("the names of its ports must differ in more than their case");
     }
     let bound = |port: &MessagePort<'_>| match field(port, FRAME)?.port()? {
         Port::Bounded { bound, .. } => Some(bound),
@@ -187,7 +192,10 @@ struct Adapter<'a> {
 
 impl Adapter<'_> {
     fn port(&mut self, direction: &str, bits: u64, name: &str) {
-        let range = range(bits);
+        self.ranged(direction, &range(bits), name);
+    }
+
+    fn ranged(&mut self, direction: &str, range: &str, name: &str) {
         let space = if range.is_empty() { "" } else { " " };
         let comma = if self.ports.is_empty() { "" } else { ",\n" };
         let _ = write!(self.ports, "{comma}  {direction} {range}{space}{name}");
@@ -239,11 +247,11 @@ impl Adapter<'_> {
             if letter == 'm' {
                 self.port("input  wire", 16, &publisher);
             }
-            for (signal, bits) in signals(64) {
+            for (signal, range) in stream(port) {
                 let enters = (letter == 's') == (signal != "tready");
                 let direction = if enters { "input  wire" } else { "output wire" };
                 let name = format!("{letter}_axis_{}_{signal}", port.port.name);
-                self.port(direction, bits.unwrap_or(1).into(), &name);
+                self.ranged(direction, &range, &name);
             }
         }
         self.port("output wire", 1, "start");
@@ -269,7 +277,7 @@ impl Adapter<'_> {
         };
         let mut to: Vec<[String; 2]> = vec![same("clk"), same("rst")];
         let stream = |signal: &str| format!("s_axis_{name}_{signal}");
-        for (signal, _) in signals(64) {
+        for (signal, _) in signals(input.width) {
             to.push([format!("s_axis_{signal}"), stream(signal)]);
         }
         if turn == Turn::Beside {
@@ -347,9 +355,11 @@ impl Adapter<'_> {
                 if matches!(port, Port::DataStream { .. }) {
                     give(self, 32, "__length");
                 }
-                give(self, 64, "__tdata");
-                give(self, 8, "__tkeep");
                 give(self, 1, "__tlast");
+                for (signal, range) in stream(input).into_iter().take(2) {
+                    self.ranged("output wire", &range, &format!("{shown_name}__{signal}"));
+                    to.push([format!("{field}__{signal}"), format!("{shown_name}__{signal}")]);
+                }
                 self.stream_of_whole(&field, &shown_name, to);
             }
         }
@@ -517,7 +527,7 @@ impl Adapter<'_> {
         ] {
             to.push([port.to_owned(), wire]);
         }
-        for (signal, _) in signals(64) {
+        for (signal, _) in signals(output.width) {
             to.push([format!("m_axis_{signal}"), format!("m_axis_{name}_{signal}")]);
         }
         for member in output.shape.leaves() {
@@ -551,7 +561,8 @@ impl Adapter<'_> {
         let TypePort { name, publishes, .. } = port.port;
         let module = adapter_name(&format!("{}_{name}", self.node_type), publishes);
         let to: Vec<[&str; 2]> = to.iter().map(|[port, to]| [port.as_str(), to.as_str()]).collect();
-        self.instance(&module, &[("WIDTH", "64")], &format!("{what}_{name}"), &to);
+        let width = HardwareNode::width_parameter(name);
+        self.instance(&module, &[("WIDTH", &width)], &format!("{what}_{name}"), &to);
     }
 
     fn text(self, of: &Ports<'_>) -> String {
@@ -567,14 +578,23 @@ impl Adapter<'_> {
             _ => (format!("set of {}", names.join(", ")), "stamp_join and message_shell"),
         };
         let is_image = inputs[0].port.message_type == IMAGE;
-        let parameters = match is_image {
-            true => {
-                " #(\n  parameter int unsigned CHANNELS = 3,\n  parameter int unsigned MAX_BYTES = 640 * \
-                     480 * 3,\n  parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,\n  parameter int \
-                     unsigned WIDTH = 0,\n  parameter int unsigned HEIGHT = 0\n)"
-            }
-            false => "",
-        };
+        let all = inputs.iter().chain(&of.beside).chain([&output]);
+        let widths =
+            all.map(|it| (HardwareNode::width_parameter(it.port.name), it.width.to_string()));
+        let of_image = [
+            ("CHANNELS", "3"),
+            ("MAX_BYTES", "640 * 480 * 3"),
+            ("MAX_ROW_BYTES", "MAX_BYTES"),
+            ("WIDTH", "0"),
+            ("HEIGHT", "0"),
+        ];
+        let of_image = of_image.iter().filter(|_| is_image);
+        let of_image = of_image.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let parameters = of_image
+            .chain(widths)
+            .map(|(name, value)| format!("  parameter int unsigned {name} = {value}"))
+            .collect::<Vec<_>>()
+            .join(",\n");
         let of_output = output.port.name;
         let beside = of.beside.map_or(String::new(), |it| {
             let name = it.port.name;
@@ -591,13 +611,27 @@ impl Adapter<'_> {
              //               and so on, stand until `next`; large ones pass before. `made` says that the\n\
              //               fields {of_output}__FIELD of the result stand, and they do until `next`.\n\
              {beside}\
+             // Streams       NAME_BITS are the bits of a beat of stream NAME: 64, 128, 256 or 512.\n\
              // Header        Stamp and frame come from {first}: sec and nanosec are the stamp.\n\
              `default_nettype none\n\n\
-             module {node_type}_messages{parameters} (\n{ports}\n);\n\n{body}\n  wire unused = &{{1'b0, \
+             module {node_type}_messages #(\n{parameters}\n) (\n{ports}\n);\n\n{body}\n  wire unused = &{{1'b0, \
              {}}};\n\nendmodule\n\n`default_nettype wire\n",
             unread.join(",\n      ")
         )
     }
+}
+
+/// Signals of a port's stream with their ranges: how many bits a beat has is a parameter.
+fn stream(port: &MessagePort<'_>) -> [(&'static str, String); 6] {
+    let bits = HardwareNode::width_parameter(port.port.name);
+    signals(port.width).map(|(signal, _)| {
+        let range = match signal {
+            "tdata" => format!("[{bits}-1:0]"),
+            "tkeep" => format!("[{bits}/8-1:0]"),
+            _ => String::new(),
+        };
+        (signal, range)
+    })
 }
 
 /// A port and a signal of the same name.

@@ -312,7 +312,8 @@ fn take_whole(
         // What is wrong with a layout is noted with the adapters of ports.
         let layouts = ports.iter().map(|port| {
             let layout = ports::layout(request, implementation, port, &mut Vec::new())?;
-            Some(messages::MessagePort { port: *port, shape: layout.shape })
+            let width = node.default_width(port.publishes, port.name);
+            Some(messages::MessagePort { port: *port, width, shape: layout.shape })
         });
         if let Some(layouts) = layouts.collect::<Option<Vec<_>>>() {
             let text = messages::text(node, &layouts);
@@ -377,7 +378,8 @@ fn take_adapters(
         let name = adapter_name(node, &port);
         let of = format!("{what} `{}` of node type `{node_type}`", port.name);
         let path = [key, port.name];
-        let text = message::adapter(&name, &of, node.width, &layout.shape, port.publishes);
+        let width = node.default_width(port.publishes, port.name);
+        let text = message::adapter(&name, &of, width, &layout.shape, port.publishes);
         let Some(text) = text else {
             if named.contains(name.as_str()) {
                 let message = format!(

@@ -23,9 +23,6 @@ pub(super) fn text(node: &HardwareNode) -> Result<String, &'static str> {
     if [&input.message_type, &output.message_type].iter().any(|it| *it != IMAGE) {
         return Err("both its ports must be of type sensor_msgs/msg/Image");
     }
-    if node.width != 64 {
-        return Err("its streams must have 64 bits");
-    }
     let bound = |publishes, port, field| {
         let bounds = node.bounds(publishes, port)?;
         bounds.get(field).copied()
@@ -43,7 +40,10 @@ pub(super) fn text(node: &HardwareNode) -> Result<String, &'static str> {
     if published_encoding < 4 {
         return Err("the bound of the published encoding must be 4 at least");
     }
+    let bits = |publishes, port| node.default_width(publishes, port).to_string();
     let text = TEXT
+        .replace("@IN_BITS", &bits(false, &input.port))
+        .replace("@OUT_BITS", &bits(true, &output.port))
         .replace("NODE_INPUT_take", &format!("{}_{}_take", description.node_type, input.port))
         .replace("NODE_OUTPUT_", &format!("{}_{}_", description.node_type, output.port))
         .replace("NODE", &description.node_type)

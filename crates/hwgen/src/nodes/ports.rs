@@ -109,7 +109,6 @@ pub(super) fn attach(
         module: implementation.node.module.clone(),
         parameters: parameters(request, node, implementation, violations),
         clock: Clock { name: None },
-        width: implementation.node.width,
         drops: implementation.node.drops,
         inputs: Vec::new(),
         outputs: Vec::new(),
@@ -124,9 +123,16 @@ pub(super) fn attach(
         } else {
             check.absent(&port);
         }
+        let default = implementation.node.default_width(port.publishes, port.name);
+        let width = found.map_or(default, |(_, _, found)| found.width);
+        if implementation.node.widths(port.publishes, port.name).is_some() {
+            let name = HardwareNode::width_parameter(port.name);
+            attached.parameters.push(ModuleParameter { name, value: width as i32 });
+        }
         let end = NodeEnd {
             port: port.name.to_owned(),
             signals: found.map(|(_, _, found)| found.signals.clone()),
+            width,
             publisher_id: found.map_or(0, |(_, _, found)| found.publisher_id),
         };
         let ends = if port.publishes { &mut attached.outputs } else { &mut attached.inputs };
@@ -212,7 +218,6 @@ impl PortCheck<'_> {
         let file = self.implementation.package.source.file();
         let at = ["topics", topic.name.as_str(), key, &self.node.name, port.name];
         let source = &self.request.mapping.source;
-        let width = self.implementation.node.width;
         if topic.layout.type_name != port.message_type {
             let message = format!(
                 "{what} `{}` of `{node_type}` is of type `{}` ({file}), the topic of type `{}`",
@@ -224,11 +229,18 @@ impl PortCheck<'_> {
             let violation = Violation::at(ViolationKind::TypeClash, graph, &at, message, advice);
             return self.note(violation, &topic.name);
         }
-        if found.width != width {
+        let implementation = self.implementation.node;
+        let own = [implementation.width];
+        let widths = implementation.widths(port.publishes, port.name).unwrap_or(&own);
+        if !widths.contains(&found.width) {
+            let listed = widths.iter().map(u32::to_string).collect::<Vec<_>>().join(" or ");
             let message = format!(
-                "{what} `{}` of `{node_type}` has {width} bits ({file}), its stream has {}",
+                "{what} `{}` of `{node_type}` has {listed} bits ({file}), its stream has {}",
                 port.name, found.width
             );
+            // As wide as the stream at least, so that it keeps its pace.
+            let enough = widths.iter().filter(|width| **width > found.width).min();
+            let width = enough.or(widths.iter().max()).copied().unwrap_or(implementation.width);
             let advice = format!(
                 "add `{key}: {{ {}: {{ {}: {{ width: {width}, converter: true }} }} }}` to the topic in \
                  the mapping file",

@@ -1,6 +1,8 @@
 // Frames of pictures of node type NODE: all that the node needs beside its kernel, made of the
 // adapters of its ports and picture_shell, which has the contract. Generated.
 //
+// Streams       IN_BITS and OUT_BITS are the bits of a beat that comes and of one that leaves: 64,
+//               128, 256 or 512. What the kernel makes leaves in full beats but the last one.
 // Kernel        start with height, width, step, length and kind of a picture; k_* its bytes, and cut;
 //               made_* what the kernel makes of them. See picture_shell and picture_check.
 // Published     OUT_CHANNELS 0: the encoding that came. RESIZES 0: the size that came; 1: the size
@@ -10,6 +12,8 @@
 `default_nettype none
 
 module NODE_pictures #(
+  parameter int unsigned IN_BITS = @IN_BITS,
+  parameter int unsigned OUT_BITS = @OUT_BITS,
   parameter int unsigned STREAMS = 1,
   parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
@@ -25,15 +29,15 @@ module NODE_pictures #(
 ) (
   input  wire         clk,
   input  wire         rst,
-  input  wire  [63:0] s_axis_tdata,
-  input  wire  [7:0]  s_axis_tkeep,
+  input  wire  [IN_BITS-1:0] s_axis_tdata,
+  input  wire  [IN_BITS/8-1:0] s_axis_tkeep,
   input  wire         s_axis_tlast,
   input  wire         s_axis_tuser,
   input  wire         s_axis_tvalid,
   output logic        s_axis_tready,
   input  wire  [15:0] publisher_id,
-  output logic [63:0] m_axis_tdata,
-  output logic [7:0]  m_axis_tkeep,
+  output logic [OUT_BITS-1:0] m_axis_tdata,
+  output logic [OUT_BITS/8-1:0] m_axis_tkeep,
   output logic        m_axis_tlast,
   output logic        m_axis_tuser,
   output logic        m_axis_tvalid,
@@ -45,8 +49,8 @@ module NODE_pictures #(
   output logic [31:0] step,
   output logic [31:0] length,
   output logic        cut,
-  output logic [63:0] k_data,
-  output logic [3:0]  k_bytes,
+  output logic [IN_BITS-1:0] k_data,
+  output logic [$clog2(IN_BITS/8):0] k_bytes,
   output logic        k_last,
   output logic        k_valid,
   input  wire         k_ready,
@@ -54,7 +58,7 @@ module NODE_pictures #(
   input  wire  [31:0] made_width,
   input  wire  [31:0] made_step,
   input  wire  [31:0] made_length,
-  input  wire  [63:0] made_data,
+  input  wire  [OUT_BITS-1:0] made_data,
   input  wire         made_last,
   input  wire         made_valid,
   output logic        made_ready,
@@ -76,7 +80,7 @@ module NODE_pictures #(
   wire [FrameBytes*8-1:0] frame;
   wire [31:0]             encoding_length;
   wire [EncodingBits-1:0] encoding;
-  wire [7:0]              data_keep;
+  wire [IN_BITS/8-1:0]    data_keep;
   wire                    data_last;
   wire                    data_user;
   wire                    data_valid;
@@ -127,7 +131,7 @@ module NODE_pictures #(
       out_encoding};
 
   NODE_INPUT_take #(
-    .WIDTH(64)
+    .WIDTH(IN_BITS)
   ) u_take (
     .clk,
     .rst,
@@ -167,6 +171,7 @@ module NODE_pictures #(
   );
 
   picture_shell #(
+    .IN_BYTES(IN_BITS / 8),
     .STREAMS(STREAMS),
     .CHANNELS(CHANNELS),
     .MAX_BYTES(MAX_BYTES),
@@ -230,7 +235,7 @@ module NODE_pictures #(
   );
 
   NODE_OUTPUT_publish #(
-    .WIDTH(64)
+    .WIDTH(OUT_BITS)
   ) u_publish (
     .clk,
     .rst,

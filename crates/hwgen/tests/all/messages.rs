@@ -101,7 +101,10 @@ fn a_node_that_looks_at_pictures_gets_their_data_and_only_pictures() {
     for line in [
         "  parameter int unsigned CHANNELS = 3",
         "  output wire [31:0] one__height",
-        "  output wire [63:0] one__data__tdata",
+        "  parameter int unsigned ONE_BITS = 64",
+        "  output wire [ONE_BITS-1:0] one__data__tdata",
+        "    .WIDTH(ONE_BITS)",
+        "    .WIDTH(VERDICT_BITS)",
         "  input  wire one__data__tready",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
@@ -188,6 +191,11 @@ fn a_node_type_that_cannot_have_one_is_told_why() {
     short.package = short.package.replace("encoding: 16", "encoding: 4");
     short.graph = short.graph.replace("encoding: 16", "encoding: 4");
     assert_eq!(refused(short), "the bound of an image's encoding must be 5 to 64");
+    let mut same = files();
+    for text in [&mut same.package, &mut same.graph] {
+        *text = text.replace("one", "OTHER");
+    }
+    assert_eq!(refused(same), "the names of its ports must differ in more than their case");
     let mut bare = of_images();
     for text in [&mut bare.package, &mut bare.graph] {
         *text = text.replace(

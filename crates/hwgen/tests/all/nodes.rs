@@ -269,6 +269,39 @@ fn a_stream_of_another_width_needs_a_converter() {
 }
 
 #[test]
+fn a_port_with_widths_has_the_width_of_its_stream_and_its_module_is_told() {
+    let mut files = Files::new();
+    files.package = files.package.replace("data: 5000 }", "data: 5000 }, widths: [64, 128]");
+    files.graph = files
+        .graph
+        .replace("second: { package: p, type: filter", "second: { package: p, type: watch");
+    let of = |files: &Files| {
+        let generated = files.generated().unwrap();
+        let width = generated.network.nodes[0].inputs[0].width;
+        (width, generated.files["board_board.sv"].clone())
+    };
+    let (width, board) = of(&files);
+    assert_eq!(width, 64);
+    assert!(board.contains("    .IMAGE_BITS(64)"), "{board}");
+    files.mapping = files
+        .mapping
+        .replace("gateway }", "gateway, width: 128, gateway: { width: 64, converter: true } }");
+    let (width, board) = of(&files);
+    assert_eq!(width, 128);
+    assert!(board.contains("    .IMAGE_BITS(128)"), "{board}");
+    assert!(board.contains("wire [127:0] m_axis_first_image_tdata;"), "{board}");
+    // The output has none.
+    assert!(board.contains("wire [63:0] s_axis_first_image_tdata;"), "{board}");
+    files.mapping = files.mapping.replace("width: 128", "width: 256");
+    assert_eq!(
+        files.generated().unwrap_err(),
+        ["m.yaml:5:3: node `first`, topic `/a`: input `image` of `filter` has 64 or 128 bits \
+          (p.hardware.yaml), its stream has 256; add `subscribers: { first: { image: { width: 128, \
+          converter: true } } }` to the topic in the mapping file"]
+    );
+}
+
+#[test]
 fn a_node_has_one_clock() {
     assert_eq!(
         refused(

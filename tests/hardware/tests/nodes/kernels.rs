@@ -7,6 +7,11 @@ fn gear() -> Design {
     Design::module("byte_gear")
 }
 
+/// One whose beats that leave may be longer than those that come.
+fn wide_gear() -> Design {
+    gear().set("M_BYTES", 12)
+}
+
 /// A window over rows that are short and few enough for a proof.
 fn lines(reach: u64) -> Design {
     let design = Design::module("line_window").set("REACH", reach).set("WIDTH", 2);
@@ -26,10 +31,12 @@ fn check(channels: u64, max_bytes: u64) -> Design {
 #[test]
 #[ignore = "long: a proof of twenty seconds"]
 fn bytes_are_proved_to_leave_a_gear_as_they_came() {
-    must(lint(&gear()));
-    let small = gear().set("LANE", 2);
-    must(Proof::inductive(small.clone(), 3).check());
-    must(Proof::reachable(small, 14).check());
+    for gear in [gear(), wide_gear()] {
+        must(lint(&gear));
+        let small = gear.set("LANE", 2);
+        must(Proof::inductive(small.clone(), 3).check());
+        must(Proof::reachable(small, 14).check());
+    }
 }
 
 #[test]
@@ -38,6 +45,11 @@ fn a_gear_takes_and_gives_a_beat_per_cycle_and_beats_of_all_lengths() {
     must(simulation.run(&["--seed", "1"]));
     let report = must(simulation.run(&["--stalls", "0", "--beats", "1000"]));
     assert!(report.value("cycles") <= 1003, "{report:?}");
+    let simulation = Simulation::new(wide_gear(), "kernels/byte_gear/byte_gear_tb.cpp");
+    must(simulation.run(&["--seed", "2"]));
+    // Three beats that come are two that leave.
+    let report = must(simulation.run(&["--stalls", "0", "--beats", "1000", "--want", "12"]));
+    assert!(report.value("cycles") <= 1503, "{report:?}");
 }
 
 #[test]
@@ -95,6 +107,7 @@ fn shell(streams: u64) -> Design {
 fn good_pictures_reach_their_subscribers_in_a_run_that_the_solver_finds() {
     for streams in [0, 1] {
         must(lint(&shell(streams)));
+        must(lint(&shell(streams).set("IN_BYTES", 16)));
         must(Proof::reachable(shell(streams), 30).check());
     }
 }
@@ -128,8 +141,8 @@ const FAULTS_OF_THE_GEAR: [Mutation; 2] = [
     Mutation {
         what: "a beat is taken without room for it",
         file: "byte_gear.sv",
-        from: "stay <= 5'd8 && !clear",
-        to: "stay <= 5'd9 && !clear",
+        from: "stay <= 5'(M_BYTES) && !clear",
+        to: "stay <= 5'(M_BYTES + 1) && !clear",
     },
 ];
 
@@ -227,11 +240,16 @@ fn faults_between_lines_are_caught_by_proof() {
 }
 
 /// As the driving graph uses them.
-fn shipped() -> [Design; 8] {
+fn shipped() -> impl Iterator<Item = Design> {
     let window = Design::module("row_window").set("CHANNELS", 3).set("LANE", 12).set("REACH", 2);
     let [lines, check, pixels] = ["line_window", "picture_check", "pixel_gear"].map(Design::module);
     let [contrast, warp] = ["row_contrast", "row_warp"].map(Design::module);
-    [gear(), lines, window, check, pixels, shell(1), contrast, warp.set("ROWS", 233)]
+    let warp = warp.set("ROWS", 233);
+    let wide = [contrast.clone().set("PIXELS", 4), warp.clone().set("LANES", 16)];
+    let [wide_contrast, wide_warp] = wide;
+    let pictures = [gear(), wide_gear(), lines, window, check, pixels, shell(1)];
+    let lanes = [contrast, wide_contrast, warp, wide_warp];
+    pictures.into_iter().chain(lanes)
 }
 
 #[test]

@@ -44,6 +44,9 @@ pub(crate) fn in_yaml(values: &BTreeMap<String, ParameterValue>) -> String {
     format!("{{ {} }}", values.collect::<Vec<_>>().join(", "))
 }
 
+/// The same with views of 128 bit.
+const WIDE: PictureNode = PictureNode { parameters: |_| vec![("VIEW_BITS", 128)], ..NODE };
+
 const SETUP: &str = "lane_planner_setup.sv";
 
 /// A small picture: every tenth pixel of the camera's.
@@ -97,6 +100,25 @@ fn a_picture_takes_its_beats_and_half_as_many_cycles_as_pixels_in_rows_of_the_vi
     assert!((cycles..cycles + 300).contains(&period), "{period} for {cycles}");
 }
 
+#[test]
+fn a_picture_takes_its_beats_alone_if_its_view_has_128_bits() {
+    let (beats, latency, period) = WIDE.pace(SHIPPED);
+    assert!((beats..beats + 300).contains(&latency), "{latency} for {beats}");
+    assert!((beats..beats + 300).contains(&period), "{period} for {beats}");
+}
+
+/// The node with a view of 128 bit.
+mod wide {
+    use super::{
+        FAULTS, SHIPPED, SMALL, WIDE as NODE, area_within_budget, done, frames, lint, must,
+    };
+
+    crate::picture_node::common_tests! {
+        small: SMALL, shipped: SHIPPED, area: SHIPPED,
+        resets: 30, amount: "wide lane-views"
+    }
+}
+
 const FAULTS: [Mutation; 6] = [
     Mutation {
         what: "pictures of another size are taken",
@@ -125,8 +147,8 @@ const FAULTS: [Mutation; 6] = [
     Mutation {
         what: "sums are read before they are written",
         file: "row_contrast.sv",
-        from: "32'({ahead, 1'b0}) > 32'(need) + 32'd1;",
-        to: "32'({ahead, 1'b0}) + 32'd2 > 32'(need);",
+        from: "32'({ahead, Lane'(0)}) > 32'(need) + 32'(PIXELS - 1);",
+        to: "32'({ahead, Lane'(0)}) + 32'(PIXELS) > 32'(need);",
     },
     Mutation {
         what: "a pixel right of the row is seen",

@@ -110,10 +110,13 @@ impl PictureNode {
     pub(crate) fn simulation(&self, limits: Limits) -> Simulation {
         let (_, output) = self.twin;
         let streams = u8::from(self.streams);
+        let parameter = HardwareNode::width_parameter(output);
+        let mut parameters = (self.parameters)(limits).into_iter();
+        let bytes = parameters.find(|(name, _)| *name == parameter).map_or(8, |(_, bits)| bits / 8);
         let ports = format!(
             "#define NODE_INPUT s_axis_image\n#define NODE_OUTPUT m_axis_{output}\n\
              #define NODE_PUBLISHER_ID {output}_publisher_id\n#define NODE_STREAMS {streams}\n\
-             #define NODE_MAX_BYTES {}\n",
+             #define NODE_OUTPUT_BYTES {bytes}\n#define NODE_MAX_BYTES {}\n",
             limits.max_bytes
         );
         node_simulation(self.design(limits), TESTBENCH, &ports)

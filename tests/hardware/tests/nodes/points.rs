@@ -9,6 +9,11 @@ fn runs() -> Design {
     design.set("RUN_MIN", 2).set("RUN_MAX", 5).set("PER_ROW", 2)
 }
 
+/// The same with beats of 16 pixels.
+fn wide_runs() -> Design {
+    runs().set("LANES", 16).set("WIDTH", 32)
+}
+
 fn shell() -> Design {
     Design::module("message_shell")
 }
@@ -30,14 +35,17 @@ fn simulated(design: &Design) -> Simulation {
 #[test]
 fn runs_of_a_row_are_found_in_a_run_of_the_solver() {
     must(lint(&Design::module("row_runs")));
-    must(lint(&runs()));
-    must(Proof::reachable(runs(), 10).check());
+    for runs in [runs(), wide_runs()] {
+        must(lint(&runs));
+        must(Proof::reachable(runs, 10).check());
+    }
 }
 
 #[test]
 #[ignore = "long: a minute of the solver"]
 fn runs_of_a_row_are_proved_to_be_given_once_from_the_left() {
     must(Proof::bounded(runs(), 8).check());
+    must(Proof::bounded(wide_runs(), 8).check());
 }
 
 #[test]
@@ -121,15 +129,17 @@ const FAULT_OF_DOUBLES: Mutation = Mutation {
 fn faults_of_kernels_of_points_are_caught_by_proof() {
     for fault in &FAULTS_OF_RUNS {
         must(Proof::bounded(runs(), 8).catches(fault));
+        must(Proof::bounded(wide_runs(), 8).catches(fault));
     }
     must(Proof::bounded(shell(), 8).catches(&FAULT_OF_THE_SHELL));
     must(Proof::bounded(double(9), 14).catches(&FAULT_OF_DOUBLES));
 }
 
 /// As polyfit uses them.
-fn shipped() -> [Design; 6] {
+fn shipped() -> [Design; 7] {
     let [runs, moments, solve] = ["row_runs", "point_moments", "line_solve"].map(Design::module);
-    [runs, moments, solve, vote(8, 27), double(33), shell()]
+    let wide = runs.clone().set("LANES", 16);
+    [runs, wide, moments, solve, vote(8, 27), double(33), shell()]
 }
 
 #[test]

@@ -58,18 +58,26 @@ const VIEWS: Limits = Limits {
     size: Some((VIEW_WIDTH as u32, VIEW_HEIGHT as u32)),
 };
 
-fn design(gate: i64) -> Design {
+/// The node for views with so many bits in a beat.
+fn design(gate: i64, bits: u32) -> Design {
     let limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
     let modules = PARTS.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    node_design(board::package(limits), (GRAPH, MAPPING), "polyfit", &modules)
-        .set("GATE", gate as u64)
+    let design = node_design(board::package(limits), (GRAPH, MAPPING), "polyfit", &modules)
+        .set("GATE", gate as u64);
+    match bits {
+        64 => design,
+        bits => design.set("VIEW_BITS", bits.into()),
+    }
 }
 
-fn simulation(gate: i64) -> Simulation {
-    let ports = "#define NODE_INPUT s_axis_view\n#define NODE_OUTPUT m_axis_lane\n\
-                 #define NODE_PUBLISHER_ID lane_publisher_id\n#define NODE_STREAMS 0\n\
-                 #define NODE_MAX_BYTES 614400\n";
-    node_simulation(design(gate), TESTBENCH, ports)
+fn simulation(gate: i64, bits: u32) -> Simulation {
+    let bytes = bits / 8;
+    let ports = format!(
+        "#define NODE_INPUT s_axis_view\n#define NODE_OUTPUT m_axis_lane\n\
+         #define NODE_PUBLISHER_ID lane_publisher_id\n#define NODE_STREAMS 0\n\
+         #define NODE_INPUT_BYTES {bytes}\n#define NODE_MAX_BYTES 614400\n"
+    );
+    node_simulation(design(gate, bits), TESTBENCH, &ports)
 }
 
 /// The file of these frames for the testbench with what the software node publishes for them, and
@@ -105,9 +113,9 @@ fn file(sent: &[Sent], gate: i64) -> (PathBuf, u64, [usize; 2]) {
     (path, published, [count(2), count(1)])
 }
 
-fn run(gate: i64, vectors: &Path, options: &[&str]) -> Report {
+fn run((gate, bits): (i64, u32), vectors: &Path, options: &[&str]) -> Report {
     let vectors = vectors.to_str().expect("a path");
-    must(simulation(gate).run(&[&["--vectors", vectors], options].concat()))
+    must(simulation(gate, bits).run(&[&["--vectors", vectors], options].concat()))
 }
 
 /// The mark of a line in a view.
@@ -225,16 +233,18 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
 
 #[test]
 fn the_node_is_clean_under_all_warnings() {
-    must(lint(&design(70)));
-    must(lint(&design(160)));
+    must(lint(&design(70, 64)));
+    must(lint(&design(160, 64)));
+    must(lint(&design(70, 128)));
 }
 
 #[test]
 fn views_of_all_kinds_give_the_lanes_of_the_software_node() {
     let (path, published, [both, one]) = file(&chance(1, 24), 110);
     assert!(both >= 4 && one > both && published as usize > one, "{both} {one} {published}");
-    for (seed, stalls) in [("1", "25"), ("2", "0")] {
-        let report = run(110, &path, &["--seed", seed, "--stalls", stalls]);
+    for (bits, seed, stalls) in [(64, "1", "25"), (64, "2", "0"), (128, "3", "25"), (128, "4", "0")]
+    {
+        let report = run((110, bits), &path, &["--seed", seed, "--stalls", stalls]);
         assert_eq!(report.value("published"), published);
         assert_eq!(report.value("dropped"), 16, "{report:?}");
     }
@@ -246,8 +256,10 @@ fn after_a_reset_the_node_begins_anew() {
     // What is expected in a view depends on those before it, so that a reset may only come first.
     for gate in [10, 160] {
         let (path, published, _) = file(&chance(2, 5), gate);
-        let report = run(gate, &path, &["--seed", "3", "--stalls", "5"]);
-        assert_eq!(report.value("published"), published);
+        for bits in [64, 128] {
+            let report = run((gate, bits), &path, &["--seed", "3", "--stalls", "5"]);
+            assert_eq!(report.value("published"), published);
+        }
     }
 }
 
@@ -302,7 +314,9 @@ fn equals_its_twin_on_recordings(sparse: bool) -> u64 {
             let sent: Vec<_> = views.iter().map(|it| frames::frame(it, &mut random)).collect();
             let (path, published, [_, one]) = file(&sent, gate);
             assert!(one > 0, "{params}: no line in {published} views");
-            run(gate, &path, &["--seed", "1", "--stalls", "2"]);
+            for bits in [64, 128] {
+                run((gate, bits), &path, &["--seed", "1", "--stalls", "2"]);
+            }
             if !sparse {
                 must(std::fs::remove_file(path));
             }
@@ -335,11 +349,12 @@ fn a_lane_leaves_an_eighth_of_a_millisecond_after_its_view() {
     let sent: Vec<_> = (0..3).map(|_| frames::frame(&view, &mut random)).collect();
     let (path, _, both) = file(&sent, 110);
     assert_eq!(both, [3, 3]);
-    let report = run(110, &path, &["--seed", "1", "--stalls", "0"]);
-    let beats = sent[0].beats();
-    let behind = report.value("latency") - beats;
-    assert!(behind < 12_500, "{behind} cycles behind the last beat");
-    assert!(report.value("period") < beats + 12_500, "{report:?}");
+    for (bits, beats) in [(64, sent[0].beats()), (128, sent[0].beats().div_ceil(2))] {
+        let report = run((110, bits), &path, &["--seed", "1", "--stalls", "0"]);
+        let behind = report.value("latency") - beats;
+        assert!(behind < 12_500, "{behind} cycles behind the last beat, {bits} bit");
+        assert!(report.value("period") < beats + 12_500, "{report:?}");
+    }
 }
 
 const FAULTS: [Mutation; 6] = [
@@ -388,12 +403,13 @@ fn faults_of_the_node_are_caught() {
     let vectors = path.to_str().expect("a path");
     for fault in &FAULTS {
         let options = ["--vectors", vectors, "--seed", "1", "--stalls", "5"];
-        must(simulation(110).catches(fault, &options));
+        must(simulation(110, 64).catches(fault, &options));
     }
 }
 
 #[test]
 #[ignore = "long: synthesis of a whole node"]
 fn the_node_takes_no_more_area_than_its_budget() {
-    must(area_within_budget(&design(110)));
+    must(area_within_budget(&design(110, 64)));
+    must(area_within_budget(&design(110, 128)));
 }

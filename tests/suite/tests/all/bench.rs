@@ -324,21 +324,23 @@ fn a_stream_between_the_nodes_of_the_image_pipeline_takes_as_long_as_one_node() 
 }
 
 #[test]
-#[ignore = "long: two boards of seven nodes, and two of the paper's"]
+#[ignore = "long: three boards of seven nodes, and two of the paper's"]
 fn the_driving_graph_takes_the_commands_of_software_and_less_than_three_milliseconds() {
     let run = Run::new("bench_driving");
     let (text, rows) = experiment(&run, "driving", "one", &["--quick"]);
     let (again, _) = experiment(&run, "driving", "again", &["--quick"]);
     assert_eq!(text, again, "the same seed gives the same times");
-    let row = |profile: &str, topic_a: &str, load: &str| {
+    let row_of = |profile: &str, topic_a: &str, view_bits: &str, load: &str| {
         let found = rows.iter().find(|row| {
             row["span"] == "chain alpha"
                 && row["profile"] == profile
                 && row["topic_a"] == topic_a
+                && row["view_bits"] == view_bits
                 && row["load_percent"] == load
         });
-        found.unwrap_or_else(|| panic!("{profile}, {topic_a}, {load} %"))
+        found.unwrap_or_else(|| panic!("{profile}, {topic_a}, {view_bits} bit, {load} %"))
     };
+    let row = |profile: &str, topic_a: &str, load: &str| row_of(profile, topic_a, "64", load);
     for topic_a in ["software", "gateway"] {
         // A prediction from another table holds within a fifth.
         assert_eq!(row("zcu104-paper", topic_a, "0")["mean_holds"], "true");
@@ -354,6 +356,8 @@ fn the_driving_graph_takes_the_commands_of_software_and_less_than_three_millisec
     }
     let fair = row("zcu104-64", "gateway", "0");
     assert_eq!(fair["targets_reached"], "true", "{fair:?}");
+    let wide = row_of("zcu104-64", "gateway", "128", "0");
+    assert_eq!(wide["targets_reached"], "true", "{wide:?}");
     assert!(number(row("zcu104-64", "software", "0"), "mean_ms") > 2.0 * number(fair, "mean_ms"));
 }
 
