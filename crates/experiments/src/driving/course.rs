@@ -18,7 +18,7 @@ pub(crate) const IMAGES_HZ: f64 = 15.0;
 /// Pixels of an image, and bytes of one.
 pub(crate) const PIXELS: u64 = 640 * 480;
 pub(crate) const PIXEL_BYTES: u64 = 3;
-const FABRIC: &str = "board";
+pub(crate) const FABRIC: &str = "board";
 
 /// Places all nodes of the gateway paper's graph in a fabric; what uses the compensated images for
 /// a map, the features here, is software as there. Topics between hardware nodes alone stay in

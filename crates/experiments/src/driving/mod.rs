@@ -12,6 +12,7 @@ mod page;
 mod paper;
 mod resources;
 mod rows;
+mod stripes;
 mod table_iii;
 
 use crate::caller::{Caller, Recorded, board_library};
@@ -26,6 +27,7 @@ use paper::Chain;
 pub(crate) use rows::Statistics;
 use rows::{Row, Span};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Images that go through the graph, one after the other.
 const QUICK_IMAGES: u32 = 4;
@@ -56,7 +58,8 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
         let library = board_library(&network.generated, caller)?;
         boards.push((topic_a, network, library));
     }
-    let course = Course::recorded(options, images, caller)?;
+    let stripes = stripes::Boards::built(options, caller)?;
+    let course = Course::recorded(&options.graph, images, caller)?;
     let mut bench = Bench { profile, processor, seed, images: images as usize, rows: Vec::new() };
     let mut chains = Vec::new();
     let mut parts = Vec::new();
@@ -95,11 +98,18 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
             bench.add(topic_a, *load_percent, &passages);
         }
     }
+    let measured = stripes.measured(options, (processor, images), caller)?;
     let versions = table_iii::versions()?;
     let mut facts = bench.facts(&chains, &parts, options);
     facts["table_iii"] = table_iii::facts(&versions);
-    let page = page::page(&bench.rows, (&chains, &versions), &parts, profile, seed);
-    let shown = Shown::Table(page::table(&bench.rows));
+    facts["table_iii_measured"] = stripes::facts(&measured);
+    facts["resources_of_table_iii"] = resources::facts(&stripes.parts());
+    let of_table_iii = (&versions[..], &measured[..]);
+    let parts = (&parts[..], &stripes.parts()[..]);
+    let page = page::page(&bench.rows, (&chains, of_table_iii), parts, profile, seed);
+    let mut table = page::table(&bench.rows);
+    stripes::shown(&measured, &mut table);
+    let shown = Shown::Table(table);
     let faults = bench.rows.iter().flat_map(Row::faults).collect();
     Ok(Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults))
 }
@@ -112,21 +122,19 @@ struct Course {
 
 impl Course {
     /// Drives with software nodes.
-    fn recorded(options: &DrivingOptions, images: u32, caller: &mut dyn Caller) -> Result<Self> {
-        caller.show(&format!(
-            "{}: driving with software for {images} images\n",
-            options.graph.display()
-        ))?;
+    fn recorded(graph: &Path, images: u32, caller: &mut dyn Caller) -> Result<Self> {
+        let told = format!("{}: driving with software for {images} images\n", graph.display());
+        caller.show(&told)?;
         let duration_s = f64::from(images + 1) / course::IMAGES_HZ;
         let topics = [course::IMAGE, course::COMMAND];
-        let driven = caller.drive(&options.graph, None, duration_s, &topics)?;
+        let driven = caller.drive(graph, None, duration_s, &topics)?;
         let mut found = driven.messages.into_iter();
         let (taken, made) = found.next().zip(found.next()).context("two topics")?;
         let count = images as usize;
         ensure!(
             taken.len() >= count && made.len() >= count,
             "{} gave {} images and {} commands in {duration_s:.2} s, {images} of both are needed",
-            options.graph.display(),
+            graph.display(),
             taken.len(),
             made.len()
         );

@@ -3,6 +3,7 @@
 use super::paper::Chain;
 use super::resources::{self, Part, TABLE_II, sum};
 use super::rows::{Row, Statistics};
+use super::stripes::{self, Measured};
 use super::table_iii::Version;
 use crate::gateway::Mapped;
 use crate::report::{Column, Table};
@@ -12,8 +13,8 @@ use std::fmt::Write as _;
 /// The page.
 pub(crate) fn page(
     rows: &[Row],
-    (chains, versions): (&[(Mapped, u32, Chain)], &[Version]),
-    parts: &[Part],
+    (chains, (versions, measured)): (&[(Mapped, u32, Chain)], (&[Version], &[Measured])),
+    parts: (&[Part], &[Part]),
     profile: &Profile,
     seed: u64,
 ) -> String {
@@ -40,6 +41,7 @@ pub(crate) fn page(
     }
     text.push_str(&model(chains));
     text.push_str(&table_iii(versions));
+    text.push_str(&stripes::table(measured));
     text.push_str(&area(parts));
     text + &figures(profile)
 }
@@ -133,7 +135,7 @@ fn model(chains: &[(Mapped, u32, Chain)]) -> String {
 /// What the model says of the other paper's graph.
 fn table_iii(versions: &[Version]) -> String {
     let mut text = "\n## Table III of the fpgaDDS paper\n\nThe same model for the other paper's graph, with \
-                    image projection and lane following, whose chain is not measured here. All are predictions.\n\n\
+                    image projection and lane following. All are predictions.\n\n\
                     | version | paper, ms | model, ms | off by | | if missed |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for version in versions {
@@ -157,9 +159,8 @@ fn table_iii(versions: &[Version]) -> String {
     text
 }
 
-/// Table II beside ours.
-fn area(parts: &[Part]) -> String {
-    let all = sum(parts);
+/// Table II beside ours: the board of the gateway paper's graph, and of the fpgaDDS paper's.
+fn area((parts, of_table_iii): (&[Part], &[Part])) -> String {
     let mut text = format!(
         "\n## Resources\n\nThe first two rows are from the {}. Ours: {}.\n\n\
          | implementation | LUT | FF | BRAM, 36 kbit | URAM | DSP |\n|---|---|---|---|---|---|\n",
@@ -169,15 +170,18 @@ fn area(parts: &[Part]) -> String {
     for (name, lut, bram, uram, dsp) in TABLE_II {
         let _ = writeln!(text, "| {name} | {lut} | - | {bram} | {uram} | {dsp} |");
     }
-    let _ = writeln!(
-        text,
-        "| Crossdock, topic A with a gateway | {} | {} | {} | 0 | {} |",
-        all.lut, all.ff, all.bram, all.dsp
-    );
-    text.push_str("\n| part | number | LUT | FF | BRAM | DSP |\n|---|---|---|---|---|---|\n");
-    for part in parts {
-        let Part { name, count, lut, ff, bram, dsp } = part;
-        let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {dsp} |");
+    let ours = [("the same graph", of_table_iii), ("topic A with a gateway", parts)];
+    for (what, parts) in ours {
+        let Part { lut, ff, bram, dsp, .. } = sum(parts);
+        let _ = writeln!(text, "| Crossdock, {what} | {lut} | {ff} | {bram} | 0 | {dsp} |");
+    }
+    for (what, parts) in ours {
+        let _ = writeln!(text, "\n{what}:\n\n| part | number | LUT | FF | BRAM | DSP |");
+        text.push_str("|---|---|---|---|---|---|\n");
+        for part in parts {
+            let Part { name, count, lut, ff, bram, dsp } = part;
+            let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {dsp} |");
+        }
     }
     text
 }

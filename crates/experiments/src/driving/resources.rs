@@ -39,6 +39,8 @@ fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
         ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600"),
         ("lane_planner", "lane_planner"),
         ("polyfit", "polyfit-gate-110"),
+        ("image_projection", "image_projection"),
+        ("lane_following", "lane_following"),
         ("red_light", "red_light-area_min-40-width-640-height-480"),
         ("green_light", "green_light-area_min-40-width-640-height-480"),
         ("lane_control", "lane_control-blind_images-10"),
