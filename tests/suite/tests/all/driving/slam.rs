@@ -97,7 +97,7 @@ fn the_demo_drives_until_a_loop_is_closed_and_shows_the_map() {
     assert!(score["published"]["loop_closures"].as_u64() > Some(0), "{score:#}");
     assert!(percent(&score["published"]["path"]) <= BOUND, "{score:#}");
     let folder = run.file("page");
-    autorace(&["report", text(&out), "-o", text(&folder), "--graph", text(&graph)]);
+    autorace(&["report", text(&out), "-o", text(&folder), "--graph", &graph]);
     let page = std::fs::read_to_string(folder.join("index.html")).expect("a page");
     for part in ["<h2>What the camera saw</h2>", "src=\"path.svg\"", "src=\"map.svg\""] {
         assert!(page.contains(part), "no `{part}` on the page");
