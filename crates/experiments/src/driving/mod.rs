@@ -15,12 +15,12 @@ mod rows;
 mod stripes;
 mod table_iii;
 
-use crate::caller::{Caller, Recorded, board_library};
+use crate::caller::{Caller, GraphNetwork, Recorded, board_library};
 use crate::gateway::Mapped;
 use crate::options::{DrivingOptions, SimulationOptions};
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result, bail, ensure};
-use crossdock_fabric::{Processor, Profile};
+use crossdock_fabric::{Library, Processor, Profile};
 pub(crate) use latency::Latency;
 pub(crate) use machine::{Conditions, Machine, Passage};
 use paper::Chain;
@@ -52,12 +52,7 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     };
     let images = if quick { QUICK_IMAGES } else { options.images };
     // First what may be missing.
-    let mut boards = Vec::new();
-    for topic_a in Mapped::ALL {
-        let network = course::network(&options.graph, topic_a, caller)?;
-        let library = board_library(&network.generated, caller)?;
-        boards.push((topic_a, network, library));
-    }
+    let boards = boards(options, caller)?;
     let stripes = stripes::Boards::built(options, caller)?;
     let course = Course::recorded(&options.graph, images, caller)?;
     let mut bench = Bench { profile, processor, seed, images: images as usize, rows: Vec::new() };
@@ -104,7 +99,7 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     facts["table_iii"] = table_iii::facts(&versions);
     facts["table_iii_measured"] = stripes::facts(&measured);
     facts["resources_of_table_iii"] = resources::facts(&stripes.parts());
-    let of_table_iii = (&versions[..], &measured[..]);
+    let of_table_iii = page::TableIii { versions: &versions, measured: &measured };
     let parts = (&parts[..], &stripes.parts()[..]);
     let page = page::page(&bench.rows, (&chains, of_table_iii), parts, profile, seed);
     let mut table = page::table(&bench.rows);
@@ -112,6 +107,19 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     let shown = Shown::Table(table);
     let faults = bench.rows.iter().flat_map(Row::faults).collect();
     Ok(Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults))
+}
+
+/// The boards of the gateway paper's graph.
+fn boards(
+    options: &DrivingOptions,
+    caller: &mut dyn Caller,
+) -> Result<Vec<(Mapped, GraphNetwork, Library)>> {
+    let board = |topic_a| {
+        let network = course::network(&options.graph, topic_a, caller)?;
+        let library = board_library(&network.generated, caller)?;
+        Ok((topic_a, network, library))
+    };
+    Mapped::ALL.into_iter().map(board).collect()
 }
 
 /// What the vehicle's camera sees on the course, and what software made of it.

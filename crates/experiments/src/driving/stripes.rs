@@ -1,5 +1,6 @@
-//! The fpgaDDS paper's graph on a board: image projection and lane following find the lane's stripes,
-//! in place of lane planner and polyfit. Images go through it as through the gateway paper's graph.
+//! The fpgaDDS paper's graph on a board: image projection and lane following find the lane's
+//! stripes, in place of lane planner and polyfit. Images go through it as through the gateway
+//! paper's graph.
 
 use super::course::{COMMAND, FABRIC, IMAGE};
 use super::resources::{Part, parts};
@@ -14,6 +15,9 @@ use crossdock_fabric::{Library, Processor, Profile, Traffic};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
+/// Most images that go through: each takes several times as long as one of the gateway paper's
+/// graph, and as long as the others.
+const IMAGES_MAX: u32 = 25;
 /// The graph file, beside the one of the gateway paper's graph.
 const GRAPH: &str = "course_following.graph.yaml";
 
@@ -44,8 +48,8 @@ impl Topics {
         }
     }
 
-    /// All seven nodes in a fabric. A board has 16 gateways at most, so the lights keep theirs in both
-    /// versions: their topics have few bytes.
+    /// All seven nodes in a fabric. A board has 16 gateways at most, so the lights keep theirs in
+    /// both versions: their topics have few bytes.
     fn mapping(self) -> String {
         let word = self.word();
         let inside =
@@ -108,8 +112,8 @@ impl Boards {
         hardware.map_or_else(Vec::new, |(_, network, _)| parts(network))
     }
 
-    /// Drives with software nodes, then sends so many images through each board and compares every
-    /// command.
+    /// Drives with software nodes, then sends so many images, or [`IMAGES_MAX`], through each board
+    /// and compares every command.
     ///
     /// # Errors
     /// A board gives another command than software.
@@ -120,6 +124,7 @@ impl Boards {
         caller: &mut dyn Caller,
     ) -> Result<Vec<Measured>> {
         let graph = options.graph.with_file_name(GRAPH);
+        let images = images.min(IMAGES_MAX);
         let course = Course::recorded(&graph, images, caller)?;
         let (profile, seed) = (options.simulation.profile, options.simulation.seed);
         let mut all = Vec::new();

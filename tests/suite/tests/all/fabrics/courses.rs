@@ -1,4 +1,5 @@
-//! Other graphs of the closed course on boards: with the stripes of the fpgaDDS paper, and with a map.
+//! Other graphs of the closed course on boards: with the stripes of the fpgaDDS paper, and with a
+//! map.
 
 use super::{INSIDE, count, drive, lit, the_mapping_does_not_matter, written};
 use crossdock_suite::Run;
