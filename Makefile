@@ -7,10 +7,12 @@ OUT ?= out
 # Of `bench-cpu-gpu`, as `crossdock device list` names it.
 DEVICE ?= opencl:0
 
-# Small topics and every third second's picture: the demo's recording stays a few MiB.
+# Small topics and a picture every other second: the demo's recording stays a few MiB. A lap takes about a minute:
+# the second one closes the map's loop.
 DEMO := $(OUT)/demo
-DEMO_GRAPH := apps/autorace/course.graph.yaml
-DEMO_TOPICS := /lane,/traffic_light,/cmd_vel,/odom,/course/light,/features,/camera/snapshot
+DEMO_GRAPH := apps/autorace/course_slam.graph.yaml
+DEMO_TOPICS := /lane,/traffic_light,/cmd_vel,/odom,/wheels,/course/light,/features,/camera/snapshot,/slam/pose,/slam/path,/slam/map,/slam/state
+DEMO_SECONDS := 90
 
 # ROS's generators of messages and their type support, as Debian and Ubuntu carry them without ROS.
 ROSIDL_PACKAGES := rosidl-generator-c-cpp python3-rosidl librosidl-runtime-c-cpp-dev \
@@ -45,7 +47,7 @@ demo:
 	$(CARGO) build --release --locked
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
 	target/release/crossdock graph $(DEMO_GRAPH) -o $(DEMO)/graph.svg
-	target/release/crossdock run $(DEMO_GRAPH) --rate max --duration 60 \
+	target/release/crossdock run $(DEMO_GRAPH) --rate max --duration $(DEMO_SECONDS) \
 	    --record $(DEMO)/drive.mcap --topics $(DEMO_TOPICS) --summary $(DEMO)/run.json
 	target/release/crossdock-autorace report $(DEMO)/drive.mcap -o $(DEMO) \
 	    --graph $(DEMO_GRAPH) --graph-picture $(DEMO)/graph.svg --summary $(DEMO)/run.json

@@ -33,8 +33,9 @@ usage: crossdock-autorace score --truth FILE.json RECORDING
 
 score   compares /lane and /traffic_light of a recording with lane_truth.json or truth.json and
         prints JSON
-report  writes FOLDER/index.html with overlay pictures, the driven path and latencies; several
-        recordings (what was played, what was recorded) may make up one drive
+report  writes FOLDER/index.html with overlay pictures, the driven path, the map and latencies, and
+        beside it path.svg and map.svg, pictures of their own; several recordings (what was played,
+        what was recorded) may make up one drive
         --graph          graph file that was run: needed to draw lanes and the graph
         --params         parameter file that was given to the run; may be repeated
         --graph-picture  picture of the graph; default: drawn from the graph file

@@ -1,6 +1,6 @@
 //! The map and its path over the course, and how far they are off, as SVG and text.
 
-use super::path::{Ground, PATH_POINTS_MAX};
+use super::path::{Ground, PATH_POINTS_MAX, TRUE_COLOUR};
 use crate::recording::Recorded;
 use crate::score::Reading;
 use crate::slam::pose::Pose;
@@ -13,9 +13,22 @@ const POINTS_MAX: usize = 6000;
 const MARGIN_M: f64 = 0.8;
 /// A point at least this high has the last colour, m.
 const HIGH_M: f64 = 0.6;
+/// Colours of both estimated paths.
+const MAP_COLOUR: &str = "#ff9a38";
+const WHEELS_COLOUR: &str = "#9a9aa6";
+/// Colours of points, from the floor upwards.
+const COLOURS: usize = 10;
 
-/// The section of the page; empty if the recording has no map.
-pub(super) fn section(recorded: &Recorded) -> String {
+/// A map as the page shows it.
+pub(super) struct Section {
+    /// HTML: what the map is, and how far it is off.
+    pub(super) text: String,
+    /// A picture of its own.
+    pub(super) svg: String,
+}
+
+/// What a recording says of a map; none: nothing.
+pub(super) fn section(recorded: &Recorded) -> Option<Section> {
     let mapped = &recorded.mapped;
     let truth: Vec<Reading<Pose>> = recorded
         .places
@@ -25,7 +38,7 @@ pub(super) fn section(recorded: &Recorded) -> String {
             value: Pose { x: place.value.x, y: place.value.y, yaw: 0.0 },
         })
         .collect();
-    let Some(of_path) = error_of(&mapped.path, &truth) else { return String::new() };
+    let of_path = error_of(&mapped.path, &truth)?;
     let way = driven_m(&truth);
     let said = |error: Option<TrajectoryError>| match error {
         Some(error) => {
@@ -51,32 +64,18 @@ pub(super) fn section(recorded: &Recorded) -> String {
         let _ = write!(text, "<tr><td>{what}</td><td>{}</td></tr>", said(error));
     }
     text.push_str("</table>");
-    text.push_str(&svg(recorded, &truth, of_path.alignment));
-    text
+    Some(Section { text, svg: svg(recorded, &truth, of_path.alignment) })
 }
 
 fn svg(recorded: &Recorded, truth: &[Reading<Pose>], alignment: Pose) -> String {
     let ground = Ground::new(MARGIN_M);
     let mut svg = ground.begin("map and path on the course");
-    let points = &recorded.mapped.points;
-    for point in points.iter().step_by(points.len().div_ceil(POINTS_MAX).max(1)) {
-        let [x, y, z] = alignment.outward(point.map(f64::from));
-        let share = (z / HIGH_M).clamp(0.0, 1.0);
-        let (x, y) = ground.point(x, y);
-        let light = 45.0 + 45.0 * share;
-        let _ = write!(
-            svg,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"3\" height=\"3\" \
-             fill=\"hsl(150,60%,{light:.0}%)\"/>",
-            x - 1.5,
-            y - 1.5
-        );
-    }
+    dots(&mut svg, &ground, &recorded.mapped.points, alignment);
     let wheels = error_of(&recorded.wheels, truth).map(|error| error.alignment);
     let paths = [
-        (&recorded.wheels[..], wheels.unwrap_or_default(), "#9a9aa6", 1.0),
-        (truth, Pose::ORIGIN, "#38b6ff", 2.0),
-        (&recorded.mapped.path[..], alignment, "#ff9a38", 1.5),
+        (&recorded.wheels[..], wheels.unwrap_or_default(), WHEELS_COLOUR, 1.0),
+        (truth, Pose::ORIGIN, TRUE_COLOUR, 2.0),
+        (&recorded.mapped.path[..], alignment, MAP_COLOUR, 1.5),
     ];
     for (path, alignment, colour, stroke) in paths {
         let _ = write!(
@@ -90,20 +89,46 @@ fn svg(recorded: &Recorded, truth: &[Reading<Pose>], alignment: Pose) -> String 
         }
         svg.push_str("\"/>");
     }
-    svg.push_str("</svg>");
+    let legend = [
+        (TRUE_COLOUR, "where the axle went"),
+        (MAP_COLOUR, "path by the map"),
+        (WHEELS_COLOUR, "what the wheels say"),
+        ("hsl(150,60%,65%)", "points of the map"),
+    ];
+    ground.end(&mut svg, &legend);
     svg
+}
+
+/// The points of a map, in one line of dots for each colour.
+fn dots(svg: &mut String, ground: &Ground, points: &[[f32; 3]], alignment: Pose) {
+    let mut places = vec![String::new(); COLOURS];
+    for point in points.iter().step_by(points.len().div_ceil(POINTS_MAX).max(1)) {
+        let [x, y, z] = alignment.outward(point.map(f64::from));
+        let share = (z / HIGH_M).clamp(0.0, 1.0);
+        let (x, y) = ground.point(x, y);
+        let colour = (share * (COLOURS - 1) as f64).round() as usize;
+        let _ = write!(places[colour], "M{x:.1} {y:.1}h0");
+    }
+    for (colour, places) in places.iter().enumerate().filter(|(_, places)| !places.is_empty()) {
+        let light = 45.0 + 45.0 * colour as f64 / (COLOURS - 1) as f64;
+        let _ = write!(
+            svg,
+            "<path d=\"{places}\" stroke=\"hsl(150,60%,{light:.0}%)\" stroke-width=\"3\" \
+             stroke-linecap=\"square\"/>"
+        );
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::section;
+    use super::{Section, section};
     use crate::recording::{Mapped, Place, Recorded};
     use crate::score::Reading;
     use crate::slam::pose::Pose;
 
     #[test]
     fn a_map_is_drawn_with_its_error_and_nothing_without_one() {
-        assert_eq!(section(&Recorded::default()), "");
+        assert!(section(&Recorded::default()).is_none());
         let at = |i: i64| (i as f64 * 0.1, (i as f64 * 0.3).sin());
         let places = (0..20).map(|i| Reading { stamp_ns: i, value: at(i) });
         let pose = |i: i64| Pose { x: at(i).0 + 1.0, y: at(i).1, yaw: 0.0 };
@@ -123,9 +148,9 @@ mod tests {
             },
             ..Recorded::default()
         };
-        let text = section(&recorded);
+        let Section { text, svg } = section(&recorded).expect("a map");
         assert!(text.contains("7 points from 3 keyframes, 1 loop closures"), "{text}");
-        assert!(text.contains("0.0 cm, 0.00 %") && text.matches("<rect").count() == 8, "{text}");
+        assert!(text.contains("0.0 cm, 0.00 %") && svg.matches("h0").count() == 7, "{text} {svg}");
         assert!(text.contains("wheels alone</td><td>not recorded"), "{text}");
     }
 }

@@ -23,6 +23,9 @@ use thiserror::Error;
 
 /// Most pictures on a page.
 pub const PICTURES_MAX: usize = 24;
+/// Pictures beside the page: the driven path, and the map.
+const PATH_FILE: &str = "path.svg";
+const MAP_FILE: &str = "map.svg";
 
 /// What a report is made from.
 #[derive(Clone, Debug, Default)]
@@ -148,11 +151,21 @@ pub fn write(options: &ReportOptions) -> Result<Report, ReportError> {
     };
     let graph_picture = graph_picture(options, graph.as_ref())?;
     let summary = options.summary.as_deref().map(summary::read).transpose()?;
+    let map = map::section(&recorded);
+    let grounds = [
+        (PATH_FILE, (!recorded.places.is_empty()).then(|| path::course_svg(&recorded.places))),
+        (MAP_FILE, map.as_ref().map(|map| map.svg.clone())),
+    ];
+    for (name, svg) in grounds {
+        let file = options.output.join(name);
+        svg.map_or(Ok(()), |svg| fs::write(&file, svg).map_err(file_error(&file)))?;
+    }
     let text = page::html(&page::Content {
         recorded: &recorded,
         shots: &shots,
         lanes_drawn: projection.is_some(),
         graph_picture: graph_picture.as_deref(),
+        map: map.as_ref().map(|map| map.text.as_str()),
         summary: summary.as_ref(),
     });
     let page = options.output.join("index.html");

@@ -1,7 +1,7 @@
 //! The page itself. Everything that comes from files is escaped.
 
 use super::summary::{Summary, time};
-use super::{Shot, map, path};
+use super::{MAP_FILE, PATH_FILE, Shot, path};
 use crate::lane::Lane;
 use crate::recording::Recorded;
 use crate::score::Shown;
@@ -13,6 +13,7 @@ pub(super) struct Content<'a> {
     pub(super) shots: &'a [Shot],
     pub(super) lanes_drawn: bool,
     pub(super) graph_picture: Option<&'a str>,
+    pub(super) map: Option<&'a str>,
     pub(super) summary: Option<&'a Summary>,
 }
 
@@ -31,7 +32,7 @@ th, td { padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line); text-ali
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
 svg { max-width: 100%; border-radius: 6px; } svg text { font: 11px system-ui; fill: currentColor; }
 svg .grid { stroke: var(--line); } .graph { background: #fff; padding: 8px; border-radius: 6px; }
-.graph img { max-width: 100%; }
+.graph img, .ground { max-width: 100%; height: auto; } .ground { border-radius: 6px; }
 ";
 
 /// Text as it may stand in HTML and in quoted attributes.
@@ -75,7 +76,9 @@ pub(super) fn html(content: &Content<'_>) -> String {
     }
     shots(&mut page, content);
     driven(&mut page, content.recorded);
-    page.push_str(&map::section(content.recorded));
+    if let Some(map) = content.map {
+        let _ = write!(page, "{map}{}", ground(MAP_FILE, "map and path on the course"));
+    }
     if let Some(summary) = content.summary {
         tables(&mut page, summary);
     }
@@ -97,6 +100,10 @@ fn facts(page: &mut String, content: &Content<'_>) {
         (shown(Shown::Red).to_string(), "images with red light"),
         (shown(Shown::Green).to_string(), "images with green light"),
     ];
+    if let Some([keyframes, _, closures]) = recorded.mapped.counts {
+        facts.push((keyframes.to_string(), "keyframes of the map"));
+        facts.push((closures.to_string(), "loops closed"));
+    }
     if let Some(summary) = content.summary {
         let real = format!("{:.1} s", summary.real_s);
         facts.push((real, "of real time"));
@@ -147,6 +154,11 @@ fn shots(page: &mut String, content: &Content<'_>) {
     page.push_str("</div>");
 }
 
+/// A picture of the course from above, which has a file of its own.
+fn ground(file: &str, what: &str) -> String {
+    format!("<img class=\"ground\" src=\"{file}\" alt=\"{what}\">")
+}
+
 fn driven(page: &mut String, recorded: &Recorded) {
     if recorded.places.is_empty() {
         return;
@@ -155,7 +167,7 @@ fn driven(page: &mut String, recorded: &Recorded) {
         page,
         "<h2>Driven path</h2><p>Blue: where the vehicle's axle went; the thin line is the middle \
          of the lane.</p>{}",
-        path::course_svg(&recorded.places)
+        ground(PATH_FILE, "driven path on the course")
     );
     let (svg, p95) = path::offset_svg(&recorded.places);
     if let Some(p95) = p95 {

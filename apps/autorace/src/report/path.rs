@@ -13,6 +13,8 @@ const SCALE: f64 = 170.0;
 const MARGIN_M: f64 = 0.4;
 /// Points of a drawn line of the course.
 const COURSE_POINTS: u32 = 720;
+/// Colour of the path that the axle took.
+pub(super) const TRUE_COLOUR: &str = "#38b6ff";
 /// Most points of a drawn path.
 pub(super) const PATH_POINTS_MAX: usize = 4000;
 
@@ -44,16 +46,33 @@ impl Ground {
         ((x - self.origin.0) * SCALE, (self.origin.1 - y) * SCALE)
     }
 
-    /// A picture with the course's lines and lights; its end tag is missing.
+    /// A picture of its own with the course's lines and lights; its end tag is missing.
     pub(super) fn begin(&self, label: &str) -> String {
+        let (width, height) = (self.size.0 * SCALE, self.size.1 * SCALE);
         let mut svg = format!(
-            "<svg viewBox=\"0 0 {:.0} {:.0}\" role=\"img\" aria-label=\"{label}\">\
-             <rect width=\"100%\" height=\"100%\" fill=\"#2c2c30\"/>",
-            self.size.0 * SCALE,
-            self.size.1 * SCALE
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\"><title>{label}</title>\
+             <rect width=\"100%\" height=\"100%\" fill=\"#2c2c30\"/>"
         );
         self.draw_course(&mut svg);
         svg
+    }
+
+    /// Says in the lower left corner what has which colour, and ends the picture.
+    pub(super) fn end(&self, svg: &mut String, legend: &[(&str, &str)]) {
+        let _ = write!(
+            svg,
+            "<text x=\"0\" y=\"{:.0}\" style=\"font:12px system-ui,sans-serif;fill:#f2f2f0;\
+             stroke:#2c2c30;stroke-width:4px;paint-order:stroke\">",
+            self.size.1 * SCALE - 10.0
+        );
+        for (colour, what) in legend {
+            let _ = write!(
+                svg,
+                "<tspan dx=\"12\" style=\"fill:{colour}\">\u{25a0}</tspan><tspan dx=\"4\">{what}</tspan>"
+            );
+        }
+        svg.push_str("</text></svg>\n");
     }
 
     fn draw_course(&self, svg: &mut String) {
@@ -92,12 +111,17 @@ impl Ground {
 pub(super) fn course_svg(places: &[Reading<Place>]) -> String {
     let ground = Ground::new(MARGIN_M);
     let mut svg = ground.begin("driven path on the course");
-    svg.push_str("<polyline fill=\"none\" stroke=\"#38b6ff\" stroke-width=\"2\" points=\"");
+    let _ = write!(
+        svg,
+        "<polyline fill=\"none\" stroke=\"{TRUE_COLOUR}\" stroke-width=\"2\" points=\""
+    );
     for place in thinned(places) {
         let (x, y) = ground.point(place.value.x, place.value.y);
         let _ = write!(svg, "{x:.1},{y:.1} ");
     }
-    svg.push_str("\"/></svg>");
+    svg.push_str("\"/>");
+    ground
+        .end(&mut svg, &[(TRUE_COLOUR, "where the axle went"), ("#5c5c66", "middle of the lane")]);
     svg
 }
 

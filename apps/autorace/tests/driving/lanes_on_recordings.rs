@@ -309,4 +309,5 @@ fn a_recorded_drive_is_scored_and_drawn() {
     let text = std::fs::read_to_string(report.page).expect("a page");
     assert_eq!(text.matches("both lines</figcaption>").count(), 19);
     assert!(page.join("image_18.png").is_file());
+    assert!(!page.join("path.svg").exists(), "a recording without poses has no path");
 }

@@ -20,7 +20,7 @@ pub(crate) const PIXELS: u64 = 640 * 480;
 pub(crate) const PIXEL_BYTES: u64 = 3;
 /// Bits of a beat of the nodes' streams, if the mapping says nothing.
 pub(crate) const NODE_BITS: u32 = 64;
-const FABRIC: &str = "board";
+pub(crate) const FABRIC: &str = "board";
 
 /// What the boards of the experiment differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,21 +12,24 @@ mod page;
 mod paper;
 mod resources;
 mod rows;
+mod stripes;
 mod table_iii;
 
-use crate::caller::{Caller, Recorded, board_library};
+use crate::caller::{Caller, GraphNetwork, Recorded, board_library};
 use crate::gateway::Mapped;
 use crate::options::{DrivingOptions, SimulationOptions};
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result, bail, ensure};
 use course::{NODE_BITS, Variant};
-use crossdock_fabric::{Processor, Profile};
+use crossdock_fabric::{Library, Processor, Profile};
 pub(crate) use latency::Latency;
 pub(crate) use machine::{Conditions, Machine, Passage};
 use paper::Chain;
+use resources::Area;
 pub(crate) use rows::Statistics;
 use rows::{Row, Span};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Images that go through the graph, one after the other.
 const QUICK_IMAGES: u32 = 4;
@@ -49,16 +52,12 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     };
     let images = if quick { QUICK_IMAGES } else { options.images };
     // First what may be missing.
-    let mut boards = Vec::new();
-    for variant in Variant::ALL {
-        let network = course::network(&options.graph, variant, caller)?;
-        let library = board_library(&network.generated, caller)?;
-        boards.push((variant, network, library));
-    }
-    let course = Course::recorded(options, images, caller)?;
+    let boards = boards(options, caller)?;
+    let stripes = stripes::Boards::built(options, caller)?;
+    let course = Course::recorded(&options.graph, images, caller)?;
     let mut bench = Bench { profile, processor, seed, images: images as usize, rows: Vec::new() };
     let mut chains = Vec::new();
-    let mut parts = Vec::new();
+    let mut areas = vec![stripes.area()];
     for (variant, network, library) in boards {
         let of_paper = options.load.iter().filter(|_| variant.is_of_paper());
         for load_percent in of_paper {
@@ -69,7 +68,7 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
             chains.push((topic_a, *load_percent, chain));
         }
         if variant.topic_a == Mapped::Gateway {
-            parts.push((variant.view_bits, resources::parts(&network)));
+            areas.push(Area::of(variant.words(), &network));
         }
         for load_percent in &options.load {
             let latency = Latency::new(processor, seed);
@@ -93,13 +92,31 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
             bench.add(variant, *load_percent, &passages);
         }
     }
+    let measured = stripes.measured(options, (processor, images), caller)?;
     let versions = table_iii::versions()?;
-    let mut facts = bench.facts(&chains, &parts, options);
+    let mut facts = bench.facts(&chains, &areas, options);
     facts["table_iii"] = table_iii::facts(&versions);
-    let page = page::page(&bench.rows, (&chains, &versions), &parts, profile, seed);
-    let shown = Shown::Table(page::table(&bench.rows));
+    facts["table_iii_measured"] = stripes::facts(&measured);
+    let of_table_iii = page::TableIii { versions: &versions, measured: &measured };
+    let page = page::page(&bench.rows, (&chains, of_table_iii), &areas, profile, seed);
+    let mut table = page::table(&bench.rows);
+    stripes::shown(&measured, &mut table);
+    let shown = Shown::Table(table);
     let faults = bench.rows.iter().flat_map(Row::faults).collect();
     Ok(Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults))
+}
+
+/// The boards of the gateway paper's graph.
+fn boards(
+    options: &DrivingOptions,
+    caller: &mut dyn Caller,
+) -> Result<Vec<(Variant, GraphNetwork, Library)>> {
+    let board = |variant| {
+        let network = course::network(&options.graph, variant, caller)?;
+        let library = board_library(&network.generated, caller)?;
+        Ok((variant, network, library))
+    };
+    Variant::ALL.into_iter().map(board).collect()
 }
 
 /// What the vehicle's camera sees on the course, and what software made of it.
@@ -110,21 +127,19 @@ struct Course {
 
 impl Course {
     /// Drives with software nodes.
-    fn recorded(options: &DrivingOptions, images: u32, caller: &mut dyn Caller) -> Result<Self> {
-        caller.show(&format!(
-            "{}: driving with software for {images} images\n",
-            options.graph.display()
-        ))?;
+    fn recorded(graph: &Path, images: u32, caller: &mut dyn Caller) -> Result<Self> {
+        let told = format!("{}: driving with software for {images} images\n", graph.display());
+        caller.show(&told)?;
         let duration_s = f64::from(images + 1) / course::IMAGES_HZ;
         let topics = [course::IMAGE, course::COMMAND];
-        let driven = caller.drive(&options.graph, None, duration_s, &topics)?;
+        let driven = caller.drive(graph, None, duration_s, &topics)?;
         let mut found = driven.messages.into_iter();
         let (taken, made) = found.next().zip(found.next()).context("two topics")?;
         let count = images as usize;
         ensure!(
             taken.len() >= count && made.len() >= count,
             "{} gave {} images and {} commands in {duration_s:.2} s, {images} of both are needed",
-            options.graph.display(),
+            graph.display(),
             taken.len(),
             made.len()
         );
@@ -179,7 +194,7 @@ impl Bench {
     fn facts(
         &self,
         chains: &[(Mapped, u32, Chain)],
-        parts: &[(u32, Vec<resources::Part>)],
+        areas: &[Area],
         options: &DrivingOptions,
     ) -> Value {
         let Profile { name, width_bits, source, memory, .. } = self.profile;
@@ -208,7 +223,7 @@ impl Bench {
             "graph": options.graph.display().to_string(),
             "images": self.images,
             "paper_phases": phases.collect::<Vec<_>>(),
-            "resources": resources::facts(parts),
+            "resources": resources::facts(areas),
             "relation_holds": self.rows.iter().all(|row| row.faults().is_empty()),
         })
     }

@@ -1,19 +1,26 @@
 //! The experiment for people: page and table.
 
 use super::paper::Chain;
-use super::resources::{self, Part, TABLE_II, sum};
+use super::resources::{self, Area, Part, TABLE_II, sum};
 use super::rows::{Row, Statistics};
+use super::stripes::{self, Measured};
 use super::table_iii::Version;
 use crate::gateway::Mapped;
 use crate::report::{Column, Table};
 use crossdock_fabric::{Figure, Profile};
 use std::fmt::Write as _;
 
+/// Table III of the fpgaDDS paper: the model, and what our board takes.
+pub(crate) struct TableIii<'a> {
+    pub(crate) versions: &'a [Version],
+    pub(crate) measured: &'a [Measured],
+}
+
 /// The page.
 pub(crate) fn page(
     rows: &[Row],
-    (chains, versions): (&[(Mapped, u32, Chain)], &[Version]),
-    parts: &[(u32, Vec<Part>)],
+    (chains, of_table_iii): (&[(Mapped, u32, Chain)], TableIii<'_>),
+    areas: &[Area],
     profile: &Profile,
     seed: u64,
 ) -> String {
@@ -40,8 +47,9 @@ pub(crate) fn page(
         );
     }
     text.push_str(&model(chains));
-    text.push_str(&table_iii(versions));
-    text.push_str(&area(parts));
+    text.push_str(&table_iii(of_table_iii.versions));
+    text.push_str(&stripes::table(of_table_iii.measured));
+    text.push_str(&area(areas));
     text + &figures(profile)
 }
 
@@ -136,7 +144,7 @@ fn model(chains: &[(Mapped, u32, Chain)]) -> String {
 /// What the model says of the other paper's graph.
 fn table_iii(versions: &[Version]) -> String {
     let mut text = "\n## Table III of the fpgaDDS paper\n\nThe same model for the other paper's graph, with \
-                    image projection and lane following, whose chain is not measured here. All are predictions.\n\n\
+                    image projection and lane following. All are predictions.\n\n\
                     | version | paper, ms | model, ms | off by | | if missed |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for version in versions {
@@ -160,8 +168,8 @@ fn table_iii(versions: &[Version]) -> String {
     text
 }
 
-/// Table II beside ours.
-fn area(boards: &[(u32, Vec<Part>)]) -> String {
+/// Table II beside ours: the board of the fpgaDDS paper's graph, and the gateway paper's.
+fn area(areas: &[Area]) -> String {
     let mut text = format!(
         "\n## Resources\n\nThe first two rows are from the {}. Ours: {}.\n\n\
          | implementation | LUT | FF | BRAM, 36 kbit | URAM | DSP |\n|---|---|---|---|---|---|\n",
@@ -171,20 +179,13 @@ fn area(boards: &[(u32, Vec<Part>)]) -> String {
     for (name, lut, bram, uram, dsp) in TABLE_II {
         let _ = writeln!(text, "| {name} | {lut} | - | {bram} | {uram} | {dsp} |");
     }
-    for (view_bits, parts) in boards {
-        let all = sum(parts);
-        let _ = writeln!(
-            text,
-            "| Crossdock, topic A with a gateway, view of {view_bits} bit | {} | {} | {} | 0 | {} |",
-            all.lut, all.ff, all.bram, all.dsp
-        );
+    for Area { what, parts } in areas {
+        let Part { lut, ff, bram, dsp, .. } = sum(parts);
+        let _ = writeln!(text, "| Crossdock, {what} | {lut} | {ff} | {bram} | 0 | {dsp} |");
     }
-    for (view_bits, parts) in boards {
-        let _ = writeln!(
-            text,
-            "\nView of {view_bits} bit:\n\n| part | number | LUT | FF | BRAM | DSP \
-             |\n|---|---|---|---|---|---|"
-        );
+    for Area { what, parts } in areas {
+        let _ = writeln!(text, "\n{what}:\n\n| part | number | LUT | FF | BRAM | DSP |");
+        text.push_str("|---|---|---|---|---|---|\n");
         for part in parts {
             let Part { name, count, lut, ff, bram, dsp } = part;
             let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {dsp} |");

@@ -32,11 +32,26 @@ pub(crate) struct Part {
     pub(crate) dsp: u64,
 }
 
+/// What a board takes.
+pub(crate) struct Area {
+    /// Which board it is, for sentences.
+    pub(crate) what: String,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Area {
+    pub(crate) fn of(what: String, network: &GraphNetwork) -> Self {
+        Self { what, parts: parts(network) }
+    }
+}
+
 /// Which designs of the budget a board has, what for, and how many.
 fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
     let nodes = [
         ("image_compensation", "image_compensation-max_bytes-24000"),
         ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600"),
+        ("image_projection", "image_projection"),
+        ("lane_following", "lane_following"),
         ("red_light", "red_light-area_min-40-width-640-height-480"),
         ("green_light", "green_light-area_min-40-width-640-height-480"),
         ("lane_control", "lane_control-blind_images-10"),
@@ -100,7 +115,7 @@ pub(crate) fn sum(parts: &[Part]) -> Part {
 }
 
 /// For the JSON file.
-pub(crate) fn facts(boards: &[(u32, Vec<Part>)]) -> Value {
+pub(crate) fn facts(areas: &[Area]) -> Value {
     let shown = |part: &Part| {
         json!({ "part": part.name, "count": part.count, "lut": part.lut, "ff": part.ff,
                 "bram36": part.bram, "dsp": part.dsp })
@@ -108,8 +123,8 @@ pub(crate) fn facts(boards: &[(u32, Vec<Part>)]) -> Value {
     let printed = TABLE_II.map(|(name, lut, bram, uram, dsp)| {
         json!({ "implementation": name, "lut": lut, "bram36": bram, "uram": uram, "dsp": dsp })
     });
-    let boards = boards.iter().map(|(view_bits, parts)| {
-        json!({ "view_bits": view_bits, "all": shown(&sum(parts)),
+    let boards = areas.iter().map(|Area { what, parts }| {
+        json!({ "board": what, "all": shown(&sum(parts)),
                 "parts": parts.iter().map(shown).collect::<Vec<_>>() })
     });
     json!({ "paper": printed, "paper_source": SOURCE, "ours": boards.collect::<Vec<_>>(),

@@ -1,6 +1,5 @@
 //! Table III of the fpgaDDS paper, as the model of its board predicts it: another graph, with image
-//! projection and lane following in place of lane planner and polyfit, whose chain is not measured
-//! here.
+//! projection and lane following in place of lane planner and polyfit.
 
 use super::course::{OF_TOPIC_A, PIXEL_BYTES, PIXELS};
 use super::paper::{Phase, compensation_and_blur, passes};

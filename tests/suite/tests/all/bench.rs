@@ -324,7 +324,7 @@ fn a_stream_between_the_nodes_of_the_image_pipeline_takes_as_long_as_one_node() 
 }
 
 #[test]
-#[ignore = "long: three boards of seven nodes, and two of the paper's"]
+#[ignore = "long: five boards of seven nodes, and two of the paper's"]
 fn the_driving_graph_takes_the_commands_of_software_and_less_than_three_milliseconds() {
     let run = Run::new("bench_driving");
     let (text, rows) = experiment(&run, "driving", "one", &["--quick"]);
@@ -359,6 +359,27 @@ fn the_driving_graph_takes_the_commands_of_software_and_less_than_three_millisec
     let wide = row_of("zcu104-64", "gateway", "128", "0");
     assert_eq!(wide["targets_reached"], "true", "{wide:?}");
     assert!(number(row("zcu104-64", "software", "0"), "mean_ms") > 2.0 * number(fair, "mean_ms"));
+
+    // The fpgaDDS paper's graph. Over host memory each node reads its pictures there.
+    let results = std::fs::read_to_string(run.file("one").join("driving.json")).expect("a file");
+    let results: serde_json::Value = serde_json::from_str(&results).expect("JSON");
+    let measured = &results["facts"]["table_iii_measured"];
+    let of = |topics: &str, load: u64, name: &str| {
+        let mut all = measured.as_array().expect("rows").iter();
+        let found = all.find(|row| row["topics"] == topics && row["load_percent"] == load);
+        found.expect("the row")[name].as_f64().expect("a number")
+    };
+    let (picture, view) = (921_600.0, 1_800_000.0);
+    for (topics, down, up) in
+        [("hardware", picture, 0.0), ("software", 5.0 * picture + view, 2.0 * picture + view)]
+    {
+        assert!(of(topics, 50, "mean_ms") > of(topics, 0, "mean_ms"), "{measured:#}");
+        for (name, bytes) in [("memif_bytes_read", down), ("memif_bytes_written", up)] {
+            let found = of(topics, 0, name);
+            assert!((bytes..bytes + 3000.0).contains(&found), "{topics} {name}: {measured:#}");
+        }
+    }
+    assert!(of("software", 0, "mean_ms") > 1.5 * of("hardware", 0, "mean_ms"), "{measured:#}");
 }
 
 #[test]

@@ -59,10 +59,49 @@ fn a_map_does_not_depend_on_the_mapping_and_comes_onto_the_page() {
     assert_eq!(score["made_again"]["poses"], score["published"]["poses"], "{score:#}");
     assert_eq!(score["made_again"]["keyframes"], score["published"]["keyframes"], "{score:#}");
     assert!(percent(&score["published"]["poses"]) <= BOUND, "{score:#}");
-    let page = run.file("page");
-    autorace(&["report", text(&chain), "-o", text(&page)]);
-    let page = std::fs::read_to_string(page.join("index.html")).expect("a page");
+    let folder = run.file("page");
+    autorace(&["report", text(&chain), "-o", text(&folder)]);
+    let page = std::fs::read_to_string(folder.join("index.html")).expect("a page");
     assert!(page.contains("<h2>Map</h2>") && page.contains("wheels alone"), "no map on the page");
+    for (file, lines) in [("path.svg", 1), ("map.svg", 3)] {
+        assert!(page.contains(&format!("src=\"{file}\"")), "{file} is not on the page");
+        let svg = std::fs::read_to_string(folder.join(file)).expect("a picture");
+        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width="), "{svg}");
+        assert_eq!(svg.matches("<polyline").count(), lines, "{file}: {svg}");
+    }
+}
+
+/// What the makefile sets a variable to.
+fn set_in_makefile(variable: &str) -> String {
+    let makefile = crossdock_test_support::workspace().join("Makefile");
+    let makefile = std::fs::read_to_string(makefile).expect("the makefile");
+    let set = makefile.lines().find_map(|line| line.strip_prefix(variable)?.strip_prefix(" := "));
+    set.expect("the variable").to_owned()
+}
+
+#[test]
+#[ignore = "long: the whole drive of `make demo`"]
+fn the_demo_drives_until_a_loop_is_closed_and_shows_the_map() {
+    let [graph, topics, seconds] =
+        ["DEMO_GRAPH", "DEMO_TOPICS", "DEMO_SECONDS"].map(set_in_makefile);
+    let run = Run::new("demo");
+    let out = run.file("drive.mcap");
+    let drive = ["run", &graph, "--rate", "max", "--duration", &seconds, "--topics", &topics];
+    let summary = run.json(&[&drive[..], &["--record", text(&out), "--json"]].concat());
+    assert_eq!(summary["ok"], true, "{summary:#}");
+    nothing_is_lost(&summary);
+    let recorded = payloads(&out);
+    let all: Vec<&str> = topics.split(',').collect();
+    assert!(all.iter().all(|topic| recorded.contains_key(*topic)), "{:?}", recorded.keys());
+    let score = score(&out);
+    assert!(score["published"]["loop_closures"].as_u64() > Some(0), "{score:#}");
+    assert!(percent(&score["published"]["path"]) <= BOUND, "{score:#}");
+    let folder = run.file("page");
+    autorace(&["report", text(&out), "-o", text(&folder), "--graph", &graph]);
+    let page = std::fs::read_to_string(folder.join("index.html")).expect("a page");
+    for part in ["<h2>What the camera saw</h2>", "src=\"path.svg\"", "src=\"map.svg\""] {
+        assert!(page.contains(part), "no `{part}` on the page");
+    }
 }
 
 #[test]
