@@ -49,7 +49,7 @@ always @(posedge clk) if (formal_running) begin
 
   // Invariants that make the induction close.
   i_count: assert (count == 5'(formal_ins - formal_outs)
-      && formal_ins - formal_outs <= M_BYTES + 8);
+      && 8'(formal_ins - formal_outs) <= M_BYTES + 8);
   i_seen: assert (!formal_seen || formal_to < {3'd0, count});
   if (formal_here) i_store: assert (store[LANE*formal_lane +: LANE] == formal_golden);
 
