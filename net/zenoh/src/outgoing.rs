@@ -134,7 +134,8 @@ impl Outgoing {
     /// The publishers here from now on.
     ///
     /// # Errors
-    /// The thread, or the subscriber for what publishers have kept, cannot be made: it carries nothing.
+    /// The thread, or the subscriber for what publishers have kept, cannot be made: it carries
+    /// nothing.
     pub(crate) fn follow(
         &mut self,
         participant: &Participant,

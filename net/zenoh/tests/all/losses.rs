@@ -107,8 +107,8 @@ fn what_has_waited_longer_for_the_network_than_its_lifespan_is_counted() {
         let waiting =
             || (talks.counters().messages - published).saturating_sub(gone() - gone_before);
         link.hold(true);
-        // Messages that wait for their thread alone are soon gone. A busy machine looks the same: then
-        // they are not too old, and it is tried again.
+        // Messages that wait for their thread alone are soon gone. A busy machine looks the same:
+        // then they are not too old, and it is tried again.
         until("the network takes no more", || {
             (0..1000).for_each(|_| say(&talks, &text));
             let put = net.counters().put;
