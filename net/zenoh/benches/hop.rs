@@ -1,6 +1,6 @@
 //! What a message pays on its way to another computer: from a publisher through `net`, the loopback
-//! device and `net` to a subscriber, beside zenoh alone between two processes, and shared memory alone
-//! between two: what each end of `net` adds to zenoh is one hand-over.
+//! device and `net` to a subscriber, beside zenoh alone between two processes, and a hand-over through
+//! shared memory to a process that sleeps: each end of `net` adds one to zenoh.
 //!
 //! `make net-bench`. Each case is a ball game of two processes; a hop is half of a round trip. All
 //! three take turns, so that they meet the same machine.
@@ -30,6 +30,9 @@ const ROUND_TRIPS: usize = 300;
 /// Round trips before the first turn.
 const WARM_UP: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a process is busy before it hands over: as long as those of a hop sleep, whose cores then
+/// halt.
+const ASLEEP_AFTER: Duration = Duration::from_micros(200);
 /// Names the process that a child is.
 const ROLE: &str = "CROSSDOCK_HOP";
 /// Room for what lies around the bytes of a message.
@@ -37,6 +40,10 @@ const AROUND_BYTES: usize = 256;
 
 /// One side of a ball game.
 trait Side {
+    /// What it waits before it sends, which is no part of a hop.
+    fn pause(&self) -> Duration {
+        Duration::ZERO
+    }
     /// Sends `bytes` bytes that begin with `number`.
     fn send(&mut self, number: u64, bytes: usize);
     /// Waits for a message: the number in it, and how many bytes it has.
@@ -53,7 +60,11 @@ fn main() {
         }
         ["crossdock", folder] => {
             end_with_parent();
-            reflect(Crossdock::open(Path::new(folder), "/back", "/there"));
+            reflect(Crossdock::open(Path::new(folder), "/back", "/there", Duration::ZERO));
+        }
+        ["memory", folder] => {
+            end_with_parent();
+            reflect(Crossdock::open(Path::new(folder), "/back", "/there", ASLEEP_AFTER));
         }
         ["net", folder, mode, place] => bridge(Path::new(folder), mode, place),
         _ => compare(),
@@ -124,15 +135,15 @@ fn compare() {
         Other::start(&format!("net {} router {}", name(left), places[1])),
         Other::start(&format!("net {} client {}", name(right), places[1])),
         Other::start(&format!("crossdock {}", name(right))),
-        Other::start(&format!("crossdock {}", name(one))),
+        Other::start(&format!("memory {}", name(one))),
     ];
-    let mut crossdock = Crossdock::open(left, "/there", "/back");
-    let mut memory = Crossdock::open(one, "/there", "/back");
+    let mut crossdock = Crossdock::open(left, "/there", "/back", Duration::ZERO);
+    let mut memory = Crossdock::open(one, "/there", "/back", ASLEEP_AFTER);
     crossdock.meet();
     memory.meet();
     zenoh.meet();
     println!(
-        "| bytes | zenoh alone, p50, p99 | with `net` at both ends | more | ratio | memory alone |"
+        "| bytes | zenoh alone, p50, p99 | with `net` at both ends | more | ratio | one hand-over |"
     );
     println!("|---|---|---|---|---|---|");
     for bytes in SIZES {
@@ -175,7 +186,7 @@ fn play(side: &mut dyn Side, number: &mut u64, bytes: usize, round_trips: usize)
         let begin = Instant::now();
         side.send(*number, bytes);
         while side.receive() != (*number, bytes) {}
-        begin.elapsed().as_secs_f64() * 1e6 / 2.0
+        (begin.elapsed() - 2 * side.pause()).as_secs_f64() * 1e6 / 2.0
     };
     (0..round_trips).map(round_trip).collect()
 }
@@ -249,10 +260,11 @@ struct Crossdock {
     subscriber: Subscriber<UInt8MultiArray>,
     input: SubscriberHandle,
     doorbell: Doorbell,
+    pause: Duration,
 }
 
 impl Crossdock {
-    fn open(folder: &Path, out: &str, into: &str) -> Self {
+    fn open(folder: &Path, out: &str, into: &str, pause: Duration) -> Self {
         let participant = Participant::open(participant(folder, "player")).unwrap();
         let doorbell = participant.doorbell(DoorbellOptions::default()).unwrap();
         let (node, qos, group) = ("player", Qos::reliable(4, PATIENCE), None);
@@ -263,7 +275,7 @@ impl Crossdock {
         let options =
             SubscriberOptions { node, topic: into, qos, doorbell: Some(&doorbell), group };
         let subscriber = participant.subscriber(options).unwrap();
-        Self { publisher, input: subscriber.handle(), subscriber, doorbell }
+        Self { publisher, input: subscriber.handle(), subscriber, doorbell, pause }
     }
 
     /// A far publisher is here when its subscriber is.
@@ -293,7 +305,15 @@ impl Crossdock {
 }
 
 impl Side for Crossdock {
+    fn pause(&self) -> Duration {
+        self.pause
+    }
+
     fn send(&mut self, number: u64, bytes: usize) {
+        let begin = Instant::now();
+        while begin.elapsed() < self.pause {
+            std::hint::spin_loop();
+        }
         let mut loan = self.publisher.loan(Extra::none().bytes(bytes)).unwrap();
         let mut message = loan.message();
         let data = message.data_uninit(bytes).unwrap();
