@@ -169,6 +169,7 @@ fn a_message_that_is_larger_than_the_bridge_allows_is_counted_and_seen_at_the_to
     let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
     let publisher =
         foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    until("the port is there", || listens.matched() == 1);
     until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
     let fits = "x".repeat(MAX - cdr("").len());
     for (number, text) in
