@@ -405,7 +405,9 @@ mod tests {
         runtime.block_on(async {
             let (mut viewer, viewer_end) = tokio::io::duplex(64 << 10);
             let (server_end, server) = tokio::io::duplex(64 << 10);
-            tokio::spawn(async move { pass_on(viewer_end, server_end, &Flow::default()).await });
+            tokio::spawn(async move {
+                pass_on(viewer_end, server_end, &Flow::default(), &Followed::default()).await
+            });
             let (mut heard, mut answers) = tokio::io::split(server);
             // Answers each ping with a kilobyte.
             tokio::spawn(async move {

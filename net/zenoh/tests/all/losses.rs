@@ -133,6 +133,7 @@ fn what_a_reliable_subscriber_does_not_take_in_time_is_counted() {
     let publisher =
         foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
     until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    until("the port is there", || takes_nothing.matched() == 1);
     // Some more than it keeps.
     const COUNT: i64 = 1030;
     for number in 1..=COUNT {
@@ -202,6 +203,7 @@ fn a_message_for_which_a_topic_has_no_room_is_counted_and_the_next_one_comes() {
     let publisher = foreign.session.declare_publisher(format!("0/chatter/{CHATTER}"));
     let publisher = publisher.congestion_control(CongestionControl::Block).wait().unwrap();
     until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    until("the port is there", || readers.iter().all(|reader| reader.matched() == 1));
     let large = cdr(&"x".repeat(BYTES));
     let put = |number: usize| {
         let put = publisher.put(large.clone()).attachment(attachment(number as i64, gid));
