@@ -31,7 +31,6 @@ const ENDPOINTS_MAX: usize = 8192;
 pub(crate) struct Remote {
     /// `None`: it is no token, or our own.
     read: BTreeMap<String, Option<Token>>,
-    endpoints: usize,
     /// Endpoints beyond the limit. They are read when others have gone.
     left_out: BTreeSet<String>,
 }
@@ -41,7 +40,7 @@ impl Remote {
     pub(crate) fn follow(&mut self, tokens: &BTreeSet<String>, own: &str, shared: &Shared) {
         self.read.retain(|text, _| tokens.contains(text));
         self.left_out.retain(|text| tokens.contains(text));
-        self.endpoints = self.tokens().filter(|(_, token)| token.endpoint.is_some()).count();
+        let mut endpoints = self.tokens().filter(|(_, token)| token.endpoint.is_some()).count();
         for text in tokens {
             if self.read.contains_key(text) {
                 continue;
@@ -55,11 +54,11 @@ impl Remote {
                 }
             };
             if token.as_ref().is_some_and(|token| token.endpoint.is_some()) {
-                if self.endpoints == ENDPOINTS_MAX {
+                if endpoints == ENDPOINTS_MAX {
                     self.leave_out(text, shared);
                     continue;
                 }
-                self.endpoints += 1;
+                endpoints += 1;
             }
             self.left_out.remove(text);
             self.read.insert(text.clone(), token);

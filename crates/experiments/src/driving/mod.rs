@@ -57,7 +57,7 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     let course = Course::recorded(&options.graph, images, caller)?;
     let mut bench = Bench { profile, processor, seed, images: images as usize, rows: Vec::new() };
     let mut chains = Vec::new();
-    let mut areas = vec![stripes.area()];
+    let mut areas: Vec<Area> = stripes.area().into_iter().collect();
     for (variant, network, library) in boards {
         let of_paper = options.load.iter().filter(|_| variant.is_of_paper());
         for load_percent in of_paper {

@@ -84,7 +84,7 @@ fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
 }
 
 /// The parts of a board, as far as the budget has them.
-pub(crate) fn parts(network: &GraphNetwork) -> Vec<Part> {
+fn parts(network: &GraphNetwork) -> Vec<Part> {
     let budget: Value = serde_json::from_str(BUDGET).unwrap_or_default();
     let parts = designs(network).into_iter().filter_map(|(name, design, count)| {
         let of = |what: &str| budget["designs"][design][what].as_u64();

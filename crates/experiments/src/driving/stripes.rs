@@ -3,7 +3,7 @@
 //! paper's graph.
 
 use super::course::{COMMAND, FABRIC, IMAGE, NODE_BITS};
-use super::resources::{Area, parts};
+use super::resources::Area;
 use super::rows::Statistics;
 use super::{Conditions, Course, Latency, Machine};
 use crate::caller::{Caller, FabricOf, GraphNetwork, board_library};
@@ -15,8 +15,8 @@ use crossdock_fabric::{Library, Processor, Profile, Traffic};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Most images that go through: each takes several times as long as one of the gateway paper's
-/// graph, and as long as the others.
+/// Most images that go through: each takes several times as long to simulate as one of the
+/// gateway paper's graph, and all of them take the same time on the board.
 const IMAGES_MAX: u32 = 25;
 /// The graph file, beside the one of the gateway paper's graph.
 const GRAPH: &str = "course_following.graph.yaml";
@@ -107,10 +107,10 @@ impl Boards {
     }
 
     /// What the board of the version with topics in the fabric is made of.
-    pub(crate) fn area(&self) -> Area {
-        let hardware = self.all.iter().find(|(topics, ..)| *topics == Topics::Hardware);
-        let parts = hardware.map_or_else(Vec::new, |(_, network, _)| parts(network));
-        Area { what: "the same graph".to_owned(), parts }
+    pub(crate) fn area(&self) -> Option<Area> {
+        let mut boards = self.all.iter();
+        let (_, network, _) = boards.find(|(topics, ..)| *topics == Topics::Hardware)?;
+        Some(Area::of("the same graph".to_owned(), network))
     }
 
     /// Drives with software nodes, then sends so many images, or [`IMAGES_MAX`], through each board
