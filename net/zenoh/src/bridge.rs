@@ -10,26 +10,25 @@
 //! one in both stands by.
 
 mod services;
+mod topics;
 
 use crate::calls::Calls;
 use crate::counters::{NetCounters, count};
 use crate::incoming::{Incoming, STRANGE_AFTER};
 use crate::local::{Local, LocalEnd, NodeKey};
-use crate::outgoing::{Outgoing, Source, Sources, WirePublisher};
+use crate::outgoing::{Outgoing, Sources};
 use crate::remote::{Remote, TopicKey};
 use crate::session::{Joining, SessionError};
 use crate::shared::{Shared, Woken};
 use crossdock_comm::names::split_node_name;
 use crossdock_comm::{
-    GraphSnapshot, GraphView, Maker, Member, MemberOptions, NodeEntry, NodeOptions, ObserveError,
-    Observer, ObserverOptions, OpenError, Participant, ParticipantOptions, PortKind, Qos,
+    GraphSnapshot, GraphView, Maker, Member, NodeEntry, NodeOptions, ObserveError, Observer,
+    ObserverOptions, OpenError, Participant, ParticipantOptions, PortKind,
 };
 use crossdock_msg::Schema;
 use crossdock_msg::find::FindError;
 use crossdock_sight::Definitions;
-use crossdock_wire::{
-    Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, key, tokens_of_domain,
-};
+use crossdock_wire::{Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, tokens_of_domain};
 use services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -38,10 +37,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use zenoh::liveliness::LivelinessToken;
-use zenoh::qos::{CongestionControl, Reliability};
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait as _};
-use zenoh_ext::{AdvancedPublisherBuilderExt as _, CacheConfig};
 
 /// What the hidden nodes of bridges are called, before the rest of their names.
 const BRIDGE: &str = "_crossdock_net_";
@@ -57,9 +54,6 @@ const SETTLE: Duration = Duration::from_millis(5);
 
 /// How long a new bridge looks for older ones before it carries anything.
 const LOOK_AROUND: Duration = Duration::from_millis(300);
-
-/// Messages that a publisher here keeps for latecomers over there, at most.
-const KEPT_MAX: usize = 1000;
 
 /// How long the network may take to let the bridge go.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(4);
@@ -478,9 +472,10 @@ impl Bridge {
         // Who sees a server's token asks at once.
         let served = self.served(&local);
         self.open_to_network(&served);
-        self.tell_ends(&local);
         self.show_nodes();
-        self.carry_in(&local);
+        // Who sees a subscriber's token publishes at once.
+        let unheard = self.carry_in(&local);
+        self.tell_ends(&local, &unheard);
         self.carry_out(&local);
         self.carry_calls(&local, &served);
     }
@@ -536,13 +531,14 @@ impl Bridge {
         }
     }
 
-    /// Tokens for the ports here.
-    fn tell_ends(&mut self, local: &Local) {
+    /// Tokens for the ports here, but for subscribers of these topics that have none yet.
+    fn tell_ends(&mut self, local: &Local, unheard: &BTreeSet<String>) {
         let gids: BTreeSet<[u8; 16]> = local.ends.iter().map(|end| end.port.gid).collect();
         self.end_tokens.retain(|gid, _| gids.contains(gid));
         let published = self.remote.ends(PortKind::Publisher);
         for LocalEnd { process, kind, port } in &local.ends {
-            if self.end_tokens.contains_key(&port.gid) {
+            let is_early = *kind == PortKind::Subscriber && unheard.contains(&port.topic);
+            if self.end_tokens.contains_key(&port.gid) || is_early {
                 continue;
             }
             // One that takes any type has the type of the topic, which it meets sooner or later.
@@ -588,204 +584,4 @@ impl Bridge {
             }
         }
     }
-
-    /// The type of a topic: from the definitions that are known here, or from a publisher here.
-    fn schema(&mut self, topic: &TopicKey, local: &Local) -> Option<Arc<Schema>> {
-        let TopicKey { topic: name, type_name, hash } = topic;
-        let known_as = (type_name.clone(), *hash);
-        if let Some(schema) = self.schemas.get(&known_as) {
-            return Some(Arc::clone(schema));
-        }
-        let defined = match hash {
-            WireHash::Rihs01(hash) => self.definitions.message(type_name, *hash),
-            WireHash::NotSupported => self.definitions.message_of_any_hash(type_name),
-        };
-        let schema = defined.map(Arc::new).or_else(|| {
-            let of_hash = |end: &&LocalEnd| self.hashes.on_wire(end.port.type_hash) == *hash;
-            let publisher = local.publishers(name, type_name).find(of_hash)?;
-            // Processes that have come since are met.
-            self.observer.refresh().ok()?;
-            self.observer.schema(publisher.process, &publisher.port).ok()
-        });
-        match schema {
-            Some(schema) => {
-                self.schemas.insert(known_as, Arc::clone(&schema));
-                Some(schema)
-            }
-            None => {
-                self.tell(services::not_carried(&format!("messages on {name}"), type_name, *hash));
-                None
-            }
-        }
-    }
-
-    /// Whether the other side speaks of hashes as we do; says so if not.
-    fn is_of_our_kind(&mut self, topic: &TopicKey) -> bool {
-        let has_hash = topic.hash != WireHash::NotSupported;
-        let fits = has_hash == (self.hashes == Hashes::Rihs01);
-        if !fits {
-            let (other, advice) = match has_hash {
-                true => ("a later one", "leave out --humble"),
-                false => ("ROS 2 Humble", "say --humble"),
-            };
-            let name = &topic.topic;
-            self.tell(format!("{name} is not carried: nodes of {other} have it; {advice}"));
-        }
-        fits
-    }
-
-    /// Publishers here for those over there, and subscriptions while somebody here wants them.
-    fn carry_in(&mut self, local: &Local) {
-        let ends = self.remote.ends(PortKind::Publisher);
-        self.into.retain(|topic, incoming| {
-            if !ends.contains_key(topic) {
-                incoming.follow(&self.participant, &BTreeMap::new());
-            }
-            ends.contains_key(topic)
-        });
-        for (topic, publishers) in ends {
-            if !self.is_of_our_kind(&topic) {
-                continue;
-            }
-            let Some(schema) = self.schema(&topic, local) else { continue };
-            let publishers: BTreeMap<Gid, (String, Qos)> =
-                publishers.into_iter().map(|(gid, it)| (gid, (it.node, it.endpoint.qos))).collect();
-            let TopicKey { topic: name, type_name, hash } = &topic;
-            let incoming = self.into.entry(topic.clone()).or_insert_with(|| {
-                let key = key(self.participant.domain_id(), name, type_name, hash);
-                Incoming::new(&self.shared, name, &key, schema)
-            });
-            let mut failed = incoming.follow(&self.participant, &publishers);
-            self.is_waiting |= incoming.is_waiting();
-            let is_wanted = local.wants(name, type_name) && !incoming.is_empty();
-            let subscribed = incoming.subscribe(&self.session, is_wanted);
-            if matches!(subscribed, Ok(true)) {
-                failed.extend(incoming.follow(&self.participant, &publishers));
-            }
-            for error in failed {
-                self.tell(error.to_string());
-            }
-            if let Err(error) = subscribed {
-                self.has_failed = true;
-                self.tell(format!("{name} cannot be subscribed to on the network: {error}"));
-            }
-        }
-    }
-
-    /// Subscribers here for those over there, and publishers on the network for those here.
-    fn carry_out(&mut self, local: &Local) {
-        let ends = self.remote.ends(PortKind::Subscriber);
-        self.out.retain(|topic, _| ends.contains_key(topic));
-        for (topic, subscribers) in ends {
-            if !self.is_of_our_kind(&topic) {
-                continue;
-            }
-            let Some(schema) = self.schema(&topic, local) else { continue };
-            if !self.out.contains_key(&topic) {
-                let publishers = local.publishers(&topic.topic, &topic.type_name);
-                let depths = publishers.map(|end| end.port.qos.depth);
-                let depths = depths.chain(subscribers.values().map(|end| end.endpoint.qos.depth));
-                let depth = depths.max().unwrap_or(1);
-                let opened = Outgoing::open(
-                    &self.participant,
-                    &self.shared,
-                    &self.name,
-                    &topic.topic,
-                    &schema,
-                    depth,
-                );
-                match opened {
-                    Ok(carrier) => {
-                        let (sources, members) = Default::default();
-                        self.out.insert(topic.clone(), Out { carrier, sources, members });
-                    }
-                    Err(error) => {
-                        self.tell(format!("{} is not carried: {error}", topic.topic));
-                        continue;
-                    }
-                }
-            }
-            let sources = self.sources(&topic, local);
-            let Some(out) = self.out.get_mut(&topic) else { continue };
-            out.members.retain(|gid, _| subscribers.contains_key(gid));
-            let mut failed = Vec::new();
-            for (gid, end) in &subscribers {
-                if out.members.contains_key(gid) {
-                    continue;
-                }
-                let options = MemberOptions {
-                    publishes: false,
-                    node: &end.node,
-                    topic: &topic.topic,
-                    type_name: &topic.type_name,
-                    type_hash: schema.type_hash().0,
-                    qos: end.endpoint.qos,
-                    carrier: Some(out.carrier.gid),
-                };
-                match self.participant.add_member(options) {
-                    Ok(member) => drop(out.members.insert(*gid, member)),
-                    Err(error) => failed.push(error.to_string()),
-                }
-            }
-            if let Some(sources) = sources {
-                out.sources = Arc::clone(&sources);
-                if let Err(error) = out.carrier.follow(&self.participant, &self.name, sources) {
-                    failed.push(format!("{} is not carried: {error}", topic.topic));
-                    self.has_failed = true;
-                    self.out.remove(&topic);
-                }
-            }
-            failed.into_iter().for_each(|error| self.tell(error));
-        }
-    }
-
-    /// The publishers of a topic here as the network sees them; `None`: they are the same.
-    fn sources(&mut self, topic: &TopicKey, local: &Local) -> Option<Sources> {
-        let known = self.out.get(topic).map(|out| Arc::clone(&out.sources))?;
-        let TopicKey { topic: name, type_name, hash } = topic;
-        let key = key(self.participant.domain_id(), name, type_name, hash);
-        let mut sources = BTreeMap::new();
-        for LocalEnd { port, .. } in local.publishers(name, type_name) {
-            let Some(declared) = self.end_tokens.get(&port.gid) else { continue };
-            if self.hashes.on_wire(port.type_hash) != *hash {
-                continue;
-            }
-            if let Some(source) = known.get(&port.gid) {
-                sources.insert(port.gid, Arc::clone(source));
-                continue;
-            }
-            let gid = declared.gid;
-            match wire_publisher(&self.session, &key, &port.qos) {
-                Ok(publisher) => {
-                    sources.insert(port.gid, Arc::new(Source { gid, publisher }));
-                }
-                Err(error) => {
-                    self.has_failed = true;
-                    self.tell(format!("{name} cannot be published on the network: {error}"));
-                }
-            }
-        }
-        let is_same = sources.len() == known.len() && sources.keys().eq(known.keys());
-        (!is_same).then(|| Arc::new(sources))
-    }
-}
-
-/// A publisher on the network with the quality of service of one here. A reliable one waits for a
-/// slow link, on the thread of its topic; zenoh closes a link that takes nothing for long.
-fn wire_publisher(session: &Session, key: &str, qos: &Qos) -> zenoh::Result<WirePublisher> {
-    let (reliability, congestion) = match qos.is_reliable() {
-        true => (Reliability::Reliable, CongestionControl::Block),
-        false => (Reliability::BestEffort, CongestionControl::Drop),
-    };
-    let publisher = session
-        .declare_publisher(key.to_owned())
-        .reliability(reliability)
-        .congestion_control(congestion);
-    Ok(match qos.is_transient_local() {
-        false => WirePublisher::Plain(publisher.wait()?),
-        true => {
-            let cache = CacheConfig::default().max_samples(qos.depth.min(KEPT_MAX));
-            WirePublisher::Keeping(publisher.advanced().cache(cache).publisher_detection().wait()?)
-        }
-    })
 }

@@ -39,7 +39,8 @@ counters! {
     taken,
     /// Messages or calls, either way, that are none of their type, or have no attachment of ROS 2.
     malformed,
-    /// Messages or calls from the network whose publisher or client has no token.
+    /// Messages or calls from the network whose publisher or client has no token; messages that
+    /// came before their publisher was connected here, with too many others.
     unknown,
     /// Messages from the network that a reliable subscriber here did not take in time.
     blocked,

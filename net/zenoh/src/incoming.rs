@@ -9,8 +9,8 @@
 use crate::counters::count;
 use crate::shared::{Shared, wall_ns};
 use crossdock_comm::{
-    AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PublishCdrError, Qos,
-    Uncarried,
+    AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PortEvent, PortEvents,
+    PublishCdrError, Qos, Uncarried,
 };
 use crossdock_msg::Schema;
 use crossdock_wire::{Attachment, Gid};
@@ -24,7 +24,8 @@ use zenoh::sample::{Locality, Sample, SampleKind};
 use zenoh::{Session, Wait as _};
 use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryConfig};
 
-/// Messages of publishers whose token is on its way, their bytes, and how long they wait for it.
+/// Messages of publishers whose token is on its way or that are not connected yet, their bytes, and
+/// how long they wait for that.
 const PENDING_MAX: usize = 64;
 const PENDING_BYTES_MAX: usize = 64 << 20;
 const PENDING_FOR: Duration = Duration::from_secs(2);
@@ -32,6 +33,10 @@ const PENDING_FOR: Duration = Duration::from_secs(2);
 /// A GID that no token has after this time is none that is made of a token, as some peers have it:
 /// its messages are those of a publisher of the topic.
 pub(crate) const STRANGE_AFTER: Duration = Duration::from_millis(200);
+
+/// How long a publisher here may take to be connected with those who want its messages. Some are
+/// never: their type or their limits do not fit.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// GIDs without a token that are remembered, at most.
 pub(crate) const STRANGE_MAX: usize = 1024;
@@ -58,6 +63,8 @@ pub(crate) struct Incoming {
     key: String,
     subscription: Option<Subscription>,
     has_history: bool,
+    /// Since when somebody here is not connected, and of how many.
+    unreached: Option<(Instant, usize)>,
 }
 
 /// The publishers here that stand for those over there.
@@ -71,7 +78,26 @@ struct Entries {
 
 struct Entry {
     publisher: Arc<Mutex<AnyPublisher<AnyThread>>>,
+    events: PortEvents,
     qos: Qos,
+    since: Instant,
+    /// How many here want its messages; `None`: not known yet.
+    wanted: Option<u64>,
+    /// All who wanted its messages when it came get them.
+    is_connected: bool,
+}
+
+impl Entry {
+    /// Does it reach all who want its messages?
+    fn reaches_all(&self) -> bool {
+        self.wanted.is_some_and(|wanted| self.events.take_matched().current >= wanted)
+    }
+
+    /// Nobody is waited for any more who is not there yet, if all are, or never will be.
+    fn connect(&mut self) {
+        let is_late = || self.since.elapsed() > CONNECT_TIMEOUT;
+        self.is_connected = self.is_connected || self.reaches_all() || is_late();
+    }
 }
 
 thread_local! {
@@ -112,7 +138,8 @@ impl Incoming {
         let (by_gid, strange, pending) = Default::default();
         let entries = Arc::new(Entries { by_gid, strange, pending, shared: Arc::clone(shared) });
         let (topic, key) = (topic.to_owned(), key.to_owned());
-        Self { entries, schema, topic, key, subscription: None, has_history: false }
+        let (subscription, has_history, unreached) = Default::default();
+        Self { entries, schema, topic, key, subscription, has_history, unreached }
     }
 
     /// The publishers over there from now on, with the names of their nodes. Gives what could not
@@ -139,24 +166,44 @@ impl Incoming {
                 FreePublisherOptions { node, topic: &self.topic, qos: *qos, max_bytes: None };
             match participant.free_any_publisher(Arc::clone(&self.schema), options) {
                 Ok(publisher) => {
+                    let events = publisher.events();
+                    let shared = Arc::clone(&self.entries.shared);
+                    // Without a thread for it the bridge looks again by itself.
+                    let tell = move |_| shared.tell_change();
+                    let _ = events.set_callback(PortEvent::Matched, tell);
                     let publisher = Arc::new(Mutex::new(publisher));
-                    lock(&self.entries.by_gid).insert(*gid, Entry { publisher, qos: *qos });
+                    let (qos, since, wanted, is_connected) = (*qos, Instant::now(), None, false);
+                    let entry = Entry { publisher, events, qos, since, wanted, is_connected };
+                    lock(&self.entries.by_gid).insert(*gid, entry);
                 }
                 Err(error) => failed.push(error),
             }
         }
-        self.entries.deliver_pending();
         failed
     }
 
-    /// Whether messages wait for the token of their publisher.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !lock(&self.entries.pending).is_empty()
+    /// Whether the publishers here reach all who want this, as far as they ever will. What has come
+    /// for one that did not is published when it does.
+    pub(crate) fn connect(&mut self, wanted: &[Qos]) -> bool {
+        let mut reach_all = true;
+        for entry in lock(&self.entries.by_gid).values_mut() {
+            let suited = |requested: &&Qos| entry.qos.conflict_with(requested).is_none();
+            entry.wanted = Some(wanted.iter().filter(suited).count() as u64);
+            reach_all &= entry.reaches_all();
+        }
+        self.entries.deliver_pending(&mut lock(&self.entries.pending));
+        let since = match self.unreached {
+            _ if reach_all => None,
+            Some((since, count)) if count == wanted.len() => Some(since),
+            _ => Some(Instant::now()),
+        };
+        self.unreached = since.map(|since| (since, wanted.len()));
+        since.is_none_or(|since| since.elapsed() > CONNECT_TIMEOUT)
     }
 
-    /// Whether anything is left of it.
-    pub(crate) fn is_empty(&self) -> bool {
-        lock(&self.entries.by_gid).is_empty()
+    /// Whether messages wait for their publisher.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !lock(&self.entries.pending).is_empty()
     }
 
     /// Subscribes over there while somebody here does. Whether publishers here are to be made again
@@ -165,17 +212,14 @@ impl Incoming {
     ///
     /// # Errors
     /// What zenoh says.
-    pub(crate) fn subscribe(&mut self, session: &Session, is_wanted: bool) -> zenoh::Result<bool> {
-        let kept: usize = {
-            let entries = lock(&self.entries.by_gid);
-            let keeping = entries.values().filter(|entry| entry.qos.is_transient_local());
-            keeping.map(|entry| entry.qos.depth).max().unwrap_or(0)
-        };
-        let needs_history = kept > 0;
-        if !is_wanted {
+    pub(crate) fn subscribe(&mut self, session: &Session, wanted: &[Qos]) -> zenoh::Result<bool> {
+        let is_kept = |entry: &Entry| entry.qos.is_transient_local();
+        let needs_history = wanted.iter().any(Qos::is_transient_local)
+            || lock(&self.entries.by_gid).values().any(is_kept);
+        if wanted.is_empty() {
             let had_history = self.subscription.take().is_some() && self.has_history;
             if had_history {
-                lock(&self.entries.by_gid).retain(|_, entry| !entry.qos.is_transient_local());
+                lock(&self.entries.by_gid).retain(|_, entry| !is_kept(entry));
             }
             return Ok(had_history);
         }
@@ -195,9 +239,8 @@ impl Incoming {
         self.subscription = Some(match needs_history {
             false => Subscription::Plain(subscriber.wait()?),
             true => {
-                let history = HistoryConfig::default()
-                    .detect_late_publishers()
-                    .max_samples(kept.min(HISTORY_MAX));
+                let history =
+                    HistoryConfig::default().detect_late_publishers().max_samples(HISTORY_MAX);
                 Subscription::WithHistory(
                     subscriber.advanced().history(history).subscriber_detection().wait()?,
                 )
@@ -217,7 +260,7 @@ impl Entries {
         let Some(Ok(attachment)) = attachment else { return count(&counters.malformed) };
         if self.shared.bytes_max.is_some_and(|max| sample.payload().len() > max) {
             count(&counters.oversize);
-            if let Some(publisher) = self.publisher(attachment.gid) {
+            if let Some((publisher, _)) = self.publisher(attachment.gid) {
                 lock(&publisher).count_uncarried(Uncarried::Oversize, 1);
             }
             return;
@@ -229,15 +272,15 @@ impl Entries {
         });
     }
 
-    /// The publisher here that stands for the one over there.
-    fn publisher(&self, gid: Gid) -> Option<Arc<Mutex<AnyPublisher<AnyThread>>>> {
+    /// The publisher here that stands for the one over there, and whether it is connected.
+    fn publisher(&self, gid: Gid) -> Option<(Arc<Mutex<AnyPublisher<AnyThread>>>, bool)> {
         let gid = lock(&self.strange).get(&gid).copied().unwrap_or(gid);
-        lock(&self.by_gid).get(&gid).map(|entry| Arc::clone(&entry.publisher))
+        lock(&self.by_gid).get(&gid).map(|it| (Arc::clone(&it.publisher), it.is_connected))
     }
 
-    /// Publishes a message here; false: its publisher is not known.
+    /// Publishes a message here; false: its publisher is not known or not connected.
     fn deliver(&self, gid: Gid, cdr: &[u8]) -> bool {
-        let Some(publisher) = self.publisher(gid) else { return false };
+        let Some((publisher, true)) = self.publisher(gid) else { return false };
         // By our clock: the other one may be an hour off.
         let publisher = lock(&publisher);
         let counters = &self.shared.counters;
@@ -258,9 +301,15 @@ impl Entries {
         true
     }
 
-    /// Keeps a message for a moment: the token of its publisher may come right behind it.
+    /// Keeps a message for a moment: the token of its publisher may come right behind it, and then
+    /// those here who want it are to be connected.
     fn keep(&self, attachment: Attachment, cdr: &[u8]) {
         let mut pending = lock(&self.pending);
+        // It may be connected now, and then none wait any more.
+        self.deliver_pending(&mut pending);
+        if self.deliver(attachment.gid, cdr) {
+            return;
+        }
         let bytes: usize = pending.iter().map(|(_, _, cdr)| cdr.len()).sum();
         if pending.len() == PENDING_MAX || bytes + cdr.len() > PENDING_BYTES_MAX {
             return count(&self.shared.counters.unknown);
@@ -279,8 +328,9 @@ impl Entries {
         }
     }
 
-    fn deliver_pending(&self) {
-        let mut pending = lock(&self.pending);
+    /// Publishers become connected here alone, so that nothing overtakes the messages that wait.
+    fn deliver_pending(&self, pending: &mut VecDeque<(Instant, Attachment, Vec<u8>)>) {
+        lock(&self.by_gid).values_mut().for_each(Entry::connect);
         pending.retain(|(since, attachment, cdr)| {
             if since.elapsed() > STRANGE_AFTER {
                 self.adopt(attachment.gid);

@@ -66,9 +66,13 @@ impl Local {
         })
     }
 
-    /// Whether somebody here wants messages of a topic. Some take any type.
-    pub(crate) fn wants(&self, topic: &str, type_name: &str) -> bool {
-        self.ends.iter().any(|end| {
+    /// Subscribers of a topic, of a type. Some take any type.
+    pub(crate) fn subscribers<'a>(
+        &'a self,
+        topic: &'a str,
+        type_name: &'a str,
+    ) -> impl Iterator<Item = &'a LocalEnd> {
+        self.ends.iter().filter(move |end| {
             let port = &end.port;
             let fits = port.type_name.is_empty() || port.type_name == type_name;
             end.kind == PortKind::Subscriber && port.topic == topic && fits

@@ -10,8 +10,8 @@ mod values;
 
 use super::{
     ActionDefinition, Constant, DefinitionError, EMPTY_FIELD, Element, Field, FieldType,
-    MessageDefinition, ServiceDefinition, Shape, TypeName, is_namespace, is_package_name,
-    is_type_name,
+    MessageDefinition, ServiceDefinition, Shape, TypeName, is_identifier, is_namespace,
+    is_package_name, is_type_name,
 };
 use std::collections::BTreeMap;
 use token::{Kind, Token, tokens};
@@ -117,6 +117,20 @@ impl Parser<'_> {
                 Ok(word)
             }
             _ => Err(self.expected(what)),
+        }
+    }
+
+    /// The name of a member, typedef or constant. Merged texts have it, too. The escape of OMG IDL,
+    /// an underscore in front of a word of its own, is none of ROS 2's.
+    fn identifier(&mut self, what: &str) -> Result<String, DefinitionError> {
+        let at = self.at;
+        let word = self.word(what)?;
+        match is_identifier(&word) {
+            true => Ok(word),
+            false => {
+                let rule = "a letter, then letters, digits and underscores";
+                Err(self.expected_at(at, &format!("{what} ({rule})")))
+            }
         }
     }
 
@@ -243,7 +257,7 @@ impl Parser<'_> {
         let Some(element) = element else {
             return Err(self.expected_at(at, "the type of a constant: a number, boolean or text"));
         };
-        let name = self.word("the name of a constant")?;
+        let name = self.identifier("the name of a constant")?;
         self.mark("=")?;
         let value = self.value_of(&element, Shape::One)?;
         let documentation = annotations.documentation.clone();

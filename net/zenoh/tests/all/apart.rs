@@ -81,6 +81,7 @@ fn a_link_that_stands_still_holds_up_neither_nodes_here_nor_other_links() {
         while fast_end.1.recv_timeout(LIMIT).unwrap() != wanted {}
     }
     // All that was put is on the other link: this one has stood still to this moment.
+    until("all that was put is counted", || net.counters().put >= put + MESSAGES);
     assert_eq!(net.counters().put, put + MESSAGES);
     link.hold(false);
     while slow_end.1.try_recv().is_ok() {}

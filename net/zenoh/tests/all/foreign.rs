@@ -85,6 +85,48 @@ fn a_foreign_publisher_is_subscribed_to_only_while_somebody_wants_it() {
     until("it is wanted no longer", || !is_wanted());
 }
 
+/// Each publishes once, the moment that it may believe to be heard.
+#[test]
+fn what_is_published_the_moment_a_subscriber_is_seen_is_heard() {
+    let (graph, place) = (Place::new("at-once"), free_place());
+    let net = graph.router(&place);
+    let foreign = Foreign::join(&place);
+    let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    let publisher = Arc::new(publisher);
+    let heard_of = Arc::clone(&publisher);
+    let _looks = foreign
+        .session
+        .liveliness()
+        .declare_subscriber("@ros2_lv/0/**")
+        .callback(move |sample| {
+            let is_theirs = sample.key_expr().as_str().contains("/MS/");
+            if is_theirs && sample.kind() == zenoh::sample::SampleKind::Put {
+                let put = heard_of.put(cdr("at once")).attachment(attachment(1, gid));
+                put.wait().unwrap();
+            }
+        })
+        .wait()
+        .unwrap();
+    let here = graph.open("here");
+    for _ in 0..20 {
+        let listens = listener(&here, "/chatter", reliable(10));
+        assert_eq!(hear(&listens, 1), ["at once"]);
+    }
+    // A publisher that comes later, and does not wait until its token has been seen.
+    let listens = listener(&here, "/chatter", reliable(10));
+    assert_eq!(hear(&listens, 1), ["at once"]);
+    for number in 2..20 {
+        let (_token, gid) = foreign.endpoint(number, "MP", "chatter", "::,10:,:,:,,");
+        let text = format!("of {number}");
+        publisher.put(cdr(&text)).attachment(attachment(1, gid)).wait().unwrap();
+        assert_eq!(hear(&listens, 1), [text]);
+    }
+    let counters = net.counters();
+    assert_eq!((counters.taken, counters.unknown), (39, 0), "{counters:?}");
+}
+
 #[test]
 fn a_foreign_subscriber_gets_each_message_once_with_its_attachment() {
     let (graph, place) = (Place::new("told"), free_place());

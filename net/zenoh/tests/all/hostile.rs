@@ -9,6 +9,7 @@ use crossdock_sight::lost_of;
 use crossdock_wire::Gid;
 use std::time::{Duration, SystemTime};
 use zenoh::Wait as _;
+use zenoh::qos::CongestionControl;
 use zenoh::time::{NTP64, Timestamp};
 
 #[test]
@@ -19,8 +20,13 @@ fn malformed_messages_and_tokens_are_counted_and_nothing_else_happens() {
     let listens = listener(&here, "/chatter", reliable(10));
     let foreign = Foreign::join(&place);
     let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
-    let publisher =
-        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    // Else zenoh drops some at their side on a busy machine.
+    let publisher = foreign
+        .session
+        .declare_publisher(format!("0/chatter/{CHATTER}"))
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
     until("the port is there", || listens.matched() == 1);
     until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
 

@@ -130,8 +130,13 @@ fn what_a_reliable_subscriber_does_not_take_in_time_is_counted() {
     let takes_nothing = listener(&here, "/chatter", reliable(1).keep_all());
     let foreign = Foreign::join(&place);
     let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::2,1000:,:,:,,");
-    let publisher =
-        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    // Else zenoh drops some at their side on a busy machine.
+    let publisher = foreign
+        .session
+        .declare_publisher(format!("0/chatter/{CHATTER}"))
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
     until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
     until("the port is there", || takes_nothing.matched() == 1);
     // Some more than it keeps.

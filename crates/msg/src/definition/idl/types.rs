@@ -127,7 +127,7 @@ impl Parser<'_> {
         &mut self,
         base: &FieldType,
     ) -> Result<(String, FieldType), DefinitionError> {
-        let name = self.word("the name of a member")?;
+        let name = self.identifier("the name of a member")?;
         if self.peek() != &Kind::Mark("[") {
             return Ok((name, base.clone()));
         }
