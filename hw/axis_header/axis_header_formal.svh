@@ -1,19 +1,22 @@
 // Properties of axis_header: a frame is its header's three words and the payload's words behind
 // them, each once, in order, unchanged; it ends where the payload ends, and says when it is damaged.
 `include "axis_formal.svh"
+`include "neighbour_formal.svh"
 
 localparam int FormalLanes = WIDTH / 64;
 localparam int FormalCarry = Carry / 64;
 
-`AXIS_ASSUME_STABLE(s_axis_tvalid, s_axis_tready,
-                    {s_axis_tlast, s_axis_tuser, s_axis_tkeep, s_axis_tdata})
-`AXIS_ASSUME_STABLE(header_valid, header_ready, {header, header_empty})
+`NEIGHBOUR_STABLE(s_axis_tvalid, s_axis_tready,
+                  {s_axis_tlast, s_axis_tuser, s_axis_tkeep, s_axis_tdata})
+`NEIGHBOUR_STABLE(header_valid, header_ready, {header, header_empty})
 `AXIS_ASSERT_STABLE(m_axis_tvalid, m_axis_tready,
                     {m_axis_tlast, m_axis_tuser, m_axis_tkeep, m_axis_tdata})
 always @(posedge clk)
-  if (formal_past && $past(header_valid && !header_ready && s_axis_tvalid && s_axis_tlast
-      || header_empty)) assume (header_damaged == $past(header_damaged) || $past(header_ready));
-always_comb assume ((s_axis_tkeep & (s_axis_tkeep + 1'b1)) == '0 && s_axis_tkeep != '0);
+  if (formal_past
+      && $past(header_valid && !header_ready && (header_empty || (s_axis_tvalid && s_axis_tlast))))
+    `NEIGHBOUR(n_damaged_stands, header_damaged == $past(header_damaged));
+always_comb if (formal_running && s_axis_tvalid)
+  `NEIGHBOUR(n_packed, (s_axis_tkeep & (s_axis_tkeep + 1'b1)) == '0 && s_axis_tkeep != '0);
 
 // Words of the frame in progress; an arbitrary one of its payload is followed.
 logic [15:0]  formal_in = '0;     // words taken from the payload, all those of the last beat

@@ -2,28 +2,32 @@
 // message ends behind its last lane, with its flag. Lanes are counted per message modulo 8 beats;
 // an arbitrary one of them is followed.
 `include "axis_formal.svh"
+`include "neighbour_formal.svh"
 
-`AXIS_ASSUME_STABLE(s_axis_tvalid, s_axis_tready,
-                    {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata})
+`NEIGHBOUR_STABLE(s_axis_tvalid, s_axis_tready,
+                  {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata})
 `AXIS_ASSERT_STABLE(m_axis_tvalid, m_axis_tready,
                     {m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
 
 // One run of lanes, each of them whole but the top one of a last beat.
 logic [Lanes-1:0] formal_lanes;
+logic             formal_one_run;
 always_comb for (int i = 0; i < Lanes; i++) formal_lanes[i] = s_axis_tkeep[LANE_BYTES*i];
-always_comb if (s_axis_tvalid) begin
-  assume (s_axis_tlast || formal_lanes != '0);
+always_comb begin
+  formal_one_run = s_axis_tlast || formal_lanes != '0;
   for (int i = 0; i < Lanes; i++) begin
-    assume (formal_lanes[i] || s_axis_tkeep[LANE_BYTES*i +: LANE_BYTES] == '0);
+    if (!formal_lanes[i] && s_axis_tkeep[LANE_BYTES*i +: LANE_BYTES] != '0) formal_one_run = 1'b0;
     for (int j = 1; j < LANE_BYTES; j++)
-      assume (!s_axis_tkeep[LANE_BYTES*i+j] || s_axis_tkeep[LANE_BYTES*i+j-1]);
+      if (s_axis_tkeep[LANE_BYTES*i+j] && !s_axis_tkeep[LANE_BYTES*i+j-1]) formal_one_run = 1'b0;
     if (formal_lanes[i]
-        && !(s_axis_tlast && (i == Lanes - 1 || !formal_lanes[i < Lanes-1 ? i+1 : i])))
-      assume (&s_axis_tkeep[LANE_BYTES*i +: LANE_BYTES]);
+        && !(s_axis_tlast && (i == Lanes - 1 || !formal_lanes[i < Lanes-1 ? i+1 : i]))
+        && !(&s_axis_tkeep[LANE_BYTES*i +: LANE_BYTES])) formal_one_run = 1'b0;
     for (int j = 0; j < i; j++)
-      if (i - j > 1 && formal_lanes[i] && formal_lanes[j]) assume (formal_lanes[i-1]);
+      if (i - j > 1 && formal_lanes[i] && formal_lanes[j] && !formal_lanes[i-1])
+        formal_one_run = 1'b0;
   end
 end
+always_comb if (formal_running && s_axis_tvalid) `NEIGHBOUR(n_one_run, formal_one_run);
 
 if (Lanes == 1) begin : g_formal_wires
   always_comb begin

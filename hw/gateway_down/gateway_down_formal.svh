@@ -2,9 +2,10 @@
 // order, with its own words, or a refusal alone; its descriptors hold what it announced, unless it
 // is called damaged; it is reported after the read engine has finished with it; nothing hangs.
 `include "axis_formal.svh"
+`include "neighbour_formal.svh"
 
 `AXIS_ASSUME_STABLE(command_valid, command_ready, command_word)
-`AXIS_ASSUME_STABLE(done_valid, done_ready, done_error)
+`NEIGHBOUR_STABLE(done_valid, done_ready, done_error)
 `AXIS_ASSERT_STABLE(sent_valid, sent_ready, sent_word)
 `AXIS_ASSERT_STABLE(desc_valid, desc_ready, {desc_address, desc_bytes, desc_last})
 `AXIS_ASSERT_STABLE(header_valid, header_ready, {header, header_empty})
@@ -17,9 +18,12 @@ localparam int unsigned FormalLasts = LogMessages + 3;
 logic [FormalLasts-1:0] formal_lasts = '0;  // last descriptors taken,
 logic [FormalLasts-1:0] formal_dones = '0;  // completions,
 logic [FormalLasts-1:0] formal_outs = '0;   // frames with a payload
-always_comb if (formal_running && done_valid) assume (formal_dones != formal_lasts);
-always_comb if (formal_running && header_ready)
-  assume (header_valid && (header_empty || formal_outs != formal_lasts));
+always_comb begin
+  if (formal_running && done_valid) `NEIGHBOUR(n_done_has_a_last, formal_dones != formal_lasts);
+  if (formal_running && header_ready)
+    `NEIGHBOUR(n_frame_has_a_payload,
+        header_valid && (header_empty || formal_outs != formal_lasts));
+end
 
 // An arbitrary message, from its words to header and report.
 (* anyconst *) logic [FormalCount-1:0] formal_message;

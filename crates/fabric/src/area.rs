@@ -22,6 +22,8 @@ pub struct Area {
     pub ff: u64,
     /// Block memory in units of 18 kbit.
     pub bram18: u64,
+    /// UltraRAM in units of 288 kbit.
+    pub uram: u64,
     /// Multipliers (DSP48E2).
     pub dsp: u64,
 }
@@ -134,6 +136,7 @@ impl Area {
             area.lut += count * cost.lut;
             area.ff += count * cost.ff;
             area.bram18 += count * cost.bram18;
+            area.uram += count * cost.uram;
             area.dsp += count * cost.dsp;
         }
         Ok(area)
@@ -146,6 +149,7 @@ fn cost(cell: &str) -> Option<Area> {
     match cell {
         "RAMB36E2" => Some(Area { bram18: 2, ..Area::default() }),
         "RAMB18E2" => Some(Area { bram18: 1, ..Area::default() }),
+        "URAM288" => Some(Area { uram: 1, ..Area::default() }),
         "DSP48E2" => Some(Area { dsp: 1, ..Area::default() }),
         "RAM32M16" | "RAM64M8" | "RAM64X8SW" | "RAM32X16DR8" | "RAM256X1D" => lut(8),
         "RAM32M" | "RAM64M" | "RAM128X1D" => lut(4),
@@ -167,9 +171,9 @@ mod tests {
     fn cells_are_counted_by_what_they_take() {
         let text = "2. Printing statistics.\n{\"design\": {\"num_cells_by_type\": \
                     {\"LUT6\": 3, \"FDRE\": 5, \"RAMB36E2\": 1, \"CARRY4\": 9, \"SRL16E\": 2, \
-                    \"DSP48E2\": 4}}}";
+                    \"DSP48E2\": 4, \"URAM288\": 6}}}";
         let area = Area::of_statistics(text);
-        assert_eq!(area, Ok(Area { lut: 5, ff: 5, bram18: 2, dsp: 4 }));
+        assert_eq!(area, Ok(Area { lut: 5, ff: 5, bram18: 2, uram: 6, dsp: 4 }));
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub struct Area {
     pub ff: u64,
     /// Block memory in units of 18 kbit.
     pub bram18: u64,
+    /// UltraRAM in units of 288 kbit.
+    pub uram: u64,
+}
+
+impl Area {
+    /// Of the figures in their order in the budget.
+    fn of([lut, ff, bram18, uram]: [f64; 4]) -> Self {
+        let [lut, ff, bram18, uram] =
+            [lut, ff, bram18, uram].map(|figure| figure.max(0.0).round() as u64);
+        Self { lut, ff, bram18, uram }
+    }
 }
 
 impl std::ops::AddAssign for Area {
@@ -26,6 +37,16 @@ impl std::ops::AddAssign for Area {
         self.lut += other.lut;
         self.ff += other.ff;
         self.bram18 += other.bram18;
+        self.uram += other.uram;
+    }
+}
+
+impl std::ops::SubAssign for Area {
+    fn sub_assign(&mut self, other: Self) {
+        self.lut -= other.lut;
+        self.ff -= other.ff;
+        self.bram18 -= other.bram18;
+        self.uram -= other.uram;
     }
 }
 
@@ -48,25 +69,69 @@ impl Part {
         Self {
             name: "XCZU7EV",
             board: "ZCU104",
-            room: Area { lut: 230_400, ff: 460_800, bram18: 624 },
+            room: Area { lut: 230_400, ff: 460_800, bram18: 624, uram: 96 },
         },
         Self {
             name: "XCK26",
             board: "KV260",
-            room: Area { lut: 117_120, ff: 234_240, bram18: 288 },
+            room: Area { lut: 117_120, ff: 234_240, bram18: 288, uram: 64 },
         },
         Self {
             name: "LFE5UM-85F",
             board: "boards with an ECP5-85",
-            room: Area { lut: 83_640, ff: 83_640, bram18: 208 },
+            room: Area { lut: 83_640, ff: 83_640, bram18: 208, uram: 0 },
         },
     ];
 
     /// Whether it has room for this.
     #[must_use]
     pub fn fits(&self, area: Area) -> bool {
-        let Area { lut, ff, bram18 } = self.room;
-        area.lut <= lut && area.ff <= ff && area.bram18 <= bram18
+        let Area { lut, ff, bram18, uram } = self.room;
+        area.lut <= lut && area.ff <= ff && area.bram18 <= bram18 && area.uram <= uram
+    }
+}
+
+/// What a network and its board need of a part.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// The sum, with all memory in blocks of 18 kbit.
+    pub area: Area,
+    /// Memories that may lie in UltraRAM: what their modules take with them in blocks of 18 kbit,
+    /// and in UltraRAM.
+    deep: Vec<(Area, Area)>,
+    /// Instances without a figure, which are not in the sum.
+    pub unknown: usize,
+}
+
+impl Needs {
+    /// The sum of what instances take.
+    #[must_use]
+    pub fn of<'a>(instances: impl IntoIterator<Item = &'a Instance>) -> Self {
+        let mut needs = Self::default();
+        for instance in instances {
+            let Some(area) = estimate(instance) else {
+                needs.unknown += 1;
+                continue;
+            };
+            needs.area += area;
+            needs.deep.extend(in_uram(instance).map(|deep| (area, deep)));
+        }
+        needs.deep.sort_by_key(|(area, _)| std::cmp::Reverse(area.bram18));
+        needs
+    }
+
+    /// What they take on a part: if it has too few blocks of 18 kbit, deep memories lie in its
+    /// UltraRAM, the largest first, as far as there is any.
+    #[must_use]
+    pub fn on(&self, part: &Part) -> Area {
+        let mut area = self.area;
+        for (blocks, deep) in &self.deep {
+            if area.bram18 > part.room.bram18 && area.uram + deep.uram <= part.room.uram {
+                area -= *blocks;
+                area += *deep;
+            }
+        }
+        area
     }
 }
 
@@ -155,6 +220,21 @@ pub fn measured_designs(modules: &[LibraryModule]) -> Vec<MeasuredDesign> {
 /// nothing else.
 const WATCHDOG: (&str, u64) = ("WATCHDOG_CYCLES", 1 << 16);
 
+/// Whether the memory of a measured design is deep enough for UltraRAM, which has 4096 words of 72
+/// bits: `hw/budget.json` has its figures with that, too.
+#[must_use]
+pub fn is_deep(module: LibraryModule, parameters: &[(&str, u64)]) -> bool {
+    let beats = match module {
+        LibraryModule::AxisFifo => "DEPTH",
+        LibraryModule::AxisFifoLast => "SLOT_BEATS",
+        _ => return false,
+    };
+    parameters.iter().any(|(name, value)| *name == beats && *value >= DEEP_BEATS)
+}
+
+/// From so many beats on a memory may lie in UltraRAM.
+const DEEP_BEATS: u64 = 1024;
+
 /// How `hw/budget.json` calls a design.
 #[must_use]
 pub fn label(module: LibraryModule, parameters: &[(&str, u64)]) -> String {
@@ -163,16 +243,30 @@ pub fn label(module: LibraryModule, parameters: &[(&str, u64)]) -> String {
     std::iter::once(module.name().to_owned()).chain(parameters).collect()
 }
 
-fn budget() -> &'static BTreeMap<String, [f64; 3]> {
-    static FIGURES: OnceLock<BTreeMap<String, [f64; 3]>> = OnceLock::new();
-    FIGURES.get_or_init(|| {
+/// Figures of a design: look-up tables, flip-flops, blocks of 18 kbit, UltraRAM.
+type Figures = [f64; 4];
+
+/// The figures of a design with its memory in blocks of 18 kbit, and in UltraRAM if it is deep.
+struct Measured {
+    blocks: Figures,
+    deep: Option<Figures>,
+}
+
+fn budget() -> &'static BTreeMap<String, Measured> {
+    static MEASURED: OnceLock<BTreeMap<String, Measured>> = OnceLock::new();
+    MEASURED.get_or_init(|| {
         let budget: Value = serde_json::from_str(BUDGET).unwrap_or_default();
         let designs = budget["designs"].as_object().into_iter().flatten();
-        let figures = designs.filter_map(|(label, figures)| {
-            let figure = |name: &str| figures[name].as_f64();
-            Some((label.clone(), [figure("lut")?, figure("ff")?, figure("bram18")?]))
+        let figures = |of: &Value| {
+            let figure = |name: &str| of[name].as_f64();
+            let uram = figure("uram").unwrap_or(0.0);
+            Some([figure("lut")?, figure("ff")?, figure("bram18")?, uram])
+        };
+        let measured = designs.filter_map(|(label, of)| {
+            let blocks = figures(of)?;
+            Some((label.clone(), Measured { blocks, deep: figures(&of["in_uram"]) }))
         });
-        figures.collect()
+        measured.collect()
     })
 }
 
@@ -182,55 +276,57 @@ pub(crate) fn measured_with() -> String {
     budget["measured_with"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What an instance takes; `None`: there is no figure near it.
+/// What an instance takes, with its memory in blocks of 18 kbit; `None`: there is no figure near
+/// it.
 #[must_use]
 pub fn estimate(instance: &Instance) -> Option<Area> {
-    let module = instance.module;
-    let value = |name: &str| {
-        let mut parameters = instance.parameters.iter();
-        let value = parameters.find(|(found, _)| *found == name)?.1.number();
-        // One port of a broadcast at most is filtered, and which one makes no difference.
-        Some(if name == "LOOP_FILTER" { value.min(1) } else { value })
-    };
-    let mut figures = interpolated(module, axes(module), &mut Vec::new(), &value)?;
-    if value(WATCHDOG.0).is_some_and(|cycles| cycles > 0) {
-        let with = budget().get(&label(module, &[WATCHDOG]))?;
-        let without = budget().get(&label(module, &[]))?;
+    let mut figures = near(instance, &|label| Some(budget().get(label)?.blocks))?;
+    if value(instance, WATCHDOG.0).is_some_and(|cycles| cycles > 0) {
+        let with = budget().get(&label(instance.module, &[WATCHDOG]))?.blocks;
+        let without = budget().get(&label(instance.module, &[]))?.blocks;
         for (figure, (with, without)) in figures.iter_mut().zip(with.iter().zip(without)) {
             *figure += with - without;
         }
     }
-    let [lut, ff, bram18] = figures.map(|figure| figure.max(0.0).round() as u64);
-    Some(Area { lut, ff, bram18 })
+    Some(Area::of(figures))
 }
 
-/// The sum of what instances take, and how many of them have no figure.
-#[must_use]
-pub fn total<'a>(instances: impl IntoIterator<Item = &'a Instance>) -> (Area, usize) {
-    let (mut sum, mut unknown) = (Area::default(), 0);
-    for instance in instances {
-        match estimate(instance) {
-            Some(area) => sum += area,
-            None => unknown += 1,
-        }
-    }
-    (sum, unknown)
+/// The same with its memory in UltraRAM; `None`: it has none that is deep enough.
+fn in_uram(instance: &Instance) -> Option<Area> {
+    near(instance, &|label| budget().get(label)?.deep).map(Area::of)
 }
+
+fn value(instance: &Instance, name: &str) -> Option<u64> {
+    let mut parameters = instance.parameters.iter();
+    let value = parameters.find(|(found, _)| *found == name)?.1.number();
+    // One port of a broadcast at most is filtered, and which one makes no difference.
+    Some(if name == "LOOP_FILTER" { value.min(1) } else { value })
+}
+
+/// Figures of an instance from those of the measured designs around it.
+fn near(instance: &Instance, measured: &Lookup<'_>) -> Option<Figures> {
+    let module = instance.module;
+    let wanted = |name: &str| value(instance, name);
+    interpolated(module, (axes(module), measured), &mut Vec::new(), &wanted)
+}
+
+/// The figures of a design that was measured.
+type Lookup<'a> = dyn Fn(&str) -> Option<Figures> + 'a;
 
 /// Linear along every axis between the two measured values around the wanted one.
 fn interpolated(
     module: LibraryModule,
-    axes: &[Axis],
+    (axes, measured): (&[Axis], &Lookup<'_>),
     point: &mut Vec<(&'static str, u64)>,
     wanted: &impl Fn(&str) -> Option<u64>,
-) -> Option<[f64; 3]> {
+) -> Option<Figures> {
     let Some(((name, values), rest)) = axes.split_first() else {
-        return budget().get(&label(module, point)).copied();
+        return measured(&label(module, point));
     };
     let value = wanted(name)?;
     let mut at = |value: u64| {
         point.push((name, value));
-        let figures = interpolated(module, rest, point, wanted);
+        let figures = interpolated(module, (rest, measured), point, wanted);
         point.pop();
         figures
     };
@@ -244,7 +340,7 @@ fn interpolated(
     let (low, high) = (*values.get(above - 1)?, *values.get(above)?);
     let share = (value as f64 - low as f64) / (high as f64 - low as f64);
     let (low, high) = (at(low)?, at(high)?);
-    Some([0, 1, 2].map(|i| low[i] + share * (high[i] - low[i])))
+    Some([0, 1, 2, 3].map(|i| low[i] + share * (high[i] - low[i])))
 }
 
 #[cfg(test)]
@@ -257,7 +353,9 @@ mod tests {
         let modules = [&LibraryModule::OF_NETWORKS[..], &LibraryModule::OF_BOARDS[..]].concat();
         for (module, parameters) in measured_designs(&modules) {
             let label = label(module, &parameters);
-            assert!(budget().contains_key(&label), "hw/budget.json has no {label}");
+            let figures = budget().get(&label);
+            let figures = figures.unwrap_or_else(|| panic!("hw/budget.json has no {label}"));
+            assert_eq!(figures.deep.is_some(), is_deep(module, &parameters), "{label}");
         }
         assert!(measured_with().starts_with("Yosys "), "{}", measured_with());
     }
@@ -266,10 +364,41 @@ mod tests {
     fn a_part_has_room_for_what_is_within_all_of_its_figures() {
         for part in Part::ALL {
             assert!(part.fits(part.room), "{}", part.name);
-            let Area { lut, ff, bram18 } = part.room;
+            let Area { lut, bram18, uram, .. } = part.room;
             assert!(!part.fits(Area { bram18: bram18 + 1, ..Area::default() }), "{}", part.name);
-            assert!(!part.fits(Area { lut: lut + 1, ff, bram18 }), "{}", part.name);
+            assert!(!part.fits(Area { uram: uram + 1, ..Area::default() }), "{}", part.name);
+            assert!(!part.fits(Area { lut: lut + 1, ..part.room }), "{}", part.name);
         }
+    }
+
+    #[test]
+    fn deep_memories_lie_in_ultra_ram_if_blocks_are_short() {
+        let fifo = |beats| Instance {
+            module: LibraryModule::AxisFifoLast,
+            parameters: vec![
+                ("WIDTH", Number(64)),
+                ("KEEP", Number(1)),
+                ("SLOT_BEATS", Number(beats)),
+            ],
+        };
+        let [board, small] = [Part::ALL[0], Part::ALL[2]];
+        // An image of half a megabyte, and three of them are kept: 196 608 beats of 72 bits.
+        let image = fifo(65_536);
+        let needs = |fifos: &[Instance]| Needs::of(fifos);
+        let one = needs(std::slice::from_ref(&image));
+        assert!(!board.fits(one.area), "{one:?}");
+        let placed = one.on(&board);
+        assert_eq!((placed.bram18, placed.uram, board.fits(placed)), (0, 48, true));
+        assert_eq!(one.on(&small), one.area, "it has no UltraRAM");
+        // What has room in blocks lies there; what is too shallow, too.
+        let few = needs(&[fifo(16_384), fifo(64)]);
+        assert_eq!(few.on(&board), few.area);
+        let two = needs(&[image.clone(), fifo(64), image.clone()]);
+        let placed = two.on(&board);
+        let shallow = estimate(&fifo(64)).map(|area| area.bram18);
+        assert_eq!((Some(placed.bram18), placed.uram, board.fits(placed)), (shallow, 96, true));
+        let three = needs(&[image.clone(), image.clone(), image]);
+        assert!(!board.fits(three.on(&board)), "{three:?}");
     }
 
     #[test]
@@ -278,9 +407,8 @@ mod tests {
             let parameters = vec![("WIDTH", Number(64)), ("DEPTH", Number(depth))];
             estimate(&Instance { module: LibraryModule::AxisFifo, parameters }).unwrap()
         };
-        let measured = budget()["axis_fifo-width-64-depth-4096"].map(|figure| figure as u64);
-        let found = fifo(4096);
-        assert_eq!([found.lut, found.ff, found.bram18], measured);
+        let measured = budget()["axis_fifo-width-64-depth-4096"].blocks;
+        assert_eq!(fifo(4096), Area::of(measured));
         let (least, most) = (fifo(512).bram18, fifo(4096).bram18);
         assert!((least..=most).contains(&fifo(1024).bram18));
         // Memory goes on growing with the depth beyond what was measured.

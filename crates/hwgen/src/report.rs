@@ -1,7 +1,7 @@
 //! What a network is, in words and numbers: report, register map and layout tables. Must not decide
 //! anything about the network.
 
-use crate::area::{Area, Part, estimate, measured_with, total};
+use crate::area::{Area, Needs, Part, estimate, measured_with};
 use crate::layout::{ElementCount, FieldPlace, PayloadLayout};
 use crate::library::Instance;
 use crate::network::{Network, NetworkPort, Register, Stage};
@@ -117,7 +117,7 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
          memory |\n|---|---|---|---|---|---|\n",
         measured_with()
     );
-    let (all, unknown) = total(instances.iter().flatten());
+    let needs = Needs::of(instances.iter().flatten());
     let mut count = 0;
     let topics = network.topics.iter().map(|topic| topic.shown().to_string());
     let parts = topics.chain(["of the board".to_owned()]);
@@ -130,40 +130,51 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
             *sum += area;
         }
         for (module, (instances, area)) in modules {
-            let Area { lut, ff, bram18 } = area;
+            let Area { lut, ff, bram18, .. } = area;
             let _ =
                 writeln!(text, "| {part} | `{module}` | {instances} | {lut} | {ff} | {bram18} |");
             count += instances;
         }
     }
-    let Area { lut, ff, bram18 } = all;
+    let Area { lut, ff, bram18, .. } = needs.area;
     let _ = writeln!(text, "| all | | {count} | {lut} | {ff} | {bram18} |");
-    if unknown > 0 {
-        let _ = writeln!(text, "\nWithout a figure, and not in the sum: {unknown} instances.");
+    if needs.unknown > 0 {
+        let _ =
+            writeln!(text, "\nWithout a figure, and not in the sum: {} instances.", needs.unknown);
     }
-    text + &room(all)
+    text + &room(&needs)
 }
 
 /// What parts have of everything that the network and its board take.
-fn room(all: Area) -> String {
+fn room(needs: &Needs) -> String {
     let mut text = "\n## Room\n\nWhat parts have. Nodes are not counted above. A row says no if what is \
-                    counted is too large already.\n\n| part | board | look-up tables | flip-flops | block memory | \
-                    fits |\n|---|---|---|---|---|---|\n"
+                    counted is too large already. If a part has too few blocks of 18 kbit, FIFOs lie in its \
+                    UltraRAM (288 kbit each), the largest first: tell the vendor's tool so.\n\n| part | board | \
+                    look-up tables | flip-flops | block memory | UltraRAM | fits |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     for part in Part::ALL {
-        let Area { lut, ff, bram18 } = part.room;
-        let fits = if part.fits(all) { "yes" } else { "no" };
+        let Area { lut, ff, bram18, uram } = part.room;
+        let placed = needs.on(&part);
+        let fits = match (part.fits(placed), placed.uram) {
+            (false, _) => "no".to_owned(),
+            (true, 0) => "yes".to_owned(),
+            (true, uram) => format!("yes, with {} and {uram} of UltraRAM", placed.bram18),
+        };
         let Part { name, board, .. } = part;
-        let _ = writeln!(text, "| {name} | {board} | {lut} | {ff} | {bram18} | {fits} |");
+        let _ = writeln!(text, "| {name} | {board} | {lut} | {ff} | {bram18} | {uram} | {fits} |");
     }
     text
 }
 
 /// A sentence for people if parts have no room for the network.
 pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<String> {
-    let (all, _) = total(instances.iter().flatten());
-    let small: Vec<String> = (Part::ALL.iter().filter(|part| !part.fits(all)))
-        .map(|part| format!("{} of {} ({})", part.room.bram18, part.name, part.board))
+    let needs = Needs::of(instances.iter().flatten());
+    let small: Vec<String> = Part::ALL
+        .iter()
+        .filter(|part| !part.fits(needs.on(part)))
+        .map(|Part { name, board, room }| {
+            format!("{} and {} of UltraRAM of {name} ({board})", room.bram18, room.uram)
+        })
         .collect();
     if small.is_empty() {
         return None;
@@ -172,9 +183,9 @@ pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<St
         "network `{}` takes about {} blocks of 18 kbit, {} look-up tables and {} flip-flops, more than a \
          part has (blocks: {}); shorten its FIFOs, or lower the bounds of its messages",
         network.module,
-        all.bram18,
-        all.lut,
-        all.ff,
+        needs.area.bram18,
+        needs.area.lut,
+        needs.area.ff,
         small.join(", ")
     ))
 }

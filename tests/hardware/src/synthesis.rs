@@ -34,13 +34,25 @@ impl std::error::Error for SynthesisFailure {}
 /// # Errors
 /// What Yosys said.
 pub fn area(design: &Design) -> Result<Area, SynthesisFailure> {
+    area_with(design, "area", "")
+}
+
+/// The same with its deep memories in UltraRAM.
+///
+/// # Errors
+/// What Yosys said.
+pub fn area_in_uram(design: &Design) -> Result<Area, SynthesisFailure> {
+    area_with(design, "area_in_uram", " -uram")
+}
+
+fn area_with(design: &Design, kind: &str, options: &str) -> Result<Area, SynthesisFailure> {
     let mut script = design.yosys_script("-sv");
     let top = design.top();
     // Without pads: a module is part of something larger.
-    writeln!(script, "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}")
+    writeln!(script, "synth_xilinx -family xcup{options} -flatten -noiopad -noclkbuf -top {top}")
         .expect("text");
     script.push_str("tee -q -o area.json stat -json\n");
-    let text = yosys("area", design, design.sources(), &script, "area.json")?;
+    let text = yosys(kind, design, design.sources(), &script, "area.json")?;
     // How cells are counted is the product's; one that it does not know has to get its cost there.
     Ok(Area::of_statistics(&text).unwrap_or_else(|error| panic!("{}: {error}", design.label())))
 }

@@ -71,24 +71,8 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
             areas.push(Area::of(variant.words(), &network));
         }
         for load_percent in &options.load {
-            let latency = Latency::new(processor, seed);
-            let folder = caller.folder()?;
-            // The other half only matters for the data.
-            let short = seed as u32;
-            let timing = profile.memory.timing(*load_percent, short ^ load_percent << 16);
-            let conditions = Conditions { profile, timing, latency, seed: short, folder };
-            let ends = (course::IMAGE, course::COMMAND);
-            let mut machine = Machine::new(&network, &library, ends, conditions)?;
-            let passages = course.through(&mut machine, *load_percent).with_context(|| {
-                format!("{}, {load_percent} % load, seed {seed}", variant.words())
-            })?;
-            caller.show(&format!(
-                "{}, {}, {load_percent} % load: {images} images, every command as from software, {:.1} \
-                 million cycles\n",
-                profile.name,
-                variant.words(),
-                machine.cycles() as f64 / 1e6
-            ))?;
+            let cell = Cell { profile, processor, seed, load_percent: *load_percent };
+            let passages = course.through((&network, &library), &cell, &variant.words(), caller)?;
             bench.add(variant, *load_percent, &passages);
         }
     }
@@ -147,16 +131,52 @@ impl Course {
         Ok(Self { images: few(taken), commands: few(made) })
     }
 
-    /// All images through a board.
-    fn through(&self, machine: &mut Machine, load_percent: u32) -> Result<Vec<Passage>> {
+    /// All images through a board, which has this name for people.
+    fn through(
+        &self,
+        (network, library): (&GraphNetwork, &Library),
+        cell: &Cell,
+        what: &str,
+        caller: &mut dyn Caller,
+    ) -> Result<Vec<Passage>> {
+        let Cell { profile, processor, seed, load_percent } = *cell;
+        // The other half only matters for the data.
+        let short = seed as u32;
+        let conditions = Conditions {
+            profile,
+            timing: profile.memory.timing(load_percent, short ^ load_percent << 16),
+            latency: Latency::new(processor, seed),
+            seed: short,
+            folder: caller.folder()?,
+        };
+        let ends = (course::IMAGE, course::COMMAND);
+        let mut machine = Machine::new(network, library, ends, conditions)?;
         let until_cycles = CYCLES_MAX * 100 / u64::from(100 - load_percent);
         let pairs = self.images.iter().zip(&self.commands).enumerate();
         let passages = pairs.map(|(number, (image, command))| {
             let passage = machine.message(image, command, until_cycles);
-            passage.with_context(|| format!("image {number}"))
+            passage.with_context(|| {
+                format!("{what}, {load_percent} % load, seed {seed}: image {number}")
+            })
         });
-        passages.collect()
+        let passages = passages.collect::<Result<_>>()?;
+        caller.show(&format!(
+            "{}, {what}, {load_percent} % load: {} images, every command as from software, {:.1} million \
+             cycles\n",
+            profile.name,
+            self.images.len(),
+            machine.cycles() as f64 / 1e6
+        ))?;
+        Ok(passages)
     }
+}
+
+/// What images go through a board under.
+struct Cell {
+    profile: &'static Profile,
+    processor: Processor,
+    seed: u64,
+    load_percent: u32,
 }
 
 struct Bench {

@@ -45,28 +45,25 @@ impl Area {
     }
 }
 
+/// Nodes, their designs in the budget, and those with a view of 128 bit.
+const NODES: [(&str, &str, Option<&str>); 9] = [
+    ("image_compensation", "image_compensation-max_bytes-24000", None),
+    ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600", None),
+    ("image_projection", "image_projection", None),
+    ("lane_following", "lane_following", None),
+    ("lane_planner", "lane_planner", Some("lane_planner-view_bits-128")),
+    ("polyfit", "polyfit-gate-110", Some("polyfit-gate-110-view_bits-128")),
+    ("red_light", "red_light-area_min-40-width-640-height-480", None),
+    ("green_light", "green_light-area_min-40-width-640-height-480", None),
+    ("lane_control", "lane_control-blind_images-10", None),
+];
+
 /// Which designs of the budget a board has, what for, and how many.
 fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
-    let nodes = [
-        ("image_compensation", "image_compensation-max_bytes-24000"),
-        ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600"),
-        ("image_projection", "image_projection"),
-        ("lane_following", "lane_following"),
-        ("red_light", "red_light-area_min-40-width-640-height-480"),
-        ("green_light", "green_light-area_min-40-width-640-height-480"),
-        ("lane_control", "lane_control-blind_images-10"),
-    ];
-    let of_view = [
-        ("lane_planner", ["lane_planner", "lane_planner-view_bits-128"]),
-        ("polyfit", ["polyfit-gate-110", "polyfit-gate-110-view_bits-128"]),
-    ];
     let of_nodes = network.generated.network.nodes.iter().filter_map(|node| {
-        if let Some((name, designs)) = of_view.iter().find(|(name, _)| *name == node.node_type) {
-            let is_wide = node.inputs.iter().chain(&node.outputs).any(|end| end.width == 128);
-            return Some(((*name).to_owned(), designs[usize::from(is_wide)], 1));
-        }
-        let (name, design) = nodes.iter().find(|(name, _)| *name == node.node_type)?;
-        Some(((*name).to_owned(), *design, 1))
+        let (name, design, wide) = NODES.iter().find(|(name, ..)| *name == node.node_type)?;
+        let is_wide = node.inputs.iter().chain(&node.outputs).any(|end| end.width == 128);
+        Some(((*name).to_owned(), wide.filter(|_| is_wide).unwrap_or(design), 1))
     });
     let count = gateways(&network.generated.network).len() as u64;
     let way = [

@@ -5,7 +5,7 @@
 use super::course::{COMMAND, FABRIC, IMAGE, NODE_BITS};
 use super::resources::Area;
 use super::rows::Statistics;
-use super::{Conditions, Course, Latency, Machine};
+use super::{Cell, Course};
 use crate::caller::{Caller, FabricOf, GraphNetwork, board_library};
 use crate::options::DrivingOptions;
 use crate::report::Table;
@@ -131,26 +131,9 @@ impl Boards {
         let mut all = Vec::new();
         for (topics, network, library) in &self.all {
             for load_percent in options.load.iter().copied() {
-                // The other half only matters for the data.
-                let short = seed as u32;
-                let conditions = Conditions {
-                    profile,
-                    timing: profile.memory.timing(load_percent, short ^ load_percent << 16),
-                    latency: Latency::new(processor, seed),
-                    seed: short,
-                    folder: caller.folder()?,
-                };
-                let mut machine = Machine::new(network, library, (IMAGE, COMMAND), conditions)?;
-                let passages = course.through(&mut machine, load_percent).with_context(|| {
-                    format!("{}, {load_percent} % load, seed {seed}", topics.version())
-                })?;
-                caller.show(&format!(
-                    "{}, table III, topics with mapping {}, {load_percent} % load: {images} images, every \
-                     command as from software, {:.1} million cycles\n",
-                    profile.name,
-                    topics.word(),
-                    machine.cycles() as f64 / 1e6
-                ))?;
+                let cell = Cell { profile, processor, seed, load_percent };
+                let what = format!("table III, topics with mapping {}", topics.word());
+                let passages = course.through((network, library), &cell, &what, caller)?;
                 let last = passages.last().context("no image")?;
                 let ms = passages.iter().map(|passage| passage.chain_ps as f64 / 1e9);
                 let (statistics, traffic) = (Statistics::of(ms.collect()), last.traffic);

@@ -110,13 +110,19 @@ fn every_clock_of_the_module_for_block_designs_has_a_reset_of_its_own_made_of_th
 
 #[test]
 fn a_network_that_is_larger_than_a_part_says_so() {
-    // Two slots of a picture in beats of 128 bits: more block memory than a ZCU104 has.
+    // Three slots of a picture in beats of 128 bits: more block memory than a ZCU104 has, but it
+    // has UltraRAM for them. A KV260 has not.
     let large = generated(DRIVE, DRIVE_MAPPING).unwrap();
-    assert!(large.files["report.md"].contains("| XCZU7EV | ZCU104 | 230400 | 460800 | 624 | no |"));
+    let report = &large.files["report.md"];
+    assert!(
+        report.contains("| ZCU104 | 230400 | 460800 | 624 | 96 | yes, with 9 and "),
+        "{report}"
+    );
+    assert!(report.contains("| KV260 | 117120 | 234240 | 288 | 64 | no |"), "{report}");
     let [warning] = large.warnings.as_slice() else { panic!("{:?}", large.warnings) };
-    assert!(warning.contains("624 of XCZU7EV (ZCU104)"), "{warning}");
+    assert!(warning.contains("(blocks: 288 and 64 of UltraRAM of XCK26 (KV260), "), "{warning}");
     let small = DRIVE_MAPPING.replace("      red: { image: { keep_last: 1 } }\n", "");
     let small = generated(DRIVE, &small).unwrap();
-    assert!(small.files["report.md"].contains("| 624 | yes |"));
+    assert!(small.files["report.md"].contains("| 624 | 96 | yes |"));
     assert!(small.warnings.is_empty(), "{:?}", small.warnings);
 }

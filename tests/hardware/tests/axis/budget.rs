@@ -2,10 +2,10 @@
 
 use crate::topic::{complete, data_path};
 use crossdock_hardware_tests::budget::{
-    area_is_the_budget, area_within_budget, rate_within_budget,
+    area_in_uram_is_the_budget, area_is_the_budget, area_within_budget, rate_within_budget,
 };
 use crossdock_hardware_tests::{Design, must};
-use crossdock_hwgen::area::{label, measured_designs};
+use crossdock_hwgen::area::{is_deep, label, measured_designs};
 use crossdock_hwgen::library::LibraryModule;
 
 /// Each module once.
@@ -84,5 +84,8 @@ fn figures_are_the_budget(modules: &[LibraryModule]) {
             parameters.iter().fold(design, |design, (name, value)| design.set(name, *value));
         assert_eq!(design.label(), label(module, &parameters));
         must(area_is_the_budget(&design));
+        if is_deep(module, &parameters) {
+            must(area_in_uram_is_the_budget(&design));
+        }
     }
 }

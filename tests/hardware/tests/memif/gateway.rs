@@ -82,6 +82,41 @@ fn a_false_assumption_of_the_upper_half_is_caught_with_its_neighbours() {
     must(Proof::bounded(up_half(), 9).composed().catches(&ONE_BURST_LESS));
 }
 
+/// The lower half with the engine and the header behind it.
+fn down_half() -> Design {
+    let parts = [
+        "testbench/gateway_down_half",
+        "gateway_down",
+        "gateway_words",
+        "memif_read",
+        "axis_pack",
+        "axis_header",
+    ];
+    Design::new("gateway_down_half", &parts)
+}
+
+#[test]
+#[ignore = "long: three modules at once"]
+fn what_the_lower_half_assumes_of_its_neighbours_holds_with_them() {
+    must(Proof::bounded(down_half(), 12).composed().check());
+    must(Proof::bounded(down_half().set("WIDTH", 128), 11).composed().check());
+    must(Proof::reachable(down_half(), 24).composed().check());
+}
+
+/// The header goes out while its payload may still turn out to be damaged.
+const STANDS_TOO_EARLY: Mutation = Mutation {
+    what: "the header is assumed to know whether it is damaged from its first beat on",
+    file: "axis_header_formal.svh",
+    from: " && (header_empty || (s_axis_tvalid && s_axis_tlast))",
+    to: "",
+};
+
+#[test]
+#[ignore = "long: three modules at once"]
+fn a_false_assumption_of_the_lower_half_is_caught_with_its_neighbours() {
+    must(Proof::bounded(down_half(), 12).composed().catches(&STANDS_TOO_EARLY));
+}
+
 #[test]
 fn what_the_proofs_of_the_gateway_are_about_can_happen() {
     must(Proof::reachable(down(), 14).check());

@@ -7,3 +7,11 @@
 `else
 `define NEIGHBOUR(label, condition) label: assume (condition)
 `endif
+
+// The same for an offer of the neighbour's, which stands as it is until it is taken. Behind
+// axis_formal.svh.
+`define NEIGHBOUR_STABLE(valid, ready, payload) \
+  always @(posedge clk) if (formal_past && $past((valid) && !(ready))) begin \
+    `NEIGHBOUR(n_``valid``_stands, valid); \
+    `NEIGHBOUR(n_``valid``_as_it_is, (payload) == $past(payload)); \
+  end
