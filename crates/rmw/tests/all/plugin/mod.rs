@@ -283,6 +283,7 @@ impl Ros {
     }
 
     /// Looks again and again, whenever something happens to the port, until `is_met` holds.
+    #[track_caller]
     fn until(&self, mut is_met: impl FnMut() -> bool) {
         let end = std::time::Instant::now() + std::time::Duration::from_secs(PATIENCE.sec);
         while !is_met() {
