@@ -245,9 +245,10 @@ class TextPanel extends Panel {
         })
         : "";
       this.table = new Table(table, [
+        // In front, as long values are cut off in a narrow window.
+        ["", plot],
         ["field", (row) => row.path],
         ["value", (row) => String(row.value), true],
-        ["", plot],
       ]);
       this.body.replaceChildren(table);
     }

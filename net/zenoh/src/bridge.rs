@@ -446,7 +446,8 @@ impl Bridge {
     /// Makes what there is as it should be.
     fn compare(&mut self) {
         let snapshot = self.graph.snapshot();
-        let tokens = self.shared.tokens();
+        let (tokens, some_have_gone) = self.shared.tokens();
+        self.is_waiting |= some_have_gone;
         self.remote.follow(&tokens, &self.zid, &self.shared);
         let stands_by = self.is_second(&snapshot);
         if self.stands_by != Some(stands_by) {

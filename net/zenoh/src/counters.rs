@@ -39,9 +39,13 @@ counters! {
     taken,
     /// Messages or calls, either way, that are none of their type, or have no attachment of ROS 2.
     malformed,
-    /// Messages or calls from the network whose publisher or client has no token; messages that
-    /// came before their publisher was connected here, with too many others.
+    /// Messages or calls from the network whose publisher or client has no token.
     unknown,
+    /// Messages from the network that came before their publisher was connected here, with too many
+    /// others.
+    early,
+    /// Messages of a publisher here that was gone before the network could be told of it.
+    gone,
     /// Messages from the network that a reliable subscriber here did not take in time.
     blocked,
     /// Messages from the network that are larger than one of their topic may be.
@@ -98,6 +102,8 @@ impl NetCounters {
             ("the network refused", self.refused),
             ("malformed", self.malformed),
             ("without a token", self.unknown),
+            ("before they were connected", self.early),
+            ("the publisher had gone", self.gone),
             ("a reliable subscriber was slow", self.blocked),
             ("oversize", self.oversize),
             ("no room", self.no_room),

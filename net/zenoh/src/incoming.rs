@@ -15,7 +15,9 @@ use crossdock_comm::{
 use crossdock_msg::Schema;
 use crossdock_wire::{Attachment, Gid};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hasher as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use zenoh::bytes::ZBytes;
@@ -26,7 +28,7 @@ use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt as _, HistoryCo
 
 /// Messages of publishers whose token is on its way or that are not connected yet, their bytes, and
 /// how long they wait for that.
-const PENDING_MAX: usize = 64;
+const PENDING_MAX: usize = 1024;
 const PENDING_BYTES_MAX: usize = 64 << 20;
 const PENDING_FOR: Duration = Duration::from_secs(2);
 
@@ -40,6 +42,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// GIDs without a token that are remembered, at most.
 pub(crate) const STRANGE_MAX: usize = 1024;
+
+/// How long messages are remembered when a subscription takes the place of another one, and how
+/// many at most: as long as the network may take to answer what publishers have kept.
+const RECENT_FOR: Duration = Duration::from_secs(2);
+const RECENT_MAX: usize = 100_000;
 
 /// Messages that are asked of a publisher that keeps them, at most.
 const HISTORY_MAX: usize = 1000;
@@ -72,8 +79,29 @@ struct Entries {
     by_gid: Mutex<BTreeMap<Gid, Entry>>,
     /// Whose publisher stands for a GID without a token.
     strange: Mutex<BTreeMap<Gid, Gid>>,
-    pending: Mutex<VecDeque<(Instant, Attachment, Vec<u8>)>>,
+    pending: Mutex<Pending>,
+    /// Whether there are pending messages. Whoever has put one there puts the next ones behind it.
+    some_wait: AtomicBool,
+    /// What has come in the last moment, while a subscription takes the place of another one.
+    recent: Mutex<Option<Recent>>,
+    has_recent: AtomicBool,
+    /// The session as timestamps name it: what is kept of our own publishers is answered, too, if
+    /// the network is asked for what publishers have kept.
+    own: [u8; 16],
     shared: Arc<Shared>,
+}
+
+/// Messages that wait for their publisher, and their bytes.
+#[derive(Default)]
+struct Pending {
+    messages: VecDeque<(Instant, Attachment, Vec<u8>)>,
+    bytes: usize,
+}
+
+/// Messages that have come since a moment, by what tells them apart.
+struct Recent {
+    since: Instant,
+    messages: HashSet<(Gid, i64, i64, u64)>,
 }
 
 struct Entry {
@@ -121,6 +149,14 @@ fn with_whole(payload: &ZBytes, work: impl FnOnce(&[u8])) {
     }
 }
 
+/// What tells a message from others of its publisher. Some peers count none.
+fn told_apart(attachment: &Attachment, cdr: &[u8]) -> (Gid, i64, i64, u64) {
+    let mut hasher = DefaultHasher::new();
+    hasher.write_usize(cdr.len());
+    hasher.write(&cdr[..cdr.len().min(4096)]);
+    (attachment.gid, attachment.sequence, attachment.stamp_ns, hasher.finish())
+}
+
 /// Remembers that `gid` stands for `strange`.
 pub(crate) fn remember(known: &mut BTreeMap<Gid, Gid>, strange: Gid, gid: Gid) {
     if known.len() == STRANGE_MAX {
@@ -134,9 +170,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Incoming {
-    pub(crate) fn new(shared: &Arc<Shared>, topic: &str, key: &str, schema: Arc<Schema>) -> Self {
-        let (by_gid, strange, pending) = Default::default();
-        let entries = Arc::new(Entries { by_gid, strange, pending, shared: Arc::clone(shared) });
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        session: &Session,
+        (topic, key): (&str, &str),
+        schema: Arc<Schema>,
+    ) -> Self {
+        let entries = Arc::new(Entries {
+            by_gid: Mutex::default(),
+            strange: Mutex::default(),
+            pending: Mutex::default(),
+            some_wait: AtomicBool::default(),
+            recent: Mutex::default(),
+            has_recent: AtomicBool::default(),
+            own: session.zid().to_le_bytes(),
+            shared: Arc::clone(shared),
+        });
         let (topic, key) = (topic.to_owned(), key.to_owned());
         let (subscription, has_history, unreached) = Default::default();
         Self { entries, schema, topic, key, subscription, has_history, unreached }
@@ -203,7 +252,7 @@ impl Incoming {
 
     /// Whether messages wait for their publisher.
     pub(crate) fn is_waiting(&self) -> bool {
-        !lock(&self.entries.pending).is_empty()
+        self.entries.some_wait.load(Ordering::Acquire)
     }
 
     /// Subscribes over there while somebody here does. Whether publishers here are to be made again
@@ -223,11 +272,13 @@ impl Incoming {
             }
             return Ok(had_history);
         }
-        if needs_history && !self.has_history {
-            self.subscription = None;
-        }
-        if self.subscription.is_some() {
+        if self.subscription.is_some() && (self.has_history || !needs_history) {
             return Ok(false);
+        }
+        // Until the new one stands the old one goes on: what both bring is taken once.
+        let before = self.subscription.take();
+        if before.is_some() {
+            self.entries.remember_for_now();
         }
         let entries = Arc::clone(&self.entries);
         let take = move |sample: Sample| entries.take(&sample);
@@ -246,6 +297,7 @@ impl Incoming {
                 )
             }
         });
+        drop(before);
         Ok(false)
     }
 }
@@ -253,6 +305,9 @@ impl Incoming {
 impl Entries {
     fn take(&self, sample: &Sample) {
         let counters = &self.shared.counters;
+        if sample.timestamp().is_some_and(|it| it.get_id().to_le_bytes() == self.own) {
+            return;
+        }
         if sample.kind() != SampleKind::Put {
             return count(&counters.malformed);
         }
@@ -266,10 +321,36 @@ impl Entries {
             return;
         }
         with_whole(sample.payload(), |cdr| {
-            if !self.deliver(attachment.gid, cdr) {
+            if self.has_recent.load(Ordering::Acquire) && self.is_repeated(&attachment, cdr) {
+                return;
+            }
+            // Nothing overtakes what waits.
+            let is_free = !self.some_wait.load(Ordering::Acquire);
+            if !(is_free && self.deliver(attachment.gid, cdr)) {
                 self.keep(attachment, cdr);
             }
         });
+    }
+
+    /// Two subscriptions bring the same messages for a moment.
+    fn remember_for_now(&self) {
+        let pending = lock(&self.pending);
+        let messages = pending.messages.iter();
+        let messages = messages.map(|(_, attachment, cdr)| told_apart(attachment, cdr)).collect();
+        *lock(&self.recent) = Some(Recent { since: Instant::now(), messages });
+        self.has_recent.store(true, Ordering::Release);
+    }
+
+    /// Whether a message has come on the other of two subscriptions.
+    fn is_repeated(&self, attachment: &Attachment, cdr: &[u8]) -> bool {
+        let mut recent = lock(&self.recent);
+        let Some(Recent { since, messages }) = &mut *recent else { return false };
+        if since.elapsed() > RECENT_FOR || messages.len() == RECENT_MAX {
+            self.has_recent.store(false, Ordering::Release);
+            *recent = None;
+            return false;
+        }
+        !messages.insert(told_apart(attachment, cdr))
     }
 
     /// The publisher here that stands for the one over there, and whether it is connected.
@@ -305,17 +386,29 @@ impl Entries {
     /// those here who want it are to be connected.
     fn keep(&self, attachment: Attachment, cdr: &[u8]) {
         let mut pending = lock(&self.pending);
-        // It may be connected now, and then none wait any more.
+        // It may be connected now.
         self.deliver_pending(&mut pending);
-        if self.deliver(attachment.gid, cdr) {
+        let gid = attachment.gid;
+        let is_first = pending.messages.iter().all(|(_, waits, _)| waits.gid != gid);
+        if is_first && self.deliver(gid, cdr) {
             return;
         }
-        let bytes: usize = pending.iter().map(|(_, _, cdr)| cdr.len()).sum();
-        if pending.len() == PENDING_MAX || bytes + cdr.len() > PENDING_BYTES_MAX {
-            return count(&self.shared.counters.unknown);
+        if pending.messages.len() == PENDING_MAX || pending.bytes + cdr.len() > PENDING_BYTES_MAX {
+            return self.give_up(gid);
         }
-        pending.push_back((Instant::now(), attachment, cdr.to_vec()));
+        pending.bytes += cdr.len();
+        pending.messages.push_back((Instant::now(), attachment, cdr.to_vec()));
+        self.some_wait.store(true, Ordering::Release);
         self.shared.tell_change();
+    }
+
+    /// Counts a message whose publisher is not there.
+    fn give_up(&self, gid: Gid) {
+        let counters = &self.shared.counters;
+        count(match self.publisher(gid) {
+            Some(_) => &counters.early,
+            None => &counters.unknown,
+        });
     }
 
     /// A publisher of the topic stands for a GID without a token.
@@ -328,21 +421,22 @@ impl Entries {
         }
     }
 
-    /// Publishers become connected here alone, so that nothing overtakes the messages that wait.
-    fn deliver_pending(&self, pending: &mut VecDeque<(Instant, Attachment, Vec<u8>)>) {
+    fn deliver_pending(&self, pending: &mut Pending) {
         lock(&self.by_gid).values_mut().for_each(Entry::connect);
-        pending.retain(|(since, attachment, cdr)| {
+        let Pending { messages, bytes } = pending;
+        messages.retain(|(since, attachment, cdr)| {
             if since.elapsed() > STRANGE_AFTER {
                 self.adopt(attachment.gid);
             }
-            if self.deliver(attachment.gid, cdr) {
-                return false;
-            }
-            let is_over = since.elapsed() > PENDING_FOR;
+            let is_delivered = self.deliver(attachment.gid, cdr);
+            let is_over = !is_delivered && since.elapsed() > PENDING_FOR;
             if is_over {
-                count(&self.shared.counters.unknown);
+                self.give_up(attachment.gid);
             }
-            !is_over
+            let stays = !is_delivered && !is_over;
+            *bytes -= if stays { 0 } else { cdr.len() };
+            stays
         });
+        self.some_wait.store(!messages.is_empty(), Ordering::Release);
     }
 }

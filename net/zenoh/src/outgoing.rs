@@ -6,7 +6,7 @@
 //! latecomers is taken by a second subscriber, and kept by zenoh for latecomers there.
 //!
 //! A thread that waits for a slow link holds up its own topic alone: what comes meanwhile waits in
-//! the ring of its publisher, and is lost and counted if it is more than the subscriber's depth.
+//! the ring of its publisher, and is lost and counted if it is more than that holds.
 
 use crate::counters::{add, count};
 use crate::shared::Shared;
@@ -28,8 +28,9 @@ use zenoh::bytes::ZBytes;
 use zenoh::pubsub::Publisher;
 use zenoh_ext::AdvancedPublisher;
 
-/// The most messages that wait for the network.
-const DEPTH_MAX: usize = 1000;
+/// The most messages that wait for the network. A publisher keeps no more than its own depth, and
+/// those over there who want them may have any.
+const DEPTH: usize = 1000;
 
 /// Messages of publishers that are not known yet, and how long they wait until they are.
 const PENDING_MAX: usize = 64;
@@ -75,7 +76,6 @@ pub(crate) struct Outgoing {
     thread: Option<JoinHandle<()>>,
     topic: String,
     schema: Arc<Schema>,
-    depth: usize,
     keeps: bool,
     /// The GID of its subscriber.
     pub(crate) gid: [u8; 16],
@@ -91,19 +91,17 @@ pub(crate) enum OutgoingError {
 }
 
 impl Outgoing {
-    /// Is there for a topic's messages. `depth`: how many may wait.
+    /// Is there for a topic's messages.
     pub(crate) fn open(
         participant: &Participant,
         shared: &Arc<Shared>,
         node: &str,
         topic: &str,
         schema: &Arc<Schema>,
-        depth: usize,
     ) -> Result<Self, PortError> {
         let bell = participant.shared_doorbell(DoorbellOptions::default())?;
-        let depth = depth.clamp(1, DEPTH_MAX);
         let subscriber =
-            subscribe(participant, node, topic, schema, Qos::best_effort(depth), &bell)?;
+            subscribe(participant, node, topic, schema, Qos::best_effort(DEPTH), &bell)?;
         let gid = subscriber.gid();
         let orders = Arc::new(Mutex::new(Orders::default()));
         let carrier = Carrier {
@@ -125,7 +123,6 @@ impl Outgoing {
             thread: None,
             topic: topic.to_owned(),
             schema: Arc::clone(schema),
-            depth,
             keeps: false,
             gid,
         })
@@ -148,7 +145,7 @@ impl Outgoing {
         let keeps = sources.values().any(is_keeping);
         let kept = match keeps && !self.keeps {
             true => {
-                let qos = Qos::best_effort(self.depth).transient_local();
+                let qos = Qos::best_effort(DEPTH).transient_local();
                 Some(subscribe(participant, node, &self.topic, &self.schema, qos, &self.bell)?)
             }
             false => None,
@@ -195,8 +192,10 @@ fn subscribe(
 /// Why a message that has been taken does not go out.
 #[derive(Clone, Copy)]
 enum Loss {
-    /// There are newer ones, or it has waited too long for its publisher to be known.
+    /// There are newer ones.
     Overtaken,
+    /// Its publisher was gone before it was known.
+    Gone,
     /// The network does not take it.
     Refused,
     /// It is no message of its type.
@@ -270,7 +269,7 @@ impl Carrier {
             if since.elapsed() < PENDING_FOR {
                 self.put(is_kept, sample, since);
             } else {
-                self.lose(Loss::Overtaken);
+                self.lose(Loss::Gone);
             }
         }
     }
@@ -280,6 +279,7 @@ impl Carrier {
         let counters = &self.shared.counters;
         match loss {
             Loss::Overtaken => count(&counters.overtaken),
+            Loss::Gone => count(&counters.gone),
             Loss::Refused => count(&counters.refused),
             // With the others that the port counts.
             Loss::Malformed => return self.live.count_uncarried(Uncarried::Malformed, 1),

@@ -2,8 +2,11 @@
 //! says.
 
 use crate::shared::Shared;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use zenoh::sample::SampleKind;
 use zenoh::session::TransportEvent;
 use zenoh::{Config, Session, Wait as _};
@@ -56,6 +59,21 @@ pub enum SessionError {
         /// What zenoh says.
         reason: String,
     },
+    /// A file that the configuration names for TLS is none.
+    #[error(
+        "{path}: `{setting}` names `{file}`, {reason}; paths are those from the folder in which the \
+         command runs"
+    )]
+    Tls {
+        /// The configuration.
+        path: String,
+        /// What names it there.
+        setting: &'static str,
+        /// As given there.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A place to listen or to connect to is none.
     #[error(
         "`{endpoint}` is no place on a network: {reason}; write it like `tcp/192.168.0.7:7447`"
@@ -68,8 +86,8 @@ pub enum SessionError {
     },
     /// It cannot listen there.
     #[error(
-        "this router cannot listen on {listen}: {reason}; is it a place of this computer with a \
-         number of a port up to 65535? If another router has the port, join it (`--connect`), or \
+        "this router cannot listen on {listen}: {reason}; it must be a place of this computer with \
+         a number of a port up to 65535. If another router has the port, join it (`--connect`), or \
          listen elsewhere (`--listen tcp/127.0.0.1:7448`)"
     )]
     Listen {
@@ -79,16 +97,73 @@ pub enum SessionError {
         reason: String,
     },
     /// No router answers.
-    #[error(
-        "no router answers at {connect} ({reason}); it is tried again each second. Start one there \
-         (`crossdock net --router`, or `ros2 run rmw_zenoh_cpp rmw_zenohd`)"
-    )]
+    #[error("no router answers at {connect}: {reason}; it is tried again each second")]
     NoRouter {
         /// Where.
         connect: String,
-        /// What zenoh says.
+        /// What is there, and what to do.
         reason: String,
     },
+}
+
+/// What zenoh's configuration names files of certificates by.
+const TLS_FILES: [&str; 5] = [
+    "root_ca_certificate",
+    "listen_private_key",
+    "listen_certificate",
+    "connect_private_key",
+    "connect_certificate",
+];
+
+/// How long a place may take to take a connection when it is looked why none of zenoh comes about.
+const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// Why no session with a router at this place comes about, and what to do about it. Blocks shortly.
+fn why_not(endpoint: &str) -> String {
+    let (protocol, address) = endpoint.split_once('/').unwrap_or(("tcp", endpoint));
+    if protocol != "tcp" {
+        return format!(
+            "check the place; {protocol} takes what a configuration of zenoh names, such as \
+             certificates (`--config FILE`)"
+        );
+    }
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let places: Vec<SocketAddr> = match address.to_socket_addrs() {
+        Ok(places) => places.collect(),
+        Err(error) => {
+            return format!("no computer of that name is known ({error}); check the name");
+        }
+    };
+    let tries = places.iter().map(|place| TcpStream::connect_timeout(place, LOOK_TIMEOUT));
+    match tries.fold(None, |found, one| found.filter(Result::is_ok).or(Some(one))) {
+        Some(Ok(_)) => "something listens there that is no router of zenoh, or one that wants \
+                        certificates (`--config FILE`)"
+            .to_owned(),
+        Some(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => {
+            "nobody listens there; start a router there (`crossdock net --router`, or `ros2 run \
+             rmw_zenoh_cpp rmw_zenohd`)"
+                .to_owned()
+        }
+        Some(Err(error)) => format!("the computer is not reached ({error}); check its network"),
+        None => "no computer has that name; check the name".to_owned(),
+    }
+}
+
+/// Checks the files of certificates that a configuration names.
+fn check_tls(path: &Path, config: &Config) -> Result<(), SessionError> {
+    for setting in TLS_FILES {
+        let named = config.get_json(&format!("transport/link/tls/{setting}")).ok();
+        let named = named.and_then(|json| serde_json::from_str::<Option<String>>(&json).ok());
+        let Some(Some(file)) = named else { continue };
+        let reason = match std::fs::read(&file) {
+            Ok(bytes) if bytes.windows(11).any(|it| it == b"-----BEGIN ") => continue,
+            Ok(_) => "which has no certificate or key in PEM".to_owned(),
+            Err(error) => format!("which cannot be read: {error}"),
+        };
+        let path = path.display().to_string();
+        return Err(SessionError::Tls { path, setting, file, reason });
+    }
+    Ok(())
 }
 
 /// What zenoh says, without the places in its sources: `MESSAGE at FILE:LINE.`.
@@ -178,10 +253,12 @@ impl Joining {
             Joining::Router { listen, connect } => ("router", or_here(listen), connect.clone()),
             Joining::Client { connect } => ("client", Vec::new(), or_here(connect)),
             Joining::File(path) => {
-                return Config::from_file(path).map_err(|error| SessionError::File {
+                let config = Config::from_file(path).map_err(|error| SessionError::File {
                     path: path.display().to_string(),
                     reason: plain(&error),
-                });
+                })?;
+                check_tls(path, &config)?;
+                return Ok(config);
             }
         };
         for endpoint in listen.iter().chain(&connect) {
@@ -227,7 +304,14 @@ impl Joining {
                     SessionError::Listen { listen: or_here(listen).join(", "), reason }
                 }
                 Joining::Client { connect } => {
-                    SessionError::NoRouter { connect: or_here(connect).join(", "), reason }
+                    let places = or_here(connect);
+                    let mut reasons: Vec<String> =
+                        places.iter().map(|place| why_not(place)).collect();
+                    reasons.dedup();
+                    SessionError::NoRouter {
+                        connect: places.join(", "),
+                        reason: reasons.join("; "),
+                    }
                 }
                 Joining::File(path) => {
                     SessionError::NotJoined { path: path.display().to_string(), reason }
@@ -246,6 +330,9 @@ mod tests {
         let connect = vec!["no-place".to_owned()];
         let error = Joining::Client { connect }.config().unwrap_err().to_string();
         assert!(error.contains("no-place") && !error.contains(".rs:"), "{error}");
+        let why = super::why_not("tcp/no-such-place.invalid:7447");
+        assert!(why.starts_with("no computer"), "{why}");
+        assert!(super::why_not("tls/first.lan:7447").contains("--config"));
         let error = zenoh::Error::from("no luck at /a/b.rs:7. Caused by rain at noon at c.rs:9.");
         assert_eq!(plain(&error), "no luck Caused by rain at noon");
     }

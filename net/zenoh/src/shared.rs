@@ -4,12 +4,21 @@
 //! no queue behind, and what the thread makes of them follows from the set alone.
 
 use crate::counters::{Counters, count};
+use crossdock_comm::PortKind;
+use crossdock_wire::Token;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Tokens that are kept: far more than a large system of robots has.
 const TOKENS_MAX: usize = 65_536;
+
+/// How long a publisher over there is still one when its token has gone: what it has published
+/// comes on another way, and nobody may have looked in between.
+const PUBLISHER_STAYS: Duration = Duration::from_millis(500);
+
+/// Publishers that have gone and are still remembered, at most.
+const GONE_MAX: usize = 1024;
 
 /// The longest token that is kept.
 const TOKEN_BYTES_MAX: usize = 2048;
@@ -38,7 +47,23 @@ struct State {
     has_changed: bool,
     is_over: bool,
     tokens: BTreeSet<String>,
+    /// Those of publishers that have gone, with the time of that.
+    gone: VecDeque<(Instant, String)>,
     notes: VecDeque<String>,
+}
+
+impl State {
+    fn remember(&mut self, token: &str) {
+        let is_publisher = Token::parse(token).is_ok_and(|token| {
+            token.endpoint.is_some_and(|endpoint| endpoint.kind == PortKind::Publisher)
+        });
+        if is_publisher {
+            if self.gone.len() == GONE_MAX {
+                self.gone.pop_front();
+            }
+            self.gone.push_back((Instant::now(), token.to_owned()));
+        }
+    }
 }
 
 /// Why the thread was woken.
@@ -79,7 +104,13 @@ impl Shared {
                 }
                 false
             }
-            false => state.tokens.remove(token),
+            false => {
+                let was_there = state.tokens.remove(token);
+                if was_there {
+                    state.remember(token);
+                }
+                was_there
+            }
         };
         if is_change {
             state.has_changed = true;
@@ -87,9 +118,13 @@ impl Shared {
         }
     }
 
-    /// The tokens that are there.
-    pub(crate) fn tokens(&self) -> BTreeSet<String> {
-        self.lock().tokens.clone()
+    /// The tokens that are there, those of publishers that have just gone among them. Whether there
+    /// are such.
+    pub(crate) fn tokens(&self) -> (BTreeSet<String>, bool) {
+        let mut state = self.lock();
+        state.gone.retain(|(since, _)| since.elapsed() < PUBLISHER_STAYS);
+        let gone = state.gone.iter().map(|(_, token)| token.clone());
+        (state.tokens.iter().cloned().chain(gone).collect(), !state.gone.is_empty())
     }
 
     pub(crate) fn end(&self) {
@@ -136,7 +171,7 @@ mod tests {
             shared.tell_token(&format!("@ros2_lv/{number}"), true);
         }
         shared.tell_token(&"x".repeat(TOKEN_BYTES_MAX + 1), true);
-        assert_eq!(shared.tokens().len(), TOKENS_MAX);
+        assert_eq!(shared.tokens().0.len(), TOKENS_MAX);
         assert_eq!(shared.counters.read().tokens_refused, 8);
         assert_eq!(shared.wait(Duration::ZERO), Woken::Changed);
         shared.tell_token("@ros2_lv/0", true);

@@ -165,15 +165,15 @@ impl Hosts {
             if now >= deadline {
                 let first = missing.first().copied().unwrap_or_default();
                 let network = match self.bridge {
-                    Some(_) => "look whether it reaches this network",
+                    Some(_) => "Look whether it reaches this network, and has the same domain.",
                     None => {
-                        "no network was named (--listen, --connect, --net-config), so that \
-                         `crossdock net` must run on both"
+                        "No network was named here (--listen, --connect, --net-config): \
+                         `crossdock net` must run on both then."
                     }
                 };
                 bail!(
                     "{} did not come within {} s{}; start `crossdock join {first} {}` there \
-                     (with --listen PLACE if it is to be the router), and {network}",
+                     (with --listen PLACE if it is to be the router). {network}",
                     named(&missing),
                     patience.as_secs_f64(),
                     self.agreement.heard_instead(),

@@ -12,7 +12,7 @@ use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
-use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, Qos};
+use crossdock_comm::{Echo, EchoError, GraphSnapshot, Maker, ObserveError, Observer, Qos};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -145,11 +145,18 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
         Err(ObserveError::InsideChain { .. }) => {
-            say!(
-                "note: {} has no subscriber outside its executor; this echo subscribes, so the \
-                 publisher writes each message to its ring until the echo ends",
-                wishes.topic
-            );
+            let mut ports = publishers(&snapshot, wishes.topic);
+            let why = match ports.all(|(_, port)| port.maker == Maker::Gateway) {
+                true => {
+                    "comes over the network, which carries it while somebody here subscribes; this \
+                     echo does"
+                }
+                false => {
+                    "has no subscriber outside its executor; this echo subscribes, so the \
+                     publisher writes each message to its ring until the echo ends"
+                }
+            };
+            say!("note: {} {why}", wishes.topic);
             show_all(wishes, &Taken::start(wishes.topic, "echo", watch)?)
         }
         Err(error) => Err(error.into()),

@@ -71,11 +71,12 @@ impl Bridge {
 
     /// Servers here for those over there. A service that nodes here serve stays theirs.
     fn show_servers(&mut self, local: &Local) {
-        let there = self.remote.ends(PortKind::Server);
+        let mut there = self.remote.ends(PortKind::Server);
+        there.retain(|service, _| !local.serves(&service.topic));
         let gids: BTreeSet<Gid> = there.values().flat_map(BTreeMap::keys).copied().collect();
         self.drop_gone(&gids, |services| &mut services.servers);
         for (service, servers) in there {
-            if !self.is_of_our_kind(&service) || local.serves(&service.topic) {
+            if !self.is_of_our_kind(&service) {
                 continue;
             }
             for (gid, RemoteEnd { node, .. }) in servers {

@@ -102,7 +102,7 @@ impl Bridge {
             let TopicKey { topic: name, type_name, hash } = &topic;
             let incoming = self.into.entry(topic.clone()).or_insert_with(|| {
                 let key = key(self.participant.domain_id(), name, type_name, hash);
-                Incoming::new(&self.shared, name, &key, schema)
+                Incoming::new(&self.shared, &self.session, (name, &key), schema)
             });
             let mut failed = incoming.follow(&self.participant, &publishers);
             let wanted: Vec<Qos> =
@@ -151,17 +151,12 @@ impl Bridge {
             }
             let Some(schema) = self.schema(&topic, local) else { continue };
             if !self.out.contains_key(&topic) {
-                let publishers = local.publishers(&topic.topic, &topic.type_name);
-                let depths = publishers.map(|end| end.port.qos.depth);
-                let depths = depths.chain(subscribers.values().map(|end| end.endpoint.qos.depth));
-                let depth = depths.max().unwrap_or(1);
                 let opened = Outgoing::open(
                     &self.participant,
                     &self.shared,
                     &self.name,
                     &topic.topic,
                     &schema,
-                    depth,
                 );
                 match opened {
                     Ok(carrier) => {

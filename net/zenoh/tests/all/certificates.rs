@@ -83,13 +83,23 @@ fn only_computers_with_a_certificate_of_the_authority_join() {
     // The certificate of another authority; and no certificate, over a link that is not encrypted.
     let other = outside.try_bridge(ours.file(1, &place, &theirs.folder)).unwrap();
     let plain = outside.client(&place.replace("tls/", "tcp/"));
-    for (refused, says) in [(&other, "cannot be joined"), (&plain, "no router answers")] {
+    for (refused, says) in [(&other, "cannot be joined"), (&plain, "wants certificates")] {
         let mut told = Vec::new();
         until("it says that it does not join", || {
             told.extend(refused.take_notes());
             told.iter().any(|note| note.contains(says))
         });
         assert!(!told.iter().any(|note| note.starts_with("joined")), "{told:?}");
+    }
+    // Files that are not where the configuration says, as in another folder, and none of PEM.
+    let elsewhere = ours.folder.join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let mut said = ours.file(1, &place, &elsewhere);
+    for says in ["cannot be read: No such file", "which has no certificate or key"] {
+        let error = outside.try_bridge(said).unwrap_err().to_string();
+        assert!(error.contains(says) && error.contains("authority.pem"), "{error}");
+        std::fs::write(elsewhere.join("authority.pem"), "nothing\n").unwrap();
+        said = ours.file(1, &place, &elsewhere);
     }
     say(&talks, "secret");
     until("it is heard where it may be", || heard(&listens).contains(&"secret".to_owned()));

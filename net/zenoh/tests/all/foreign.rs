@@ -4,6 +4,7 @@ use crate::graphs::{Place, cdr, free_place, hear, listener, reliable, say, talke
 use crossdock_wire::{Attachment, Gid, gid_of};
 use std::sync::{Arc, Mutex};
 use zenoh::liveliness::LivelinessToken;
+use zenoh::qos::CongestionControl;
 use zenoh::{Config, Session, Wait as _};
 
 pub(crate) const CHATTER: &str = "std_msgs::msg::dds_::String_/\
@@ -125,6 +126,32 @@ fn what_is_published_the_moment_a_subscriber_is_seen_is_heard() {
     }
     let counters = net.counters();
     assert_eq!((counters.taken, counters.unknown), (39, 0), "{counters:?}");
+}
+
+#[test]
+fn a_publisher_that_is_gone_at_once_is_heard_in_order() {
+    const COUNT: i64 = 300;
+    let (graph, place) = (Place::new("short-lived"), free_place());
+    let net = graph.router(&place);
+    let foreign = Foreign::join(&place);
+    let here = graph.open("here");
+    let listens = listener(&here, "/chatter", reliable(1000));
+    // As nodes of ROS 2 do that are reliable: else zenoh drops some of a flood at their side.
+    let publisher = foreign.session.declare_publisher(format!("0/chatter/{CHATTER}"));
+    let publisher = publisher.congestion_control(CongestionControl::Block).wait().unwrap();
+    until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    for round in 1..=10 {
+        let (token, gid) = foreign.endpoint(round, "MP", "chatter", "::,1000:,:,:,,");
+        let wanted: Vec<String> = (0..COUNT).map(|number| format!("{round} {number}")).collect();
+        for (number, text) in (0..).zip(&wanted) {
+            publisher.put(cdr(text)).attachment(attachment(number, gid)).wait().unwrap();
+        }
+        drop(token);
+        assert_eq!(hear(&listens, wanted.len()), wanted);
+    }
+    let counters = net.counters();
+    let lost = counters.unknown + counters.early + counters.blocked;
+    assert_eq!((counters.taken, lost), (10 * COUNT as u64, 0), "{counters:?}");
 }
 
 #[test]

@@ -90,6 +90,33 @@ fn calls_go_both_ways_and_each_is_answered_once() {
 }
 
 #[test]
+fn a_server_of_the_own_side_takes_the_place_of_a_far_one() {
+    let (left, right, place) = (Place::new("own-left"), Place::new("own-right"), free_place());
+    let nets = [left.router(&place), right.client(&place)];
+    let far = Adder::start(&right, Manner::Answers);
+    let here = left.open("here");
+    let client = caller(&here);
+    assert!(client.wait_for_server(LIMIT));
+    assert_eq!(add(&client, 1, 2, LIMIT).unwrap(), 3);
+    assert_eq!(far.taken(), 1);
+    let own = Adder::start(&left, Manner::Answers);
+    let view = here.graph().unwrap();
+    until("the far server's port has gone", || {
+        let graph = view.snapshot();
+        let servers = graph.ports(PortKind::Server);
+        servers.filter(|(_, port)| port.topic == SERVICE).count() == 1
+    });
+    // The client hears that the far one has gone.
+    until("the own server answers", || add(&client, 0, 1, LIMIT).is_ok() && own.taken() > 0);
+    let taken = (far.taken(), own.taken() + 10);
+    for number in 0..10 {
+        assert_eq!(add(&client, number, 1, LIMIT).unwrap(), number + 1);
+    }
+    assert_eq!((far.taken(), own.taken()), taken);
+    all_end(&[&nets[0], &nets[1]]);
+}
+
+#[test]
 fn a_call_without_an_answer_ends_as_on_shared_memory() {
     let (left, right, place) = (Place::new("end-left"), Place::new("end-right"), free_place());
     let nets = [left.router(&place), right.client(&place)];
