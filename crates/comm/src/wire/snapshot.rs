@@ -225,42 +225,6 @@ impl GraphSnapshot {
         self.processes.iter().flat_map(move |it| it.ends(kind).map(move |port| (&**it, port)))
     }
 
-    /// How many subscribers a publisher reaches over so many connections. One to a port that
-    /// carries messages for others stands for all of them that suit. They do not count before all
-    /// that suit the publisher are connected, as it is not known who is.
-    pub fn reached_by(&self, publisher: [u8; 16], connections: usize) -> usize {
-        let mut publishers = self.processes.iter().flat_map(|it| &it.publishers);
-        let Some(publisher) = publishers.find(|port| port.gid == publisher) else {
-            return connections;
-        };
-        let suits = |port: &PortSnapshot| {
-            port.topic == publisher.topic
-                && (port.type_name.is_empty() || port.type_hash == publisher.type_hash)
-                && publisher.qos.conflict_with(&port.qos).is_none()
-        };
-        let (mut direct, mut carriers, mut carried) = (0, 0, 0);
-        for process in &self.processes {
-            let members =
-                process.members.iter().filter(|member| member.kind == PortKind::Subscriber);
-            let carrying: BTreeSet<u64> = members.clone().map(|member| member.carrier).collect();
-            let carries = |port: &&PortSnapshot| {
-                port.maker == Maker::Gateway || carrying.contains(&port.port)
-            };
-            let (all_carry, others): (Vec<_>, Vec<_>) =
-                process.subscribers.iter().filter(|port| suits(port)).partition(carries);
-            direct += others.len();
-            carriers += all_carry.len();
-            let is_carried = |member: &&MemberSnapshot| {
-                process.subscribers.iter().any(|port| port.port == member.carrier)
-            };
-            carried += members.filter(is_carried).filter(|it| suits(&it.port)).count();
-        }
-        match connections >= direct + carriers {
-            true => connections - carriers + carried,
-            false => connections.saturating_sub(carriers),
-        }
-    }
-
     /// All topics with their types, as publishers and subscribers say.
     pub fn topics(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.named([PortKind::Publisher, PortKind::Subscriber])

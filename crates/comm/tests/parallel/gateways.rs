@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crossdock_comm::{
-    BackPressure, Event, Maker, MemberOptions, Participant, ParticipantOptions, PortKind,
-    PublisherOptions, Qos, ServerOptions, SubscriberOptions,
+    BackPressure, Event, Maker, MemberOptions, Participant, ParticipantOptions, PortKind, Qos,
+    ServerOptions, SubscriberOptions,
 };
 use crossdock_comm::{ClientOptions, service::AnyClient};
 use crossdock_msg::{Schema, ServiceSchema};
@@ -101,41 +101,4 @@ fn a_member_is_seen_in_the_place_of_the_port_that_carries_it() {
     assert_eq!(seen[1].0, "printer");
     drop(viewer);
     assert!(local.wait_until(LIMIT, || ends().len() == 2 && ends()[0].0 != "/far/viewer"));
-}
-
-#[test]
-fn a_publisher_reaches_those_that_a_gateway_carries_for_and_not_the_gateway() {
-    let place = Place::new("gateway-reached");
-    let (one, local) = (gateway(&place, "one"), place.open("local"));
-    let schema = Arc::new(Schema::shipped("sensor_msgs/msg/Image").unwrap());
-    let (node, qos) = ("source", Qos::best_effort(4));
-    let options =
-        PublisherOptions { node, topic: "/image", qos, max_bytes: Some(4096), group: None };
-    let output = local.any_publisher(Arc::clone(&schema), options).unwrap();
-    let view = local.graph().unwrap();
-    let reached = || view.snapshot().reached_by(output.gid(), output.matched());
-    let (node, doorbell, group) = ("gateway", None, None);
-    let options = SubscriberOptions { node, topic: "/image", qos, doorbell, group };
-    let carrier = one.any_subscriber_of(&schema, options, BackPressure::Never).unwrap();
-    assert!(local.wait_until(LIMIT, || output.matched() == 1));
-    let member = |node, qos| MemberOptions {
-        publishes: false,
-        node,
-        topic: "/image",
-        type_name: "sensor_msgs/msg/Image",
-        type_hash: schema.type_hash().0,
-        qos,
-        carrier: Some(carrier.gid()),
-    };
-    let add = |options| one.add_member(options).unwrap();
-    let _two = ["/far/one", "/far/two"].map(|node| add(member(node, Qos::best_effort(7))));
-    let _picky = add(member("/far/picky", reliable(7)));
-    let _nobody = add(MemberOptions { carrier: None, ..member("/far/none", Qos::best_effort(7)) });
-    assert!(local.wait_until(LIMIT, || reached() == 2), "{}", reached());
-    let near = subscriber(&local, "/image", Qos::best_effort(4));
-    assert!(local.wait_until(LIMIT, || reached() == 3), "{}", reached());
-    drop(near);
-    assert!(local.wait_until(LIMIT, || reached() == 2), "{}", reached());
-    drop(carrier);
-    assert!(local.wait_until(LIMIT, || reached() == 0), "{}", reached());
 }

@@ -12,7 +12,7 @@ use crate::ports::best_for;
 use crate::ports::events::Happenings;
 use crate::qos::{End, decide};
 use crossdock_comm::{
-    AnyLoan, AnyPublisher, AnyThread, FreePublisherOptions, GraphView, ParkedLoan, PublishError,
+    AnyLoan, AnyPublisher, AnyThread, FreePublisherOptions, ParkedLoan, PublishError,
 };
 use crossdock_shm::clock::now_ns;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,6 @@ pub(crate) struct Publisher {
     pub(crate) qos: QosProfile,
     pub(crate) gid: [u8; 16],
     pub(crate) happenings: Arc<Happenings>,
-    graph: Arc<GraphView>,
     port: Arc<Mutex<Port>>,
     /// Callbacks of the topic's subscriptions in this context.
     near: Arc<Near>,
@@ -68,8 +67,7 @@ impl Publisher {
         let port = Arc::new(Mutex::new(Port { publisher, lent: Vec::new() }));
         context.idle.add(&port);
         let near = context.hub.near(topic);
-        let graph = Arc::clone(&context.graph);
-        Ok(Self { plan, qos: actual, gid, happenings, graph, port, near })
+        Ok(Self { plan, qos: actual, gid, happenings, port, near })
     }
 
     /// Publishes a message of `bytes` bytes, which `write` writes.
@@ -128,14 +126,9 @@ impl Publisher {
         lock(&self.port).publisher.assert_liveliness();
     }
 
-    /// Subscriptions that the next message reaches. A port that carries messages to another
-    /// computer stands for all there.
+    /// Subscriptions that the next message reaches.
     pub(crate) fn matched(&self) -> usize {
-        let connections = lock(&self.port).publisher.matched();
-        match connections {
-            0 => 0,
-            _ => self.graph.snapshot().reached_by(self.gid, connections),
-        }
+        lock(&self.port).publisher.matched()
     }
 }
 

@@ -2,9 +2,11 @@
 
 usage: browser.py BROWSER ADDRESS SCREENSHOT
        browser.py BROWSER ADDRESS --stay SECONDS
+       browser.py BROWSER ADDRESS --pixels TOPIC...
 
 Prints JSON: what was seen of the graph's tables, picture, topics and trace. With --stay it shows a picture, a
-text and a plot, prints one line, and stays.
+text and a plot, prints one line, and stays. With --pixels it prints the pixels of pictures, red, green, blue and
+alpha each, by topic.
 """
 
 import json
@@ -30,6 +32,8 @@ COLOURS = """canvas => {
     }
     return { colours: colours.size, sum, drawn, width, height };
 }"""
+
+PIXELS = "it => [...it.getContext('2d').getImageData(0, 0, it.width, it.height).data]"
 
 # Whether a canvas shows another picture than the one of this sum.
 MOVED = f"([selector, sum]) => ({COLOURS})(document.querySelector(selector)).sum !== sum"
@@ -90,7 +94,7 @@ def show(page, seen):
     seen["later_image"] = page.eval_on_selector(f"{IMAGE} canvas", COLOURS)
     page.click("#topics tr[data-key='/lane'] button:has-text('text')")
     page.wait_for_selector(f"{TEXT} tbody tr")
-    rows = "rows => Object.fromEntries([...rows].map(row => [row.dataset.key, row.cells[1].textContent]))"
+    rows = "rows => Object.fromEntries([...rows].map(row => [row.dataset.key, row.cells[2].textContent]))"
     seen["text"] = page.eval_on_selector_all(f"{TEXT} tbody tr", rows)
     page.click(f"{TEXT} tr[data-key='left[2]'] button:has-text('plot')")
     page.wait_for_selector(f"{PLOT} canvas")
@@ -106,16 +110,30 @@ def stay(page, address, seconds):
     time.sleep(seconds)
 
 
+def pixels(page, address, topics):
+    page.goto(f"http://{address}/")
+    seen = {}
+    for topic in topics:
+        page.click(f"#topics tr[data-key='{topic}'] button:has-text('picture')")
+        section = f"section[data-topic='{topic}'][data-form='picture']"
+        page.wait_for_selector(f"{section} canvas")
+        until(page, MORE_SEEN, [section, 0])
+        seen[topic] = page.eval_on_selector(f"{section} canvas", PIXELS)
+    return seen
+
+
 def main():
-    browser, address, screenshot, *seconds = sys.argv[1:]
+    browser, address, what, *rest = sys.argv[1:]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
         page.set_default_timeout(PATIENCE_MS)
-        if seconds:
-            stay(page, address, float(seconds[0]))
+        if what == "--stay":
+            stay(page, address, float(rest[0]))
+        elif what == "--pixels":
+            print(json.dumps(pixels(page, address, rest)))
         else:
-            print(json.dumps(look(page, address, screenshot)))
+            print(json.dumps(look(page, address, what)))
         chromium.close()
 
 

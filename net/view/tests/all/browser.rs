@@ -2,12 +2,17 @@
 
 use crate::python;
 use crate::running::{Domain, IN_A_CHAIN, ON_RINGS};
+use crossdock_comm::{Participant, ParticipantOptions, Publisher, PublisherOptions, Qos};
+use crossdock_msg::Extra;
+use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_suite::{Running, until};
 use crossdock_test_support::workspace;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Where Debian and Ubuntu put it.
 const BROWSERS: [&str; 3] =
@@ -73,6 +78,79 @@ fn a_browser_sees_the_graph_and_its_messages_live() {
     assert!(seen["trace_bytes"].as_u64() > Some(10_000), "{}", seen["trace_bytes"]);
     run.interrupt();
     assert!(run.end().0.success());
+}
+
+/// Two pixels in an encoding that the course does not have.
+struct Picture {
+    topic: &'static str,
+    encoding: &'static str,
+    is_big: bool,
+    /// A row, and what is seen of it: red, green, blue and alpha of each pixel.
+    row: &'static [u8],
+    seen: [u8; 8],
+}
+
+const GREY: [u8; 8] = [18, 18, 18, 255, 254, 254, 254, 255];
+const COLOURS: [u8; 8] = [1, 2, 3, 255, 10, 20, 30, 255];
+
+#[rustfmt::skip]
+const PICTURES: [Picture; 4] = [
+    Picture { topic: "/big", encoding: "mono16", is_big: true, row: &[18, 52, 254, 220], seen: GREY },
+    Picture { topic: "/little", encoding: "mono16", is_big: false, row: &[52, 18, 220, 254], seen: GREY },
+    Picture { topic: "/padded", encoding: "bgr8", is_big: false, row: &[3, 2, 1, 30, 20, 10, 9, 9], seen: COLOURS },
+    Picture { topic: "/alpha", encoding: "bgra8", is_big: false, row: &[3, 2, 1, 255, 30, 20, 10, 255], seen: COLOURS },
+];
+
+#[test]
+fn a_browser_sees_pictures_of_other_encodings_pixel_by_pixel() {
+    let domain = Domain::new("encodings");
+    let Some(browser) = browser() else { return };
+    let (_view, address) = domain.view();
+    let options = ParticipantOptions {
+        rendezvous: domain.rendezvous(),
+        ..ParticipantOptions::new(0, "cameras")
+    };
+    let participant = Participant::open(options).unwrap();
+    let publishers = PICTURES.map(|Picture { topic, .. }| {
+        let (node, qos) = ("camera", Qos::best_effort(4));
+        let options = PublisherOptions { node, topic, qos, max_bytes: Some(4096), group: None };
+        participant.publisher::<Image>(options).unwrap()
+    });
+    let mut arguments = vec![browser, &address, "--pixels"];
+    arguments.extend(PICTURES.map(|picture| picture.topic));
+    let is_over = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            let seen = python::run("browser.py", &arguments);
+            is_over.store(true, Ordering::Relaxed);
+            seen
+        });
+        while !is_over.load(Ordering::Relaxed) && !looks.is_finished() {
+            for (publisher, picture) in publishers.iter().zip(PICTURES) {
+                show(publisher, &picture);
+            }
+            // As a camera does: the page asks for the next one when it has drawn one.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        looks.join().unwrap()
+    });
+    let Some(seen) = seen else { return };
+    for Picture { topic, seen: pixels, .. } in PICTURES {
+        assert_eq!(seen[topic], json!(pixels), "{topic}");
+    }
+}
+
+fn show(publisher: &Publisher<Image>, picture: &Picture) {
+    let Picture { encoding, is_big, row, .. } = *picture;
+    let mut loan = publisher.loan(Extra::none().text(8).bytes(row.len())).unwrap();
+    let mut image = loan.message();
+    image.set_height(1);
+    image.set_width(2);
+    image.set_encoding(encoding).unwrap();
+    image.set_is_bigendian(u8::from(is_big));
+    image.set_step(row.len() as u32);
+    image.data_uninit(row.len()).unwrap().copy_from_slice(row);
+    loan.publish().map_err(|refused| refused.reason).unwrap();
 }
 
 #[test]
