@@ -327,12 +327,13 @@ mod tests {
 
     #[test]
     fn time_that_is_never_set_goes_on_as_the_standard_library_says() {
-        let (started, started_ns) = (Instant::now(), monotonic_ns());
+        // The thread may lose its processor between any two of these.
+        let (early, started_ns, late) = (Instant::now(), monotonic_ns(), Instant::now());
         let mut last = started_ns;
-        while started.elapsed() < Duration::from_nanos(20 * SPAN_NS) {
-            let before = started.elapsed();
+        while late.elapsed() < Duration::from_nanos(20 * SPAN_NS) {
+            let before = late.elapsed();
             let ns = monotonic_ns();
-            let after = started.elapsed();
+            let after = early.elapsed();
             let passed = Duration::from_nanos(ns - started_ns);
             let slack = Duration::from_micros(50);
             assert!(ns >= last);
