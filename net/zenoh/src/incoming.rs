@@ -276,8 +276,7 @@ impl Incoming {
             return Ok(false);
         }
         // Until the new one stands the old one goes on: what both bring is taken once.
-        let before = self.subscription.take();
-        if before.is_some() {
+        if self.subscription.is_some() {
             self.entries.remember_for_now();
         }
         let entries = Arc::clone(&self.entries);
@@ -286,8 +285,7 @@ impl Incoming {
             .declare_subscriber(self.key.clone())
             .callback(take)
             .allowed_origin(Locality::Remote);
-        self.has_history = needs_history;
-        self.subscription = Some(match needs_history {
+        let next = match needs_history {
             false => Subscription::Plain(subscriber.wait()?),
             true => {
                 let history =
@@ -296,8 +294,9 @@ impl Incoming {
                     subscriber.advanced().history(history).subscriber_detection().wait()?,
                 )
             }
-        });
-        drop(before);
+        };
+        self.has_history = needs_history;
+        self.subscription = Some(next);
         Ok(false)
     }
 }

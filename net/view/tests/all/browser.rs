@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Where Debian and Ubuntu put it.
@@ -118,14 +117,9 @@ fn a_browser_sees_pictures_of_other_encodings_pixel_by_pixel() {
     });
     let mut arguments = vec![browser, &address, "--pixels"];
     arguments.extend(PICTURES.map(|picture| picture.topic));
-    let is_over = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
-        let looks = scope.spawn(|| {
-            let seen = python::run("browser.py", &arguments);
-            is_over.store(true, Ordering::Relaxed);
-            seen
-        });
-        while !is_over.load(Ordering::Relaxed) && !looks.is_finished() {
+        let looks = scope.spawn(|| python::run("browser.py", &arguments));
+        while !looks.is_finished() {
             for (publisher, picture) in publishers.iter().zip(PICTURES) {
                 show(publisher, &picture);
             }
