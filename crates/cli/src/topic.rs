@@ -21,7 +21,7 @@ use crate::output;
 use crate::output::{clean, near_name};
 use crate::run::observer_options;
 use anyhow::{Result, bail};
-use crossdock_comm::{GraphSnapshot, Observer, PortKind, PortSnapshot, ProcessSnapshot};
+use crossdock_comm::{GraphSnapshot, Maker, Observer, PortKind, PortSnapshot, ProcessSnapshot};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -65,6 +65,12 @@ fn publishers<'a>(
     topic: &'a str,
 ) -> impl Iterator<Item = (&'a ProcessSnapshot, &'a PortSnapshot)> {
     snapshot.ports(PortKind::Publisher).filter(move |(_, port)| port.topic == topic)
+}
+
+/// Whether a topic comes from other computers alone.
+fn is_far(snapshot: &GraphSnapshot, topic: &str) -> bool {
+    let mut publishers = publishers(snapshot, topic).peekable();
+    publishers.peek().is_some() && publishers.all(|(_, port)| port.maker == Maker::Gateway)
 }
 
 /// Fails when nobody has a port on the topic.

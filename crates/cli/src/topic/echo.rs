@@ -6,13 +6,13 @@
 //! echo subscribes too, and shows what such a subscriber gets.
 
 use super::taken::Taken;
-use super::{look, look_again, must_exist, open, print_json, publishers};
+use super::{is_far, look, look_again, must_exist, open, print_json, publishers};
 use crate::arguments::{EchoArguments, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
-use crossdock_comm::{Echo, EchoError, GraphSnapshot, Maker, ObserveError, Observer, Qos};
+use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, Qos};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -145,8 +145,7 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
         Err(ObserveError::InsideChain { .. }) => {
-            let mut ports = publishers(&snapshot, wishes.topic);
-            let why = match ports.all(|(_, port)| port.maker == Maker::Gateway) {
+            let why = match is_far(&snapshot, wishes.topic) {
                 true => {
                     "comes over the network, which carries it while somebody here subscribes; this \
                      echo does"

@@ -4,7 +4,7 @@
 //! for. Topics of a chain have no ring: of them the counters are read so often that each message is
 //! seen unless two come between two looks.
 
-use super::{look_again, open, publishers};
+use super::{is_far, look_again, open, publishers};
 use crate::arguments::WatchArguments;
 use crate::output::{clean, say};
 use anyhow::Result;
@@ -131,14 +131,11 @@ impl<'a> Follow<'a> {
     /// Says why nothing comes if all publishers are elsewhere and nobody here wants their messages.
     fn tell_if_far(&mut self) {
         let Self { topic, snapshot, told, .. } = self;
-        let mut publishers = publishers(snapshot, topic).peekable();
         let subscribers = snapshot.ports(PortKind::Subscriber);
         let mut wishes =
             subscribers.filter(|(_, port)| port.topic == *topic && port.maker != Maker::Gateway);
-        let are_far = publishers.peek().is_some()
-            && publishers.all(|(_, port)| port.maker == Maker::Gateway)
-            && wishes.next().is_none();
-        if are_far && told.insert(FAR.to_owned()) {
+        let is_unheard = is_far(snapshot, topic) && wishes.next().is_none();
+        if is_unheard && told.insert(FAR.to_owned()) {
             let topic = clean(topic);
             say!(
                 "note: {topic} {FAR}, and nobody does; subscribe in another terminal: `crossdock topic \
