@@ -277,6 +277,9 @@ fn load_read(
     let ros_parameters = ros_parameters(ros)?;
     let part = Part::of(graph, mapping, files, wishes, &ros_parameters)?;
     let Part { mut graph, mapping, host, elsewhere, warnings: of_part } = part;
+    if host.is_some() {
+        must_be_real(wishes)?;
+    }
     warnings.extend(of_part);
     let packages = Packages::of_graph(&files.beside.package_path, &graph, &files.graph)?;
     let (with_ros, unused) = graph.with_ros_parameters(&ros_parameters, &packages.descriptions);
@@ -294,7 +297,6 @@ fn load_read(
     let (graph, played) = with_bag(graph, bag.as_ref(), wishes)?;
     let recorded = recorded(&graph, &mapping, &played, wishes)?;
     let time = time(&graph, &mapping, wishes, bag.is_some())?;
-    must_be_real(time, host.as_ref())?;
     let domain_id = wishes.domain_id;
     let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };

@@ -70,7 +70,10 @@ const WORDS: [(&[&str], &str); 20] = [
         "nodes are not loaded into running processes: the mapping file says which nodes share a \
       process",
     ),
-    (&["multicast"], "nothing here uses the network"),
+    (
+        &["multicast"],
+        "nothing here uses multicast: `crossdock net` joins other computers by the places that it is told",
+    ),
     (&["security"], "docs/security.md says who may talk to whom"),
 ];
 

@@ -17,7 +17,7 @@ pub(crate) struct Context {
     pub(crate) participant: Participant,
     pub(crate) doorbell: SharedDoorbell,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) graph: GraphView,
+    pub(crate) graph: Arc<GraphView>,
     pub(crate) idle: Arc<Idle>,
     /// Guard conditions of nodes that are triggered when the graph changes.
     graph_guards: Arc<Mutex<Vec<EntityId>>>,
@@ -33,7 +33,7 @@ impl Context {
         let participant = Participant::open(ParticipantOptions { maker: Maker::Rmw, ..options })?;
         let doorbell = participant.shared_doorbell(DoorbellOptions::default())?;
         let hub = Arc::new(Hub::new(PortBell::new(doorbell.clone())));
-        let graph = participant.graph()?;
+        let graph = Arc::new(participant.graph()?);
         let graph_guards = Arc::<Mutex<Vec<EntityId>>>::default();
         let (of_hub, guards) = (Arc::downgrade(&hub), Arc::clone(&graph_guards));
         let idle = Arc::<Idle>::default();

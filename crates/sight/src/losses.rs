@@ -18,7 +18,7 @@ pub struct Losses {
     pub timed_out: u64,
     /// What a corrupt publisher had announced, or what is no message of its type.
     pub corrupt: u64,
-    /// A network to other computers took it too slowly, or not at all.
+    /// A network to other computers took it too slowly, or not at all, or lost it.
     pub network: u64,
     /// From another computer, and larger than a message of the topic may be.
     pub oversize: u64,

@@ -318,7 +318,8 @@ impl<'a> Span<'a> {
             }
         }
         let mut rows = Vec::new();
-        for record in of_kind(&process.others, kind::NODE) {
+        let records = of_kind(&process.others, kind::NODE);
+        for record in records.filter(|record| !is_hidden_node(&record.name)) {
             let own = ports.remove(record.name.as_str()).unwrap_or_default();
             let mut row = self.port_node(process, &record.name, &own);
             self.add_record(&mut row, process, record);
@@ -535,9 +536,10 @@ pub fn lost_of(port: &PortSnapshot) -> Losses {
     }
 }
 
-/// Whether a node is left out of lists: its name begins with `_`, as in ROS 2.
+/// Whether a node is left out of lists: its name, or one of its namespaces, begins with `_`, as in
+/// ROS 2.
 fn is_hidden_node(name: &str) -> bool {
-    name.starts_with('_')
+    name.split('/').any(|part| part.starts_with('_'))
 }
 
 fn node_names(process: &ProcessSnapshot) -> BTreeSet<&str> {

@@ -11,9 +11,22 @@ const OPENER: &str = "xdg-open";
 /// One of them is set where there is a screen.
 const SCREENS: [&str; 2] = ["WAYLAND_DISPLAY", "DISPLAY"];
 
+/// Where programs of this computer reach the view. Who listens on all of its addresses has none.
+pub(crate) fn place(address: SocketAddr) -> String {
+    match address.ip().is_unspecified() {
+        true => format!("localhost:{}", address.port()),
+        false => address.to_string(),
+    }
+}
+
 /// Says on standard error where the view is.
 pub(crate) fn announce(address: SocketAddr) {
-    let line = format!("the graph is at http://{address} (Foxglove: ws://{address})");
+    let place = place(address);
+    let others = match address.ip().is_unspecified() {
+        true => ", and at all addresses of this computer",
+        false => "",
+    };
+    let line = format!("the graph is at http://{place} (Foxglove: ws://{place}){others}");
     // Nobody is left to hear that it could not be said.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -24,7 +37,7 @@ pub(crate) fn open(address: SocketAddr) {
         return;
     }
     let mut opener = Command::new(OPENER);
-    opener.arg(format!("http://{address}"));
+    opener.arg(format!("http://{}", place(address)));
     opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Without it the person has the address.
     if let Ok(mut child) = opener.spawn() {

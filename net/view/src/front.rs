@@ -160,11 +160,18 @@ async fn trace(
     State(front): State<Arc<Front>>,
     Query(query): Query<BTreeMap<String, String>>,
 ) -> Response {
+    let seconds = match query.get("seconds").map(|text| text.parse()) {
+        None => TRACE_S,
+        Some(Ok(seconds @ 1..=TRACE_S_MAX)) => seconds,
+        Some(_) => {
+            let said = format!("`seconds` is a whole number from 1 to {TRACE_S_MAX}\n");
+            return (StatusCode::BAD_REQUEST, said).into_response();
+        }
+    };
     let Ok(held) = Arc::clone(&front.tracing).try_lock_owned() else {
         return (StatusCode::CONFLICT, "another trace is being recorded\n").into_response();
     };
-    let seconds = query.get("seconds").and_then(|text| text.parse().ok());
-    let duration = Duration::from_secs(seconds.unwrap_or(TRACE_S).min(TRACE_S_MAX));
+    let duration = Duration::from_secs(seconds);
     let domain_id = front.domain_id;
     // Who asks may go meanwhile: it is recorded to the end, and others wait until then.
     let recorded = tokio::task::spawn_blocking(move || {

@@ -44,6 +44,12 @@ pub enum GateError {
         /// The header.
         origin: String,
     },
+    /// Not the name of a computer.
+    #[error("`{name}` is no name of a computer; write it without http:// and port, as car.lan")]
+    NoHost {
+        /// What was named.
+        name: String,
+    },
     /// Not the origin of a page.
     #[error("`{origin}` is no origin of a page; write it as https://NAME or http://NAME:PORT")]
     NoOrigin {
@@ -66,10 +72,13 @@ impl Gate {
     /// Foxglove's protocol, from known viewers and `origins` (`https://NAME[:PORT]`).
     ///
     /// # Errors
-    /// [`GateError::NoOrigin`]: no browser would ever send one of `origins`.
+    /// [`GateError::NoHost`] or [`GateError::NoOrigin`]: no browser would ever send one of them.
     pub fn new(hosts: Vec<String>, origins: Vec<String>) -> Result<Self, GateError> {
         let lower = |name: String| name.trim_end_matches('/').to_ascii_lowercase();
-        let hosts = hosts.into_iter().map(lower).collect();
+        let hosts: Vec<String> = hosts.into_iter().map(lower).collect();
+        if let Some(name) = hosts.iter().find(|name| !is_name(name)) {
+            return Err(GateError::NoHost { name: shown(name) });
+        }
         let origins: Vec<String> = origins.into_iter().map(lower).collect();
         match origins.iter().find(|origin| !is_origin(origin)) {
             Some(origin) => Err(GateError::NoOrigin { origin: shown(origin) }),
@@ -105,6 +114,12 @@ impl Gate {
             false => Err(GateError::Origin { origin: shown(&origin) }),
         }
     }
+}
+
+/// Whether it is a name as a browser sends it of a server, without a port.
+fn is_name(name: &str) -> bool {
+    let is_known = |it: char| it.is_alphanumeric() || "-_.".contains(it);
+    !name.is_empty() && name.chars().all(is_known)
 }
 
 /// Whether a text is a scheme, a name and perhaps a port, and nothing more.
@@ -188,6 +203,15 @@ mod tests {
         for origin in ["https://a.example", "http://a.example:8080/", "http://[::1]:80", "app://x"]
         {
             assert!(gate(origin).is_ok(), "{origin}");
+        }
+        for (name, is_name) in [
+            ("car", true),
+            ("Car.lan/", true),
+            ("http://car.lan", false),
+            ("car:80", false),
+            ("", false),
+        ] {
+            assert_eq!(Gate::new(vec![name.into()], Vec::new()).is_ok(), is_name, "{name}");
         }
         for origin in ["a.example", "nonsense", "https://", "https://a.example/page", "https://:1"]
         {

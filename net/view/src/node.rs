@@ -63,15 +63,16 @@ impl NodeType for ViewNode {
             node: setup.node().to_owned(),
             address,
             port: setup.parameter("port")?,
-            gate: Gate::new(setup.parameter("hosts")?, setup.parameter("origins")?)
-                .map_err(|error| NodeError::new(format!("parameter `origins`: {error}")))?,
+            gate: Gate::new(setup.parameter("hosts")?, setup.parameter("origins")?).map_err(
+                |error| NodeError::new(format!("parameter `hosts` or `origins`: {error}")),
+            )?,
             interfaces: interfaces.into_iter().map(PathBuf::from).collect(),
         };
         let view = View::start(setup.participant(), options)
             .map_err(|error| NodeError::new(error.to_string()))?;
         let address = view.address();
-        let logger = setup.logger()?;
-        log_info!(logger, "http://{address} shows the graph; Foxglove connects to ws://{address}");
+        let (logger, place) = (setup.logger()?, browser::place(address));
+        log_info!(logger, "http://{place} shows the graph; Foxglove connects to ws://{place}");
         if setup.parameter("announce")? {
             browser::announce(address);
         }

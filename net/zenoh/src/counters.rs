@@ -44,6 +44,9 @@ counters! {
     /// Messages from the network that came before their publisher was connected here, with too many
     /// others.
     early,
+    /// Messages of publishers over there that never came, as the number of the next one says: they
+    /// were lost on the way, or over there.
+    missed,
     /// Messages of a publisher here that was gone before the network could be told of it.
     gone,
     /// Messages from the network that a reliable subscriber here did not take in time.
@@ -103,6 +106,7 @@ impl NetCounters {
             ("malformed", self.malformed),
             ("without a token", self.unknown),
             ("before they were connected", self.early),
+            ("never came", self.missed),
             ("the publisher had gone", self.gone),
             ("a reliable subscriber was slow", self.blocked),
             ("oversize", self.oversize),

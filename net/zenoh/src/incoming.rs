@@ -6,7 +6,8 @@
 //! Threads of the network's links do that: none of them waits, but for a publisher that keeps all
 //! messages, and then for a bounded time.
 
-use crate::counters::count;
+use crate::counters::{add, count};
+use crate::numbers::Numbers;
 use crate::shared::{Shared, wall_ns};
 use crossdock_comm::{
     AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PortEvent, PortEvents,
@@ -85,6 +86,7 @@ struct Entries {
     /// What has come in the last moment, while a subscription takes the place of another one.
     recent: Mutex<Option<Recent>>,
     has_recent: AtomicBool,
+    numbers: Mutex<Numbers>,
     /// The session as timestamps name it: what is kept of our own publishers is answered, too, if
     /// the network is asked for what publishers have kept.
     own: [u8; 16],
@@ -183,6 +185,7 @@ impl Incoming {
             some_wait: AtomicBool::default(),
             recent: Mutex::default(),
             has_recent: AtomicBool::default(),
+            numbers: Mutex::default(),
             own: session.zid().to_le_bytes(),
             shared: Arc::clone(shared),
         });
@@ -267,6 +270,7 @@ impl Incoming {
             || lock(&self.entries.by_gid).values().any(is_kept);
         if wanted.is_empty() {
             let had_history = self.subscription.take().is_some() && self.has_history;
+            lock(&self.entries.numbers).forget();
             if had_history {
                 lock(&self.entries.by_gid).retain(|_, entry| !is_kept(entry));
             }
@@ -312,6 +316,7 @@ impl Entries {
         }
         let attachment = sample.attachment().map(|it| Attachment::decode(&it.to_bytes()));
         let Some(Ok(attachment)) = attachment else { return count(&counters.malformed) };
+        self.count_missed(&attachment);
         if self.shared.bytes_max.is_some_and(|max| sample.payload().len() > max) {
             count(&counters.oversize);
             if let Some((publisher, _)) = self.publisher(attachment.gid) {
@@ -329,6 +334,17 @@ impl Entries {
                 self.keep(attachment, cdr);
             }
         });
+    }
+
+    /// Counts what never came before this message.
+    fn count_missed(&self, attachment: &Attachment) {
+        let missed = lock(&self.numbers).missed_before(attachment.gid, attachment.sequence);
+        if missed > 0 {
+            add(&self.shared.counters.missed, missed);
+            if let Some((publisher, _)) = self.publisher(attachment.gid) {
+                lock(&publisher).count_uncarried(Uncarried::Network, missed);
+            }
+        }
     }
 
     /// Two subscriptions bring the same messages for a moment.

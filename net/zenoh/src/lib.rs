@@ -16,6 +16,7 @@ mod counters;
 mod incoming;
 mod local;
 mod node;
+mod numbers;
 mod outgoing;
 mod remote;
 mod session;

@@ -6,8 +6,7 @@ use crate::arguments::GraphFiles;
 use crate::files::Violations;
 use anyhow::Result;
 use crossdock_graph::{
-    FarPort, Graph, Mapping, PackageDescriptions, Plan, RosParameters, RunOptions, Time, Violation,
-    check,
+    FarPort, Graph, Mapping, PackageDescriptions, Plan, RosParameters, RunOptions, Violation, check,
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -82,8 +81,8 @@ impl Part {
 }
 
 /// Simulated time is made on one computer, and stays there.
-pub(super) fn must_be_real(time: Time, host: Option<&HostRun>) -> Result<()> {
-    if host.is_some() && time != Time::Wall {
+pub(super) fn must_be_real(wishes: &Wishes<'_>) -> Result<()> {
+    if wishes.input.is_some() || wishes.rate.is_some() || wishes.without.is_some() {
         anyhow::bail!(
             "a run on several hosts has no simulated time: leave --input and --rate out, or give a \
              mapping without `hosts`"

@@ -284,15 +284,10 @@ impl Agreement {
         missing.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// What else was heard, for an error about hosts that are missing; empty: nothing.
+    /// What else was heard than the hosts that are missing; empty: nothing.
     pub(super) fn heard_instead(&self) -> String {
-        match self.strangers.is_empty() {
-            true => String::new(),
-            false => {
-                let strangers: Vec<&str> = self.strangers.iter().map(String::as_str).collect();
-                format!("; heard instead: {}", strangers.join(", "))
-            }
-        }
+        let strangers: Vec<&str> = self.strangers.iter().map(String::as_str).collect();
+        strangers.join(", ")
     }
 
     /// This host is ready.

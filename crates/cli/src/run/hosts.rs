@@ -144,8 +144,14 @@ impl Hosts {
         if !others.is_empty() {
             say!("waiting for the {}", named(&others));
         }
+        let mut instead = String::new();
         loop {
             self.beat();
+            let heard = self.agreement.heard_instead();
+            if heard != instead {
+                say!("heard of other runs: {heard}");
+                instead = heard;
+            }
             let now = Instant::now();
             match self.agreement.meet(now) {
                 Ok(true) => {
@@ -171,12 +177,15 @@ impl Hosts {
                          `crossdock net` must run on both then."
                     }
                 };
+                let instead = match instead.as_str() {
+                    "" => String::new(),
+                    instead => format!("; heard instead: {instead}"),
+                };
                 bail!(
-                    "{} did not come within {} s{}; start `crossdock join {first} {}` there \
+                    "{} did not come within {} s{instead}; start `crossdock join {first} {}` there \
                      (with --listen PLACE if it is to be the router). {network}",
                     named(&missing),
                     patience.as_secs_f64(),
-                    self.agreement.heard_instead(),
                     self.way
                 );
             }

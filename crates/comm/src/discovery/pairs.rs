@@ -111,6 +111,8 @@ pub(crate) struct Outgoing {
     pub(crate) retired: bool,
     /// The subscriber, for people.
     pub(super) label: String,
+    /// What names the subscriber across processes, if it is a gateway's.
+    pub(crate) gateway: Option<[u8; 16]>,
     /// What it has of the publisher's slabs.
     pub(crate) slabs: Progress,
 }

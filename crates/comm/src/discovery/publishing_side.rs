@@ -24,7 +24,7 @@ use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
 use crate::wire::mismatch::conflict;
 use crate::wire::names::carries_requests;
-use crate::wire::port_info::PortInfo;
+use crate::wire::port_info::{Maker, PortInfo, gid_of};
 
 /// Pairs in which we publish to one process.
 const PAIRS_MAX: usize = 16_384;
@@ -265,7 +265,12 @@ pub(crate) fn attach(
     let ring = Arc::clone(&control);
     let (peer, retired) = (attached.peer, false);
     let told = 0;
-    let pair = Outgoing { publisher, control, peer, segments, told, retired, label, slabs };
+    let process = state.peers.get(&key.0).and_then(|peer| peer.link.name);
+    let gateway = process
+        .filter(|_| subscriber.maker == Maker::Gateway)
+        .map(|process| gid_of(process, subscriber.port));
+    let pair =
+        Outgoing { publisher, control, peer, segments, told, retired, label, gateway, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
     state.watches.attached(publisher);

@@ -8,7 +8,7 @@ use crate::wire::status_records::counter;
 /// look at the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Uncarried {
-    /// The network took it too slowly, or not at all.
+    /// The network took it too slowly, or not at all, or lost it.
     Network,
     /// It is no message of its type.
     Malformed,

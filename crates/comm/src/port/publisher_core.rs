@@ -20,6 +20,7 @@ use crate::device::slabs::Reach;
 use crate::device::upload::{OwnUploader, Uploader, UploadingPublisher};
 use crate::discovery::handover::PublisherKey;
 use crate::discovery::local_ports::{Audience, Level, LocalPublisher, Wake};
+use crate::discovery::pairs::Outgoing;
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::port_events::PortEvents;
@@ -519,6 +520,17 @@ impl PublisherCore {
     #[inline]
     pub(crate) fn matched(&self) -> usize {
         self.ring.peers() + self.links.load(Ordering::Relaxed)
+    }
+
+    /// What names the ports of gateways among these.
+    pub(crate) fn gateways(&self) -> Vec<[u8; 16]> {
+        let core = &self.handle.core;
+        if core.in_child() {
+            return Vec::new();
+        }
+        let state = core.lock();
+        let ours = |pair: &&Outgoing| pair.publisher == self.info.port && !pair.retired;
+        state.outgoing.values().filter(ours).filter_map(|pair| pair.gateway).collect()
     }
 
     /// Subscribers outside the group.

@@ -337,6 +337,13 @@ impl<O: Owner> AnyPublisher<O> {
         self.core.matched()
     }
 
+    /// What names the ports of gateways among these; each carries messages to those for whom it
+    /// stands ([`GraphSnapshot::carried_to`](crate::GraphSnapshot::carried_to)). Takes the
+    /// participant's lock; allocates if there are some.
+    pub fn gateways(&self) -> Vec<[u8; 16]> {
+        self.core.gateways()
+    }
+
     /// What happened so far.
     pub fn counters(&self) -> PublisherCounters {
         PublisherCounters::read(&self.core)

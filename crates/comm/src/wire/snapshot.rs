@@ -225,6 +225,17 @@ impl GraphSnapshot {
         self.processes.iter().flat_map(move |it| it.ends(kind).map(move |port| (&**it, port)))
     }
 
+    /// How many subscribers a publisher of this quality of service reaches through ports that
+    /// carry for others ([`AnyPublisher::gateways`](crate::AnyPublisher::gateways)).
+    pub fn carried_to(&self, carriers: &[[u8; 16]], offered: &Qos) -> usize {
+        let reached = |process: &ProcessSnapshot| {
+            let members = process.members.iter().filter(|it| it.kind == PortKind::Subscriber);
+            let carried = members.filter(|it| carriers.contains(&gid_of(process.name, it.carrier)));
+            carried.filter(|it| offered.conflict_with(&it.port.qos).is_none()).count()
+        };
+        self.processes.iter().map(|process| reached(process)).sum()
+    }
+
     /// All topics with their types, as publishers and subscribers say.
     pub fn topics(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.named([PortKind::Publisher, PortKind::Subscriber])

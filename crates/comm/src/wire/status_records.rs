@@ -128,7 +128,7 @@ pub mod counter {
     /// Subscriber: lost because a message was older than its publisher's lifespan when it was
     /// looked for.
     pub const LOST_EXPIRED: usize = 16;
-    /// Port of a bridge to a network: the network took it too slowly, or not at all.
+    /// Port of a bridge to a network: the network took it too slowly, or not at all, or lost it.
     pub const LOST_NETWORK: usize = 17;
     /// Publisher of a bridge: larger than a message of the topic may be.
     pub const LOST_OVERSIZE: usize = 18;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crossdock_comm::{
-    BackPressure, Event, Maker, MemberOptions, Participant, ParticipantOptions, PortKind, Qos,
-    ServerOptions, SubscriberOptions,
+    BackPressure, Event, Maker, MemberOptions, Participant, ParticipantOptions, PortKind,
+    PublisherOptions, Qos, ServerOptions, SubscriberOptions,
 };
 use crossdock_comm::{ClientOptions, service::AnyClient};
 use crossdock_msg::{Schema, ServiceSchema};
@@ -101,4 +101,42 @@ fn a_member_is_seen_in_the_place_of_the_port_that_carries_it() {
     assert_eq!(seen[1].0, "printer");
     drop(viewer);
     assert!(local.wait_until(LIMIT, || ends().len() == 2 && ends()[0].0 != "/far/viewer"));
+}
+
+#[test]
+fn a_publisher_knows_how_many_it_reaches_through_a_gateway() {
+    let place = Place::new("gateway-reached");
+    let (one, local) = (gateway(&place, "one"), place.open("local"));
+    let schema = Arc::new(Schema::shipped("sensor_msgs/msg/Image").unwrap());
+    let (node, qos, max_bytes) = ("source", Qos::best_effort(4), Some(4096));
+    let options = PublisherOptions { node, topic: "/image", qos, max_bytes, group: None };
+    let output = local.any_publisher(Arc::clone(&schema), options).unwrap();
+    let view = local.graph().unwrap();
+    let reached = || view.snapshot().carried_to(&output.gateways(), &qos);
+    let (node, doorbell, group) = ("gateway", None, None);
+    let options = SubscriberOptions { node, topic: "/image", qos, doorbell, group };
+    let carrier = one.any_subscriber_of(&schema, options, BackPressure::Never).unwrap();
+    let near = subscriber(&local, "/image", Qos::best_effort(4));
+    assert!(local.wait_until(LIMIT, || output.matched() == 2));
+    assert_eq!((output.gateways(), reached()), (vec![carrier.gid()], 0));
+    let member = |node, qos| MemberOptions {
+        publishes: false,
+        node,
+        topic: "/image",
+        type_name: "sensor_msgs/msg/Image",
+        type_hash: schema.type_hash().0,
+        qos,
+        carrier: Some(carrier.gid()),
+    };
+    let add = |options| one.add_member(options).unwrap();
+    let _picky = add(member("/far/picky", reliable(7)));
+    let _nobody = add(MemberOptions { carrier: None, ..member("/far/none", Qos::best_effort(7)) });
+    let two = ["/far/one", "/far/two"].map(|node| add(member(node, Qos::best_effort(7))));
+    assert!(local.wait_until(LIMIT, || reached() == 2), "{}", reached());
+    drop(two);
+    assert!(local.wait_until(LIMIT, || reached() == 0), "{}", reached());
+    drop(carrier);
+    assert!(local.wait_until(LIMIT, || output.matched() == 1));
+    assert!(output.gateways().is_empty());
+    drop(near);
 }

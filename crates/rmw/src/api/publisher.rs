@@ -147,7 +147,7 @@ functions! {
         port.publish_lent(given(ros_message.cast_const(), "ros_message")?.addr())
     }
 
-    /// How many subscriptions the next message reaches.
+    /// How many subscriptions the next message reaches, on other computers, too.
     fn rmw_publisher_count_matched_subscriptions(
         publisher: *const Publisher,
         subscription_count: *mut usize,

@@ -12,7 +12,8 @@ use crate::ports::best_for;
 use crate::ports::events::Happenings;
 use crate::qos::{End, decide};
 use crossdock_comm::{
-    AnyLoan, AnyPublisher, AnyThread, FreePublisherOptions, ParkedLoan, PublishError,
+    AnyLoan, AnyPublisher, AnyThread, FreePublisherOptions, GraphView, ParkedLoan, PublishError,
+    Qos,
 };
 use crossdock_shm::clock::now_ns;
 use std::sync::{Arc, Mutex};
@@ -24,6 +25,8 @@ pub(crate) struct Publisher {
     pub(crate) qos: QosProfile,
     pub(crate) gid: [u8; 16],
     pub(crate) happenings: Arc<Happenings>,
+    offered: Qos,
+    graph: Arc<GraphView>,
     port: Arc<Mutex<Port>>,
     /// Callbacks of the topic's subscriptions in this context.
     near: Arc<Near>,
@@ -67,7 +70,8 @@ impl Publisher {
         let port = Arc::new(Mutex::new(Port { publisher, lent: Vec::new() }));
         context.idle.add(&port);
         let near = context.hub.near(topic);
-        Ok(Self { plan, qos: actual, gid, happenings, port, near })
+        let graph = Arc::clone(&context.graph);
+        Ok(Self { plan, qos: actual, gid, happenings, offered: qos, graph, port, near })
     }
 
     /// Publishes a message of `bytes` bytes, which `write` writes.
@@ -126,9 +130,20 @@ impl Publisher {
         lock(&self.port).publisher.assert_liveliness();
     }
 
-    /// Subscriptions that the next message reaches.
+    /// Subscriptions that the next message reaches, on other computers, too: for these a gateway's
+    /// port stands. While there is none the graph is not looked at, as that maps tables of other
+    /// processes.
     pub(crate) fn matched(&self) -> usize {
-        lock(&self.port).publisher.matched()
+        let port = lock(&self.port);
+        let (all, gateways) = (port.publisher.matched(), port.publisher.gateways());
+        drop(port);
+        match gateways.is_empty() {
+            true => all,
+            false => {
+                let carried = self.graph.snapshot().carried_to(&gateways, &self.offered);
+                all.saturating_sub(gateways.len()) + carried
+            }
+        }
     }
 }
 

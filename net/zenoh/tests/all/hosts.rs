@@ -297,8 +297,29 @@ fn a_host_that_does_not_come_or_is_not_known_is_said() {
     let words = ["run", GRAPH, "--listen", &shared.place];
     let (ok, _, said) = Host::start(&shared.car, &words).end();
     assert!(!ok && said.contains("--listen: the mapping names no hosts"), "{said}");
-    let (ok, _, said) = shared.run(MAPPING, &["--rate", "max"]).end();
-    assert!(!ok && said.contains("no simulated time"), "{said}");
+    for simulated in [["--rate", "max"], ["--input", "nothing.mcap"]] {
+        let (ok, _, said) = shared.run(MAPPING, &simulated).end();
+        assert!(!ok && said.contains("no simulated time"), "{said}");
+    }
+}
+
+#[test]
+fn a_host_that_has_another_graph_is_named_at_once() {
+    let shared = Shared::new("strange");
+    let text = std::fs::read_to_string(workspace().join(GRAPH)).unwrap();
+    let other = shared.desk.folder.join("highway.graph.yaml");
+    std::fs::write(&other, text.replace("name: course", "name: highway")).unwrap();
+    let graph = other.to_str().unwrap();
+    let mut waits = shared.run(MAPPING, &[]);
+    let packages = ["--package-path", "apps/autorace"];
+    let join = ["join", "desk", graph, "--mapping", MAPPING, "--connect", &shared.place];
+    let mut strange = Host::start(&shared.desk, &[&join[..], &packages].concat());
+    waits.says("heard of other runs: host `desk` of graph `highway`");
+    strange.says("heard of other runs: host `car` of graph `course`");
+    for host in [waits, strange] {
+        host.running.interrupt();
+        assert!(!host.end().0);
+    }
 }
 
 #[test]

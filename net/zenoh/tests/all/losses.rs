@@ -163,6 +163,38 @@ fn lost_of_foreigner(view: &GraphView) -> Losses {
 }
 
 #[test]
+fn what_never_came_is_counted_and_what_nobody_wanted_is_not() {
+    let (graph, place) = (Place::new("gap"), free_place());
+    let net = graph.router(&place);
+    let foreign = Foreign::join(&place);
+    let (_token, gid) = foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    let is_wanted = || publisher.matching_status().wait().unwrap().matching();
+    let put = |number: i64| {
+        let text = number.to_string();
+        publisher.put(cdr(&text)).attachment(attachment(number, gid)).wait().unwrap();
+        text
+    };
+    let here = graph.open("here");
+    let hears = |numbers: &[i64]| {
+        let listens = listener(&here, "/chatter", reliable(10));
+        until("it is wanted", is_wanted);
+        let texts: Vec<String> = numbers.iter().map(|number| put(*number)).collect();
+        assert_eq!(hear(&listens, texts.len()), texts);
+    };
+    hears(&[3, 4, 9, 10]);
+    until("nobody wants it", || !is_wanted());
+    put(11);
+    hears(&[15, 16]);
+    let counters = net.counters();
+    assert_eq!((counters.taken, counters.missed), (6, 4), "{counters:?}");
+    assert_eq!(counters.sentences()[1], "lost: never came 4");
+    let view = here.graph().unwrap();
+    until("the topic shows it", || lost_of_foreigner(&view).network == 4);
+}
+
+#[test]
 fn a_message_that_is_larger_than_the_bridge_allows_is_counted_and_seen_at_the_topic() {
     const MAX: usize = 1000;
     let (graph, place) = (Place::new("oversize"), free_place());

@@ -4,6 +4,8 @@
 use crate::graphs::{Place, hear, heard, listener, meet, reliable, say, talker, until};
 use crate::restarts::{RIGHT_AGAIN, publishers};
 use crate::running::Computer;
+use crossdock_comm::{GraphView, PortKind};
+use crossdock_sight::lost_of;
 use crossdock_suite::Running;
 use crossdock_test_support::skip;
 use serde_json::json;
@@ -96,6 +98,10 @@ impl Drop for Machines {
     }
 }
 
+fn lost_of_talkers(view: &GraphView) -> u64 {
+    view.snapshot().ports(PortKind::Publisher).map(|(_, port)| lost_of(port).network).sum()
+}
+
 #[test]
 #[ignore = "long: needs root and networks of its own"]
 fn a_wire_that_loses_and_delays_packets_loses_no_reliable_message() {
@@ -141,6 +147,7 @@ fn a_cut_that_nobody_hears_of_is_noticed_after_the_lease_and_heals() {
     meet(&talks, &[&listens]);
     say(&talks, "once");
     assert_eq!(hear(&listens, 1), ["once"]);
+    until("what was lost in the cut is counted", || lost_of_talkers(&view) >= 1);
     assert_eq!(hear(&listener(&there, "/map", kept), 1), ["kept"]);
     assert_eq!(publishers(&view, "/chatter"), 1);
     assert_eq!(heard(&listens), Vec::<String>::new());
