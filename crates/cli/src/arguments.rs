@@ -166,8 +166,8 @@ pub(crate) struct GraphFiles {
     pub(crate) graph: PathBuf,
     #[command(flatten)]
     pub(crate) beside: FilesBeside,
-    /// Folder with message definitions of topics in hardware, beside the standard definitions and
-    /// the folder `interfaces` at the graph file; may be repeated
+    /// Folder with message definitions of topics in hardware or between hosts, beside the standard
+    /// definitions and the folder `interfaces` at the graph file; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,
 }

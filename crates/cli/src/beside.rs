@@ -1,15 +1,22 @@
 //! Packages whose one node runs beside running graphs: `view` and `net`.
 
+use crate::output::say;
 use crate::packages;
 use anyhow::{Context, Result};
 use crossdock_executor::launch::LIFELINE_VARIABLE;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// How to get these packages, which have a lock file of their own.
 pub(crate) const ADVICE: &str = "`make view` builds it beside this command";
+
+/// How long a package may take to end: `net` waits 4 s for a network that takes nothing.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Parameters of a node, as words of its command line.
 #[derive(Debug, Default)]
@@ -69,7 +76,26 @@ impl Beside {
 impl Drop for Beside {
     fn drop(&mut self) {
         // It may have ended by itself, and has said why.
-        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let pid = Pid::from_child(&self.0);
+        let _ = kill_process(pid, Signal::TERM);
+        if !ends_within(pid, PATIENCE) {
+            say!("the process {pid} beside the run does not end, so it is killed; is it stopped?");
+            let _ = kill_process(pid, Signal::KILL);
+        }
         let _ = self.0.wait();
+    }
+}
+
+/// Waits for the end of a child that nobody has waited for yet. True, too, if that cannot be known.
+fn ends_within(pid: Pid, patience: Duration) -> bool {
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    let end = Instant::now() + patience;
+    loop {
+        let left = Timespec::try_from(end.saturating_duration_since(Instant::now()));
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], left.ok().as_ref()) {
+            Err(Errno::INTR) => {}
+            Ok(ready) => return ready > 0,
+            Err(_) => return true,
+        }
     }
 }

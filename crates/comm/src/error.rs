@@ -55,6 +55,17 @@ pub enum PortError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// Other processes bear no more publishers of one process.
+    #[error(
+        "process `{process}` has {limit} publishers already, the most that one may have; divide it \
+         into several processes"
+    )]
+    Publishers {
+        /// The process.
+        process: String,
+        /// How many it may have.
+        limit: usize,
+    },
     /// The publisher's memory could not be made.
     #[error(transparent)]
     Ring(#[from] CreateRingError),

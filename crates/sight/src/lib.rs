@@ -17,6 +17,7 @@ mod text;
 pub use definitions::Definitions;
 pub use losses::Losses;
 pub use processor::{ProcessUse, ThreadUse};
+use rows::is_hidden_node;
 pub use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};
 pub use running::Running;
 pub use text::{bytes, duration, some};

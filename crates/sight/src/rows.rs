@@ -538,7 +538,7 @@ pub fn lost_of(port: &PortSnapshot) -> Losses {
 
 /// Whether a node is left out of lists: its name, or one of its namespaces, begins with `_`, as in
 /// ROS 2.
-fn is_hidden_node(name: &str) -> bool {
+pub(crate) fn is_hidden_node(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with('_'))
 }
 

@@ -5,9 +5,11 @@
 //! subscribe to anything.
 
 use crate::text::{bytes, duration};
-use crate::{Reading, Span, detail, executor_of, is_hidden, lost_of, node_detail, of_kind};
-use crossdock_comm::status_records::{Triggering, client_counter, counter, kind};
-use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
+use crate::{
+    Reading, Span, detail, executor_of, is_hidden, is_hidden_node, lost_of, node_detail, of_kind,
+};
+use crossdock_comm::status_records::{NodeDetail, Triggering, client_counter, counter, kind};
+use crossdock_comm::{Maker, PeerName, PortSnapshot, ProcessSnapshot};
 use crossdock_executor::status::{chain_counter, executor_counter, node_counter, timer_counter};
 use crossdock_graph::{
     Chain, ExecutorMode, Figures, Graph, GraphClient, GraphInput, GraphNode, GraphOutput,
@@ -16,6 +18,9 @@ use crossdock_graph::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// What is drawn at a node that a gateway shows here.
+const ELSEWHERE: &str = "on another computer";
 
 /// A running graph in the words of graph and mapping files.
 #[derive(Debug)]
@@ -68,9 +73,10 @@ impl Running {
         let mut nodes: BTreeMap<&str, GraphNode> = BTreeMap::new();
         let mut seats: BTreeMap<String, MappedExecutor> = BTreeMap::new();
         let node = |name: &str| GraphNode { name: names.node(process, name), ..Default::default() };
-        for record in of_kind(&process.others, kind::NODE) {
+        let records = of_kind(&process.others, kind::NODE);
+        for record in records.filter(|record| !is_hidden_node(&record.name)) {
             let mut found = node(&record.name);
-            let type_name = node_detail(record).node_type;
+            let NodeDetail { node_type: type_name, maker, .. } = node_detail(record);
             let (package, node_type) = type_name.split_once('/').unwrap_or(("", &type_name));
             (found.package, found.node_type) = (package.to_owned(), node_type.to_owned());
             found.timers = timers(process, &record.name);
@@ -88,7 +94,12 @@ impl Running {
                 });
                 seat.nodes.push(found.name.clone());
             }
-            if let Some(text) = span.node_text(process.name, record) {
+            let text = match maker {
+                // Its figures are those of a record here, which nobody counts on.
+                Maker::Gateway => Some(ELSEWHERE.to_owned()),
+                Maker::Native | Maker::Rmw => span.node_text(process.name, record),
+            };
+            if let Some(text) = text {
                 self.figures.nodes.insert(found.name.clone(), text);
             }
             nodes.insert(&record.name, found);
@@ -99,7 +110,8 @@ impl Running {
             ..MappedExecutor::default()
         };
         let ports = process.publishers.iter().chain(&process.subscribers);
-        for port in ports.chain(&process.clients).chain(&process.servers) {
+        let ports = ports.chain(&process.clients).chain(&process.servers);
+        for port in ports.filter(|port| !is_hidden_node(&port.node)) {
             nodes.entry(&port.node).or_insert_with(|| {
                 let found = node(&port.node);
                 free.nodes.push(found.name.clone());
@@ -130,7 +142,12 @@ impl Running {
         let rate = |port: &PortSnapshot| {
             let messages = |port: &PortSnapshot| port.counters[counter::MESSAGES];
             let rate = span.port_rate(process.name, port, messages);
-            let rate = rate.map_or_else(|| "new".to_owned(), |rate| format!("{rate:.1} Hz"));
+            let rate = match rate {
+                None => "new".to_owned(),
+                // A gateway carries nothing that nobody wants.
+                Some(0.0) if port.maker == Maker::Gateway => "not carried".to_owned(),
+                Some(rate) => format!("{rate:.1} Hz"),
+            };
             match lost_of(port).total() {
                 0 => rate,
                 lost => format!("{rate}, {lost} lost"),

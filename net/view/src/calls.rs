@@ -8,9 +8,10 @@ use crossdock_msg::{FlatError, ServiceSchema, ValueError};
 use foxglove::websocket::service::{Request, Service};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long a call may take, the way to the server included.
+/// How long a call may take, its turn and the way to the server included: what a viewer has asked
+/// for longer ago, nobody expects any more.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A call did not end with a response.
@@ -18,6 +19,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) enum ServiceError {
     #[error(transparent)]
     Port(#[from] PortError),
+    #[error("other calls of the service took {} s; call it again", TIMEOUT.as_secs())]
+    Late,
+    #[error("the view ends")]
+    Over,
     #[error("the request cannot be written: {0}")]
     Request(#[from] ValueError),
     #[error(transparent)]
@@ -37,8 +42,12 @@ struct Calls {
 
 impl Calls {
     /// Calls the service; blocks until it answers, and while another viewer calls it.
-    fn call(&self, request: &[u8]) -> Result<Vec<u8>, ServiceError> {
+    fn call(&self, request: &[u8], asked: Instant) -> Result<Vec<u8>, ServiceError> {
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = || TIMEOUT.saturating_sub(asked.elapsed());
+        if left().is_zero() {
+            return Err(ServiceError::Late);
+        }
         let client = match &mut *client {
             Some(client) => client,
             none => {
@@ -47,8 +56,8 @@ impl Calls {
             }
         };
         // Without a server the call says so.
-        client.wait_for_server(TIMEOUT);
-        let response = client.call_cdr(request, TIMEOUT)?;
+        client.wait_for_server(left());
+        let response = client.call_cdr(request, left())?;
         let mut cdr = Vec::new();
         self.schema.response().encode_cdr(response.block(), &mut cdr)?;
         Ok(cdr)
@@ -91,13 +100,18 @@ pub(crate) fn service(
     schema: ServiceSchema,
 ) -> Service {
     let told = service_schema(&schema);
-    let calls = Calls {
+    let calls = Arc::new(Calls {
         participant: participant.clone(),
         node: node.to_owned(),
         service: name.to_owned(),
         schema: Arc::new(schema),
         client: Mutex::new(None),
-    };
-    Service::builder(name, told)
-        .blocking_handler_fn(move |request: Request| calls.call(request.payload()))
+    });
+    Service::builder(name, told).async_handler_fn(move |request: Request| {
+        let (calls, asked) = (Arc::clone(&calls), Instant::now());
+        async move {
+            let call = move || calls.call(request.payload(), asked);
+            tokio::task::spawn_blocking(call).await.unwrap_or(Err(ServiceError::Over))
+        }
+    })
 }

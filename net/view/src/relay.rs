@@ -53,10 +53,13 @@ const ERROR: u8 = 2;
 const ANSWERS_BYTES_MAX: usize = 1 << 20;
 
 /// Of a viewer's words that are passed on at once.
-const PASSED_BYTES_MAX: usize = 16 << 10;
+const PASSED_BYTES_MAX: usize = 2 << 10;
 
-/// Pings that are passed on together without a pause, and the pause. Viewers ping every few
-/// seconds.
+/// Words that are passed on together without a pause, and the pause, in which the server answers.
+const WORDS_MAX: usize = 32;
+const WORDS_PAUSE: Duration = Duration::from_millis(10);
+
+/// The same for pings. Viewers ping every few seconds.
 const PINGS_MAX: usize = 16;
 const PINGS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -191,8 +194,11 @@ impl Waiting {
             followed.check()?;
             server.write_all(&bytes[..count]).await?;
             // The server reads them faster than it answers, and keeps the answers.
-            if words.take_pings() > PINGS_MAX {
+            let (said, pings) = words.take_counts();
+            if pings > PINGS_MAX {
                 tokio::time::sleep(PINGS_PAUSE).await;
+            } else if said > WORDS_MAX {
+                tokio::time::sleep(WORDS_PAUSE).await;
             }
         }
     }

@@ -27,8 +27,9 @@ const ENCODING: &str = "cdr";
 const SCHEMA_ENCODING: &str = "ros2msg";
 
 /// Frames that wait for one client until its relay reads them; the oldest messages go first. Large
-/// ones are bounded by `flow`.
-const BACKLOG: usize = 128;
+/// ones are bounded by `flow`. More answers than the shortest words that the relay passes at once
+/// can cause: a client whose answers find no room is let go.
+const BACKLOG: usize = 512;
 
 /// The server with its channels.
 pub(crate) struct Studio {

@@ -29,6 +29,9 @@ const TIME_INTERVAL: Duration = Duration::from_millis(50);
 /// Between two looks at the graph while something is shown: connections come and go without a word.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// What was seen in this time is what there is.
+const FRESH: Duration = Duration::from_millis(100);
+
 /// How long something is left alone that could not be opened.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
@@ -227,7 +230,11 @@ impl Watcher {
             }
             let now = Instant::now();
             let is_due = is_shown && look_at <= now;
-            if signals.has_graph_changed || is_due || self.again_at.is_some_and(|at| at <= now) {
+            // Connections tell nobody when they come, and how a topic is read depends on them.
+            let is_old = look_at.saturating_duration_since(now) + FRESH < LOOK_INTERVAL;
+            let is_asked_for = signals.is_woken && is_old;
+            let is_again = self.again_at.is_some_and(|at| at <= now);
+            if signals.has_graph_changed || is_due || is_asked_for || is_again {
                 self.look();
                 look_at = now + LOOK_INTERVAL;
             }

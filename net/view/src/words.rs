@@ -26,6 +26,7 @@ pub(crate) struct Words {
     left: u64,
     /// Bytes of the word so far, what is left of this frame included.
     word: u64,
+    said: usize,
     pings: usize,
 }
 
@@ -52,15 +53,16 @@ impl Words {
         Ok(())
     }
 
-    /// Pings since the last call.
-    pub(crate) fn take_pings(&mut self) -> usize {
-        std::mem::take(&mut self.pings)
+    /// Words that have begun since the last call, and pings.
+    pub(crate) fn take_counts(&mut self) -> (usize, usize) {
+        (std::mem::take(&mut self.said), std::mem::take(&mut self.pings))
     }
 
     /// A frame of this length begins.
     fn begin(&mut self, opcode: u8, length: u64) -> io::Result<()> {
         self.left = length;
         self.pings += usize::from(opcode == PING);
+        self.said += usize::from((1..CONTROL).contains(&opcode));
         let before = match opcode {
             // Between the fragments of a word.
             CONTROL.. => return Ok(()),
@@ -151,7 +153,7 @@ mod tests {
         words.see(&[0; 2]).unwrap();
         words.see(&frame(CONTINUATION, half)).unwrap();
         words.see(&vec![0; half as usize]).unwrap();
-        assert_eq!((words.take_pings(), words.take_pings()), (1, 0));
+        assert_eq!((words.take_counts(), words.take_counts()), ((1, 1), (0, 0)));
         assert!(words.see(&frame(CONTINUATION, 1)).is_err());
         let mut words = Words::default();
         assert!(words.see(&frame(TEXT, u64::MAX)).is_err());

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use zenoh::liveliness::LivelinessToken;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait as _};
@@ -316,12 +316,14 @@ struct Bridge {
     services: Services,
     /// Types that were looked for, by name and hash.
     schemas: BTreeMap<(String, WireHash), Arc<Schema>>,
+    /// Since when types of topics are not known; `None`: it has been said.
+    unknown: BTreeMap<(String, WireHash), Option<Instant>>,
     /// What has been said already.
     told: BTreeSet<String>,
     /// `None`: not known yet.
     stands_by: Option<bool>,
     has_failed: bool,
-    /// Messages wait for the token of their publisher.
+    /// Messages wait for the token of their publisher, or types for a node here that has them.
     is_waiting: bool,
 }
 
@@ -363,6 +365,7 @@ impl Bridge {
             services,
             schemas,
             told,
+            unknown: BTreeMap::new(),
             stands_by: None,
             has_failed: false,
             is_waiting: false,
@@ -386,9 +389,9 @@ impl Bridge {
             Err(error) => return self.shared.note(format!("no nodes can be looked for: {error}")),
         };
         // The others are there for longer.
-        let end = std::time::Instant::now() + LOOK_AROUND;
+        let end = Instant::now() + LOOK_AROUND;
         loop {
-            let left = end.saturating_duration_since(std::time::Instant::now());
+            let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }

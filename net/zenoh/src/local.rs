@@ -6,6 +6,10 @@ use std::collections::BTreeSet;
 /// Topics by which the parts of a run conduct each other.
 const INNER: &str = "/_crossdock/";
 
+/// Nodes that look after one computer's graph: they are of no use to others, and serve no
+/// parameters, which programs of ROS 2 would wait for.
+const CARETAKERS: [&str; 2] = ["net/net", "view/view"];
+
 /// A node here, by its process and its whole name.
 pub(crate) type NodeKey = (PeerName, String);
 
@@ -29,9 +33,12 @@ impl Local {
     pub(crate) fn of(snapshot: &GraphSnapshot) -> Self {
         let mut local = Local::default();
         let mut known: BTreeSet<NodeKey> = BTreeSet::new();
+        let mut caretakers: BTreeSet<NodeKey> = BTreeSet::new();
         for (process, node) in snapshot.nodes() {
-            if node.detail.maker != Maker::Gateway {
-                let key = (process.name, node.name.clone());
+            let key = (process.name, node.name.clone());
+            if CARETAKERS.contains(&node.detail.node_type.as_str()) {
+                caretakers.insert(key);
+            } else if node.detail.maker != Maker::Gateway {
                 known.insert(key.clone());
                 let enclave = node.detail.enclave.trim_end_matches('/').to_owned();
                 local.nodes.insert((key, enclave));
@@ -45,6 +52,9 @@ impl Local {
                 }
                 // Programs without nodes have ports, too.
                 let key = (process.name, port.node.clone());
+                if caretakers.contains(&key) {
+                    continue;
+                }
                 if known.insert(key.clone()) {
                     local.nodes.insert((key, String::new()));
                 }

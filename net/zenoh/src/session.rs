@@ -49,14 +49,11 @@ pub enum SessionError {
         reason: String,
     },
     /// The file is right, and the network that it describes cannot be joined.
-    #[error(
-        "the network of {path} cannot be joined: {reason}; look at the places and the certificates \
-         in it"
-    )]
+    #[error("the network of {path} cannot be joined: {reason}")]
     NotJoined {
         /// The file.
         path: String,
-        /// What zenoh says.
+        /// Why, and what to do.
         reason: String,
     },
     /// A file that the configuration names for TLS is none.
@@ -85,15 +82,11 @@ pub enum SessionError {
         reason: String,
     },
     /// It cannot listen there.
-    #[error(
-        "this router cannot listen on {listen}: {reason}; it must be a place of this computer with \
-         a number of a port up to 65535. If another router has the port, join it (`--connect`), or \
-         listen elsewhere (`--listen tcp/127.0.0.1:7448`)"
-    )]
+    #[error("this router cannot listen on {listen}: {reason}")]
     Listen {
         /// Where.
         listen: String,
-        /// What zenoh says.
+        /// Why, and what to do.
         reason: String,
     },
     /// No router answers.
@@ -118,16 +111,46 @@ const TLS_FILES: [&str; 5] = [
 /// How long a place may take to take a connection when it is looked why none of zenoh comes about.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
 
+/// The protocols that are built in.
+const PROTOCOLS: [&str; 2] = ["tcp", "tls"];
+
+/// Checks a place to listen at or to connect to: `PROTOCOL/HOST:PORT`.
+fn check_place(endpoint: &str) -> Result<(), SessionError> {
+    let wrong =
+        |reason: String| Err(SessionError::Endpoint { endpoint: endpoint.to_owned(), reason });
+    if let Err(error) = endpoint.parse::<zenoh::config::EndPoint>() {
+        return wrong(plain(&error));
+    }
+    let (protocol, address) = parts(endpoint);
+    if !PROTOCOLS.contains(&protocol) {
+        return wrong(format!(
+            "the protocol `{protocol}` is not known, {} are",
+            PROTOCOLS.join(" and ")
+        ));
+    }
+    match address.rsplit_once(':').map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(_)) => Ok(()),
+        Some(Err(_)) => wrong("its port is no number up to 65535".to_owned()),
+        None => wrong("it names no port".to_owned()),
+    }
+}
+
+/// The protocol of a place, and where it is.
+fn parts(endpoint: &str) -> (&str, &str) {
+    let (protocol, address) = endpoint.split_once('/').unwrap_or(("tcp", endpoint));
+    (protocol, address.split(['?', '#']).next().unwrap_or_default())
+}
+
+/// Why no session with the first of these places comes about, and what to do. Blocks shortly.
+fn why_none(places: &[String]) -> String {
+    let mut reasons: Vec<String> = places.iter().map(|place| why_not(place)).collect();
+    reasons.dedup();
+    reasons.join("; ")
+}
+
 /// Why no session with a router at this place comes about, and what to do about it. Blocks shortly.
 fn why_not(endpoint: &str) -> String {
-    let (protocol, address) = endpoint.split_once('/').unwrap_or(("tcp", endpoint));
-    if protocol != "tcp" {
-        return format!(
-            "check the place; {protocol} takes what a configuration of zenoh names, such as \
-             certificates (`--config FILE`)"
-        );
-    }
-    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let (protocol, address) = parts(endpoint);
     let places: Vec<SocketAddr> = match address.to_socket_addrs() {
         Ok(places) => places.collect(),
         Err(error) => {
@@ -136,6 +159,13 @@ fn why_not(endpoint: &str) -> String {
     };
     let tries = places.iter().map(|place| TcpStream::connect_timeout(place, LOOK_TIMEOUT));
     match tries.fold(None, |found, one| found.filter(Result::is_ok).or(Some(one))) {
+        Some(Ok(_)) if protocol == "tls" => {
+            "somebody listens there, and no session over TLS comes about; check that it listens \
+             with TLS, that `root_ca_certificate` here is of the authority of its certificate, that \
+             its certificate is for the name in the place, and, if it wants one, the certificate of \
+             this computer (`--config FILE`)"
+                .to_owned()
+        }
         Some(Ok(_)) => "something listens there that is no router of zenoh, or one that wants \
                         certificates (`--config FILE`)"
             .to_owned(),
@@ -146,6 +176,28 @@ fn why_not(endpoint: &str) -> String {
         }
         Some(Err(error)) => format!("the computer is not reached ({error}); check its network"),
         None => "no computer has that name; check the name".to_owned(),
+    }
+}
+
+/// The places that a configuration connects to. None if it has them by mode.
+fn places_of(config: &Config) -> Vec<String> {
+    let places = config.get_json("connect/endpoints").ok();
+    places.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
+}
+
+/// Why a router cannot listen, and what to do.
+fn why_deaf(error: &zenoh::Error) -> String {
+    let text = plain(error);
+    let has = |part: &str| text.contains(part);
+    if has("Address already in use") {
+        "another program listens there; if that is a router, join it (`--connect` in the place of \
+         `--listen`), else listen elsewhere (`--listen tcp/127.0.0.1:7448`)"
+            .to_owned()
+    } else if has("Cannot assign requested address") {
+        "no such address is this computer's; name one that is, or 0.0.0.0 for all of them"
+            .to_owned()
+    } else {
+        format!("{text}; it must be a place of this computer, such as tcp/0.0.0.0:7447")
     }
 }
 
@@ -253,19 +305,22 @@ impl Joining {
             Joining::Router { listen, connect } => ("router", or_here(listen), connect.clone()),
             Joining::Client { connect } => ("client", Vec::new(), or_here(connect)),
             Joining::File(path) => {
-                let config = Config::from_file(path).map_err(|error| SessionError::File {
+                let mut config = Config::from_file(path).map_err(|error| SessionError::File {
                     path: path.display().to_string(),
                     reason: plain(&error),
                 })?;
                 check_tls(path, &config)?;
+                // Publishers that keep messages for latecomers stamp them.
+                let stamps = config.insert_json5("timestamping/enabled", "true");
+                stamps.map_err(|error| SessionError::File {
+                    path: path.display().to_string(),
+                    reason: plain(&error),
+                })?;
                 return Ok(config);
             }
         };
         for endpoint in listen.iter().chain(&connect) {
-            if let Err(error) = endpoint.parse::<zenoh::config::EndPoint>() {
-                let (endpoint, reason) = (endpoint.clone(), plain(&error));
-                return Err(SessionError::Endpoint { endpoint, reason });
-            }
+            check_place(endpoint)?;
         }
         let mut config = Config::default();
         let texts = |texts: &[String]| {
@@ -297,25 +352,30 @@ impl Joining {
     /// [`SessionError`].
     pub(crate) fn open(&self) -> Result<Session, SessionError> {
         let config = self.config()?;
-        zenoh::open(config).wait().map_err(|error| {
-            let reason = plain(&error);
-            match self {
-                Joining::Router { listen, .. } => {
-                    SessionError::Listen { listen: or_here(listen).join(", "), reason }
-                }
-                Joining::Client { connect } => {
-                    let places = or_here(connect);
-                    let mut reasons: Vec<String> =
-                        places.iter().map(|place| why_not(place)).collect();
-                    reasons.dedup();
-                    SessionError::NoRouter {
-                        connect: places.join(", "),
-                        reason: reasons.join("; "),
-                    }
-                }
-                Joining::File(path) => {
-                    SessionError::NotJoined { path: path.display().to_string(), reason }
-                }
+        let places = places_of(&config);
+        zenoh::open(config).wait().map_err(|error| match self {
+            Joining::Router { listen, .. } => {
+                let (listen, reason) = (or_here(listen).join(", "), why_deaf(&error));
+                SessionError::Listen { listen, reason }
+            }
+            Joining::Client { connect } => {
+                let places = or_here(connect);
+                let (connect, reason) = (places.join(", "), why_none(&places));
+                SessionError::NoRouter { connect, reason }
+            }
+            Joining::File(path) => {
+                let reason = match self.waits() && !places.is_empty() {
+                    true => format!(
+                        "no router answers at {}: {}; it is tried again each second",
+                        places.join(", "),
+                        why_none(&places)
+                    ),
+                    false => format!(
+                        "{}; look at the places and the certificates in the file",
+                        why_deaf(&error)
+                    ),
+                };
+                SessionError::NotJoined { path: path.display().to_string(), reason }
             }
         })
     }
@@ -323,7 +383,7 @@ impl Joining {
 
 #[cfg(test)]
 mod tests {
-    use super::{Joining, plain};
+    use super::{Joining, check_place, plain};
 
     #[test]
     fn an_error_names_no_file_of_zenohs_sources() {
@@ -332,7 +392,13 @@ mod tests {
         assert!(error.contains("no-place") && !error.contains(".rs:"), "{error}");
         let why = super::why_not("tcp/no-such-place.invalid:7447");
         assert!(why.starts_with("no computer"), "{why}");
-        assert!(super::why_not("tls/first.lan:7447").contains("--config"));
+        let wrong = |place: &str| check_place(place).unwrap_err().to_string();
+        assert!(wrong("tcp/first.lan").contains("names no port"));
+        assert!(wrong("tcp/first.lan:70000").contains("up to 65535"));
+        assert!(wrong("tpc/first.lan:7447").contains("`tpc` is not known, tcp and tls are"));
+        for place in ["tcp/first.lan:7447", "tls/[::1]:7447", "tcp/0.0.0.0:0#iface=lo"] {
+            check_place(place).unwrap();
+        }
         let error = zenoh::Error::from("no luck at /a/b.rs:7. Caused by rain at noon at c.rs:9.");
         assert_eq!(plain(&error), "no luck Caused by rain at noon");
     }

@@ -8,7 +8,7 @@ use super::agreement::{Agreement, HEARTBEAT, Identity, LastWord};
 use super::fleet::{self, End};
 use super::listening::{Heard, Listening};
 use super::wake::{Wake, Woken};
-use crate::arguments::RunArguments;
+use crate::arguments::{HostOptions, RunArguments};
 use crate::beside::Beside;
 use crate::load::HostRun;
 use crate::net::Bridge;
@@ -38,6 +38,9 @@ const NODE: &str = "_crossdock_host_";
 /// Words that may wait here: all hosts of a large run say some.
 const WORDS_MAX: usize = 256;
 
+/// A host whose own processes stand says after this time what the run waits for.
+const SAID_AFTER: Duration = Duration::from_secs(5);
+
 /// How long an end waits until the others have heard of it.
 const HEARD_OUT: Duration = Duration::from_secs(2);
 
@@ -45,13 +48,18 @@ const HEARD_OUT: Duration = Duration::from_secs(2);
 pub(super) struct Hosts {
     agreement: Agreement,
     far: Vec<FarPort>,
-    /// Files and options with which others come here.
+    /// What to do on another host that is missing, behind `crossdock join HOST`.
     way: String,
+    /// What may keep it from being seen.
+    look: &'static str,
     publisher: Publisher<Text>,
     words: Receiver<String>,
     view: GraphView,
     /// When the word is to be said again.
     due: Instant,
+    /// Since when its own processes stand, and whether it has said what the run waits for.
+    stands: Option<Instant>,
+    has_complained: bool,
     /// Before the bridge: it ends first.
     _listening: Listening,
     /// `None`: one that runs already is used.
@@ -71,21 +79,7 @@ impl Hosts {
         wake: &Wake,
     ) -> Result<Self> {
         let options = &arguments.hosts;
-        let bridge = match options.has_network() {
-            false => None,
-            true => {
-                let bridge = Bridge {
-                    router: !options.listen.is_empty(),
-                    listen: &options.listen,
-                    connect: &options.connect,
-                    config: options.net_config.as_deref(),
-                    humble: false,
-                    max_bytes: None,
-                    interfaces,
-                };
-                Some(bridge.start(arguments.domain_id, &arguments.files.beside.package_path)?)
-            }
-        };
+        let bridge = bridge(interfaces, arguments)?;
         let participant = Participant::open(ParticipantOptions {
             trust: fleet::trusted(plan),
             ..ParticipantOptions::new(arguments.domain_id, PROCESS)
@@ -113,7 +107,7 @@ impl Hosts {
         })?;
         let view = participant.graph()?;
         view.set_prompt_callback(wake.caller());
-        let way = run.files + &options.way_here();
+        let (way, look) = advice(run.files, options);
         let own = Identity {
             graph: plan.graph.clone(),
             host: run.host,
@@ -125,10 +119,13 @@ impl Hosts {
             agreement: Agreement::new(own, run.others),
             far: run.far,
             way,
+            look,
             publisher,
             words,
             view,
             due: Instant::now(),
+            stands: None,
+            has_complained: false,
             _listening: listening,
             bridge,
         })
@@ -170,23 +167,16 @@ impl Hosts {
             }
             if now >= deadline {
                 let first = missing.first().copied().unwrap_or_default();
-                let network = match self.bridge {
-                    Some(_) => "Look whether it reaches this network, and has the same domain.",
-                    None => {
-                        "No network was named here (--listen, --connect, --net-config): \
-                         `crossdock net` must run on both then."
-                    }
-                };
                 let instead = match instead.as_str() {
                     "" => String::new(),
                     instead => format!("; heard instead: {instead}"),
                 };
                 bail!(
-                    "{} did not come within {} s{instead}; start `crossdock join {first} {}` there \
-                     (with --listen PLACE if it is to be the router). {network}",
+                    "{} did not come within {} s{instead}; start `crossdock join {first} {}. {}",
                     named(&missing),
                     patience.as_secs_f64(),
-                    self.way
+                    self.way,
+                    self.look
                 );
             }
             if wake.wait(std::iter::empty(), Some(self.due.min(deadline)))? == Woken::Signal {
@@ -248,6 +238,11 @@ impl Hosts {
     /// # Errors
     /// A port of another host has another type.
     pub(super) fn may_run(&mut self) -> Result<bool> {
+        let stands = *self.stands.get_or_insert_with(Instant::now);
+        if !self.has_complained && stands.elapsed() > SAID_AFTER {
+            self.has_complained = true;
+            say!("the run has not begun yet: {}", self.waits_for());
+        }
         if self.unseen()?.is_empty() {
             let before = self.agreement.word().clone();
             self.agreement.be_ready();
@@ -267,8 +262,9 @@ impl Hosts {
                 format!("{} did not get ready", named(&self.agreement.not_ready()))
             }
             Ok(unseen) => format!(
-                "not seen of other hosts: {}; does a bridge say above that it lacks a type, and is \
-                 only one network joined?",
+                "not seen of other hosts: {}; does a bridge on either host say that it lacks a type \
+                 (name the folder of definitions with --interfaces there), and is only one network \
+                 joined?",
                 unseen.join(", ")
             ),
             Err(error) => error.to_string(),
@@ -344,6 +340,45 @@ impl Drop for Hosts {
                 Err(_) => self.say_now(),
             }
         }
+    }
+}
+
+/// The bridge to the network that the options name, if they name one.
+fn bridge(interfaces: &[PathBuf], arguments: &RunArguments) -> Result<Option<Beside>> {
+    let options = &arguments.hosts;
+    if !options.has_network() {
+        return Ok(None);
+    }
+    let bridge = Bridge {
+        router: !options.listen.is_empty(),
+        listen: &options.listen,
+        connect: &options.connect,
+        config: options.net_config.as_deref(),
+        humble: false,
+        max_bytes: None,
+        interfaces,
+    };
+    bridge.start(arguments.domain_id, &arguments.files.beside.package_path).map(Some)
+}
+
+/// What to do on a host that is missing, behind `crossdock join HOST`, and what may keep it from
+/// being seen.
+fn advice(files: String, options: &HostOptions) -> (String, &'static str) {
+    match (options.has_network(), options.listen.is_empty()) {
+        (true, false) => (
+            format!("{files}{}` there", options.way_here()),
+            "Look whether it reaches this network, and has the same domain.",
+        ),
+        (true, true) => (
+            format!("{files}` there, with --listen PLACE if it is the router"),
+            "Look whether `net` says above that no router answers, and whether both have the same \
+             domain.",
+        ),
+        (false, _) => (
+            format!("{files}` there"),
+            "No network was named here (--listen, --connect, --net-config): `crossdock net` must \
+             run on both then.",
+        ),
     }
 }
 

@@ -21,12 +21,12 @@ use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
     bells, buffer_exchange, graph_watch, publishing_side, quotas, slab_exchange, subscribing_side,
 };
-use crate::wire::frame::{Frame, PIECE_BYTES_MAX, Purpose, VERSION};
+use crate::wire::frame::{DEFINITION_BYTES_MAX, Frame, PIECE_BYTES_MAX, Purpose, VERSION};
 use crate::wire::mismatch::clash;
 use crate::wire::port_info::PortInfo;
 
-/// Publishers that one process may advertise.
-const PUBLISHERS_OF_PEER_MAX: usize = 8192;
+/// Publishers that one process may advertise. Who has as many makes no more.
+pub(crate) const PUBLISHERS_OF_PEER_MAX: usize = 16_384;
 
 /// How many descriptors come with a frame.
 fn descriptors_of(frame: &Frame) -> std::ops::RangeInclusive<usize> {
@@ -418,12 +418,14 @@ fn advertise(
     Ok(())
 }
 
-/// The definition of a publisher's type in pieces that fit in frames.
+/// The definition of the type of a publisher or subscriber in pieces that fit in frames.
 fn send_definition(state: &mut ParticipantState, token: u64, port: u64) {
-    let definition = state.publishers.get(&port).map(|known| Arc::clone(&known.definition));
+    let of_publisher = state.publishers.get(&port).map(|known| Arc::clone(&known.definition));
+    let of_subscriber = || state.subscribers.get(&port)?.takes.definition();
+    let definition = of_publisher.or_else(of_subscriber);
     let Some(peer) = state.peers.get_mut(&token) else { return };
-    let Some(definition) = definition else {
-        let reason = format!("there is no publisher with port {port} any more");
+    let Some(definition) = definition.filter(|it| it.len() <= DEFINITION_BYTES_MAX) else {
+        let reason = format!("there is no port {port} any more whose type is known");
         return peer.link.send(&Frame::Nothing { reason }, &[]);
     };
     let bytes = definition.as_bytes();

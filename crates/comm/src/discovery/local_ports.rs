@@ -102,8 +102,8 @@ impl LocalSubscriber {
 /// Which types a subscriber takes.
 #[derive(Clone, Debug)]
 pub(crate) enum Takes {
-    /// The one that it was made for.
-    One,
+    /// The one that it was made for, with its definition.
+    One(Arc<str>),
     /// The type of the first publisher that it meets, which is left here.
     Any(LearnedType),
 }
@@ -113,10 +113,18 @@ pub(crate) enum Takes {
 pub(crate) type LearnedType = Arc<OnceLock<Arc<Schema>>>;
 
 impl Takes {
+    /// The type's definition, as soon as it is known.
+    pub(crate) fn definition(&self) -> Option<Arc<str>> {
+        match self {
+            Takes::One(definition) => Some(Arc::clone(definition)),
+            Takes::Any(learned) => learned.get().map(|schema| schema.definition().into()),
+        }
+    }
+
     /// Where the type of the first publisher is left.
     pub(crate) fn any(&self) -> Option<&LearnedType> {
         match self {
-            Takes::One => None,
+            Takes::One(_) => None,
             Takes::Any(learned) => Some(learned),
         }
     }

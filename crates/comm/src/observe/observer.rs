@@ -236,7 +236,7 @@ impl Observer {
         self.processes.get(&process)?.view.counters(port.index, port.version)
     }
 
-    /// The type of a publisher, from the definition that its process keeps.
+    /// The type of a publisher or subscriber, from the definition that its process keeps.
     ///
     /// # Errors
     /// [`ObserveError`] when the process has gone, does not answer, or its definition does not
@@ -244,10 +244,10 @@ impl Observer {
     pub fn schema(
         &self,
         process: PeerName,
-        publisher: &PortSnapshot,
+        end: &PortSnapshot,
     ) -> Result<Arc<Schema>, ObserveError> {
         let label = self.label(process);
-        let port = publisher.port;
+        let port = end.port;
         let (socket, _) = self.asking.ask(process, &label, Purpose::Definition { port })?;
         let mut text = Vec::new();
         for _ in 0..ANSWER_FRAMES_MAX {
@@ -265,9 +265,9 @@ impl Observer {
         }
         let wrong = |reason: String| ObserveError::Definition { process: label.clone(), reason };
         let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
-        let schema = Schema::parse(&publisher.type_name, &text);
+        let schema = Schema::parse(&end.type_name, &text);
         let schema = schema.map_err(|error| wrong(error.to_string()))?;
-        if schema.type_hash().0 != publisher.type_hash {
+        if schema.type_hash().0 != end.type_hash {
             return Err(wrong("its definition is not of the type that it says".to_string()));
         }
         Ok(Arc::new(schema))

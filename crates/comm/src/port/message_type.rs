@@ -3,6 +3,8 @@
 
 use crossdock_msg::{Block, FlatError, Message, Schema};
 
+use crate::discovery::local_ports::Takes;
+
 /// What ports need to know of a message type.
 #[derive(Clone, Copy)]
 pub(crate) struct MessageType<'a> {
@@ -49,6 +51,11 @@ impl MessageType<'static> {
 }
 
 impl<'a> MessageType<'a> {
+    /// What a subscriber of this type takes.
+    pub(crate) fn taken(&self) -> Takes {
+        Takes::One(self.definition.into())
+    }
+
     pub(crate) fn of_schema(schema: &'a Schema) -> Self {
         MessageType {
             type_name: schema.type_name(),

@@ -19,6 +19,7 @@ use crossdock_trace::PublisherTrace;
 use crate::device::slabs::Reach;
 use crate::device::upload::{OwnUploader, Uploader, UploadingPublisher};
 use crate::discovery::handover::PublisherKey;
+use crate::discovery::handshake::PUBLISHERS_OF_PEER_MAX;
 use crate::discovery::local_ports::{Audience, Level, LocalPublisher, Wake};
 use crate::discovery::pairs::Outgoing;
 use crate::discovery::participant::{Participant, ParticipantHandle};
@@ -293,6 +294,10 @@ impl PublisherCore {
     fn register(&self, publisher: LocalPublisher) -> Result<(), PortError> {
         let core = &self.handle.core;
         let mut state = core.lock();
+        if state.publishers.len() >= PUBLISHERS_OF_PEER_MAX {
+            let (process, limit) = (core.process.clone(), PUBLISHERS_OF_PEER_MAX);
+            return Err(PortError::Publishers { process, limit });
+        }
         let on_topic = state.subscribers.values().filter(|s| s.info.topic == self.info.topic);
         for subscriber in on_topic.filter(|_| core.refuses_misfits()) {
             if let Some(reason) = conflict(&self.info, &subscriber.info) {

@@ -147,7 +147,8 @@ impl Participant {
         back_pressure: BackPressure,
         slabs: bool,
     ) -> Result<Subscriber<T>, PortError> {
-        let plan = options.plan(Takes::One, MessageType::of::<T>());
+        let message = MessageType::of::<T>();
+        let plan = options.plan(message.taken(), message);
         let core = SubscriberCore::create(self, SubscriberPlan { back_pressure, slabs, ..plan })?;
         Ok(Subscriber { core, message: PhantomData })
     }
@@ -160,7 +161,8 @@ impl Participant {
         &self,
         options: FreeSubscriberOptions<'_>,
     ) -> Result<Subscriber<T, AnyThread>, PortError> {
-        let plan = options.plan(Takes::One, MessageType::of::<T>());
+        let message = MessageType::of::<T>();
+        let plan = options.plan(message.taken(), message);
         let core = SubscriberCore::create_alone(self, plan)?;
         Ok(Subscriber { core, message: PhantomData })
     }

@@ -165,7 +165,8 @@ impl Participant {
         let subscriber = (directions != Directions::In).then(|| -> Result<_, PortError> {
             let qos = options.requested;
             let options = SubscriberOptions { node, topic, qos, doorbell, group: None };
-            let plan = options.plan(Takes::One, MessageType::of_schema(schema));
+            let message = MessageType::of_schema(schema);
+            let plan = options.plan(message.taken(), message);
             let core = SubscriberCore::create(self, SubscriberPlan { bridge, ..plan })?;
             Ok(AnySubscriber { core, schema: type_cell(Some(Arc::clone(schema))) })
         });
@@ -181,7 +182,10 @@ fn type_cell(schema: Option<Arc<Schema>>) -> LearnedType {
 /// What a subscriber of this type takes, if the type is known; otherwise any type.
 fn takes_of(schema: &LearnedType) -> (Takes, MessageType<'_>) {
     match schema.get() {
-        Some(schema) => (Takes::One, MessageType::of_schema(schema)),
+        Some(schema) => {
+            let message = MessageType::of_schema(schema);
+            (message.taken(), message)
+        }
         None => (Takes::Any(Arc::clone(schema)), MessageType::ANY),
     }
 }

@@ -72,11 +72,11 @@ impl<X> ServiceLanes<X> {
             bell: plan.doorbell,
             lanes: RefCell::default(),
         };
-        lanes.register()?;
+        lanes.register(message.definition.into())?;
         Ok(lanes)
     }
 
-    fn register(&self) -> Result<(), PortError> {
+    fn register(&self, definition: Arc<str>) -> Result<(), PortError> {
         let core = &self.handle.core;
         let mut state = core.lock();
         if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
@@ -84,7 +84,7 @@ impl<X> ServiceLanes<X> {
         }
         let subscriber = LocalSubscriber {
             info: self.info.clone(),
-            takes: Takes::One,
+            takes: Takes::One(definition),
             back_pressure: BackPressure::All,
             mailbox: Arc::clone(&self.mailbox),
             wake: self.wake(),

@@ -203,10 +203,18 @@ impl ProcessSnapshot {
     }
 
     /// Its ports of one kind as nodes have them: members of shared topics instead of the ports that
-    /// carry them, and no topics behind services.
+    /// carry them, and no topics behind services. A gateway has several ports that carry for the
+    /// members of a topic.
     pub fn ends(&self, kind: PortKind) -> impl Iterator<Item = &PortSnapshot> {
-        let carriers: BTreeSet<u64> = self.members.iter().map(|member| member.carrier).collect();
-        let own = self.ports(kind).iter().filter(move |port| !carriers.contains(&port.port));
+        let of_kind = self.members.iter().filter(move |member| member.kind == kind);
+        let carriers: BTreeSet<u64> = of_kind.clone().map(|member| member.carrier).collect();
+        let topics: BTreeSet<&str> = of_kind.map(|member| member.port.topic.as_str()).collect();
+        let own = self.ports(kind).iter().filter(move |port| {
+            let is_gateways = port.maker == Maker::Gateway;
+            let carries =
+                carriers.contains(&port.port) || is_gateways && topics.contains(&*port.topic);
+            !carries
+        });
         let members = self.members.iter().filter(move |member| member.kind == kind);
         let all = own.chain(members.map(|member| &member.port));
         all.filter(|port| port.topic.starts_with('/'))

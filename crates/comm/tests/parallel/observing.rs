@@ -119,6 +119,30 @@ fn an_observer_learns_a_type_without_fields() {
 }
 
 #[test]
+fn an_observer_learns_a_type_from_a_subscriber_that_has_it() {
+    let place = Place::new("taken");
+    let participant = place.open("sink");
+    let input = subscriber(&participant, "/image", reliable(4));
+    let options = SubscriberOptions {
+        node: "any",
+        topic: "/event",
+        qos: reliable(4),
+        doorbell: None,
+        group: None,
+    };
+    let _any = participant.any_subscriber(options).unwrap();
+    let mut observer = Observer::open(self::options(&place)).unwrap();
+    let seen = observer.snapshot().unwrap();
+    let process = &seen.processes[0];
+    let of = |topic: &str| process.subscribers.iter().find(|port| port.topic == topic).unwrap();
+    let schema = observer.schema(process.name, of("/image")).unwrap();
+    assert_eq!(schema.type_hash().0, Image::TYPE_HASH.0);
+    let error = observer.schema(process.name, of("/event")).unwrap_err().to_string();
+    assert!(error.contains("whose type is known"), "{error}");
+    drop(input);
+}
+
+#[test]
 fn echo_copies_what_is_on_a_ring_and_counts_what_it_missed() {
     let place = Place::new("echo");
     let participant = place.open("drive");

@@ -153,3 +153,24 @@ fn a_viewer_that_follows_too_many_parameters_is_told_and_let_go() {
         false
     });
 }
+
+#[test]
+fn a_viewer_that_calls_often_at_once_is_answered_each_time() {
+    const CALLS: usize = 3000;
+    let domain = Domain::new("burst");
+    let (_view, address) = domain.view();
+    let mut calls = viewer(&address);
+    // A call of a service that nobody has, encoded in 3 letters.
+    let call = [&[2], &7_u32.to_le_bytes()[..], &[9; 4], &3_u32.to_le_bytes(), b"cdr"].concat();
+    let frame = [&[0x82, 0x80 | call.len() as u8, 0, 0, 0, 0], &call[..]].concat();
+    let mut says = calls.try_clone().unwrap();
+    let speaks = std::thread::spawn(move || says.write_all(&frame.repeat(CALLS)).unwrap());
+    let (mut heard, mut bytes) = (Vec::new(), [0; 1 << 16]);
+    let answers = |heard: &[u8]| String::from_utf8_lossy(heard).matches("Unknown service").count();
+    while answers(&heard) < CALLS {
+        let count = calls.read(&mut bytes).unwrap();
+        assert!(count > 0, "it was let go: {}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&bytes[..count]);
+    }
+    speaks.join().unwrap();
+}

@@ -199,16 +199,21 @@ impl Bridge {
         let schema = schema.clone();
         if is_wanted && schema.is_none() {
             // Not of each service: the parameters of every node have the same types.
-            self.tell(not_carried("services", type_name, *hash));
+            let has_another = self.definitions.service_of_any_hash(type_name).is_some();
+            self.tell(not_carried("services", type_name, has_another));
         }
         schema
     }
 }
 
-/// What to do about a type that is not known here.
-pub(super) fn not_carried(name: &str, type_name: &str, hash: WireHash) -> String {
+/// What to do about a type that is not known here, or has another definition over there.
+pub(super) fn not_carried(what: &str, type_name: &str, has_another: bool) -> String {
+    let why = match has_another {
+        true => "its definition over there is another one than here",
+        false => "it is not known here",
+    };
     format!(
-        "{name} of the type {type_name} ({hash}) are not carried: it is not known here; name the \
-         folder of its definition (--interfaces FOLDER)"
+        "{what} of the type {type_name} are not carried: {why}; name the folder of its definition \
+         (--interfaces FOLDER)"
     )
 }

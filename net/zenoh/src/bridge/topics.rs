@@ -11,9 +11,14 @@ use crossdock_msg::Schema;
 use crossdock_wire::{Gid, Hashes, WireHash, key};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use zenoh::qos::{CongestionControl, Reliability};
 use zenoh::{Session, Wait as _};
 use zenoh_ext::{AdvancedPublisherBuilderExt as _, CacheConfig};
+
+/// A type that no node here has had for so long is said to be unknown; so many types at most.
+const UNKNOWN_FOR: Duration = Duration::from_secs(2);
+const UNKNOWN_MAX: usize = 1000;
 
 /// Messages that a publisher here keeps for latecomers over there, at most.
 const KEPT_MAX: usize = 1000;
@@ -28,12 +33,30 @@ impl Bridge {
         schema
     }
 
+    /// Says so of a type that stays unknown: a node here that has it may only be on its way.
     fn tell_unknown(&mut self, topic: &TopicKey) {
         let TopicKey { topic: name, type_name, hash } = topic;
-        self.tell(services::not_carried(&format!("messages on {name}"), type_name, *hash));
+        if self.unknown.len() == UNKNOWN_MAX {
+            return;
+        }
+        let since = self.unknown.entry((type_name.clone(), *hash));
+        let since = since.or_insert_with(|| Some(Instant::now()));
+        match since {
+            None => {}
+            Some(since) if since.elapsed() < UNKNOWN_FOR => self.is_waiting = true,
+            Some(_) => {
+                *since = None;
+                let note = services::not_carried(
+                    &format!("messages, such as on {name},"),
+                    type_name,
+                    self.definitions.message_of_any_hash(type_name).is_some(),
+                );
+                self.tell(note);
+            }
+        }
     }
 
-    /// The type of a topic: from the definitions that are known here, or from a publisher here.
+    /// The type of a topic: from the definitions that are known here, or from a node here.
     fn known_schema(&mut self, topic: &TopicKey, local: &Local) -> Option<Arc<Schema>> {
         let TopicKey { topic: name, type_name, hash } = topic;
         let known_as = (type_name.clone(), *hash);
@@ -46,10 +69,13 @@ impl Bridge {
         };
         let schema = defined.map(Arc::new).or_else(|| {
             let of_hash = |end: &&LocalEnd| self.hashes.on_wire(end.port.type_hash) == *hash;
-            let publisher = local.publishers(name, type_name).find(of_hash)?;
+            let subscribers = local.subscribers(name, type_name);
+            let mut ends = local.publishers(name, type_name).chain(subscribers).filter(of_hash);
+            let first = ends.next()?;
             // Processes that have come since are met.
             self.observer.refresh().ok()?;
-            self.observer.schema(publisher.process, &publisher.port).ok()
+            let schema = |end: &LocalEnd| self.observer.schema(end.process, &end.port).ok();
+            schema(first).or_else(|| ends.find_map(schema))
         });
         if let Some(schema) = &schema {
             self.schemas.insert(known_as, Arc::clone(schema));
@@ -63,11 +89,11 @@ impl Bridge {
         let fits = has_hash == (self.hashes == Hashes::Rihs01);
         if !fits {
             let (other, advice) = match has_hash {
-                true => ("a later one", "leave out --humble"),
+                true => ("a later ROS 2 than Humble", "leave out --humble"),
                 false => ("ROS 2 Humble", "say --humble"),
             };
             let name = &topic.topic;
-            self.tell(format!("{name} is not carried: nodes of {other} have it; {advice}"));
+            self.tell(format!("{name} is not carried: nodes of {other} have it, and types are told otherwise there; {advice}"));
         }
         fits
     }

@@ -21,3 +21,4 @@ mod sdk;
 mod services;
 mod standard;
 mod twins;
+mod types;

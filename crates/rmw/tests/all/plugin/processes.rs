@@ -94,7 +94,12 @@ fn a_process_with_callbacks_has_one_more_thread_of_the_plug_in() {
         ros.publish(ping, message.as_ptr().cast());
         ros.take(pong, message.as_mut_ptr().cast())
     });
-    let mut threads = threads_of(&other);
+    // A thread has its name a moment after it has begun.
+    let mut threads = Vec::new();
+    ros.until(|| {
+        threads = threads_of(&other);
+        threads.len() > 1
+    });
     threads.sort();
     other.kill().unwrap();
     other.wait().unwrap();
