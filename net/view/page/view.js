@@ -44,6 +44,7 @@ function bytes(count) {
   return unit === "B" ? `${Math.round(count)} B` : threeDigits(count, unit);
 }
 
+const counted = (rows, one, many) => `${rows.length} ${rows.length === 1 ? one : many}`;
 const rate = (perSecond) => (perSecond === null ? "-" : perSecond.toFixed(1));
 const share = (ofOne) => (ofOne === null ? "-" : `${(ofOne * 100).toFixed(1)} %`);
 
@@ -57,10 +58,12 @@ const total = (losses) => Object.values(losses).reduce((sum, count) => sum + cou
 /**
  * A table whose rows stay while their keys do, so that what is clicked is not replaced meanwhile.
  * Columns: [heading, row => text or element, is a number]. An element is made once for each row.
+ * Rows stand in the order of their keys, or as they are given.
  */
 class Table {
-  constructor(element, columns) {
+  constructor(element, columns, isSorted = true) {
     this.columns = columns;
+    this.isSorted = isSorted;
     this.rows = new Map();
     const head = columns.map(([heading, , isNumber]) =>
       make("th", { textContent: heading, className: isNumber ? "number" : "" }));
@@ -83,6 +86,12 @@ class Table {
       this.rows.get(name).remove();
       this.rows.delete(name);
     }
+    if (this.isSorted) return;
+    rows.forEach((row, place) => {
+      const element = this.rows.get(key(row));
+      // What stands right already is not touched: somebody may be about to click it.
+      if (this.body.rows[place] !== element) this.body.insertBefore(element, this.body.rows[place]);
+    });
   }
 
   add(name) {
@@ -90,7 +99,6 @@ class Table {
       make("td", { className: isNumber ? "number" : "" }));
     const element = make("tr", {}, ...cells);
     element.dataset.key = name;
-    // In the order of names.
     const next = [...this.rows].filter(([other]) => other > name)
       .reduce((least, entry) => (least === null || entry[0] < least[0] ? entry : least), null);
     this.body.insertBefore(element, next ? next[1] : null);
@@ -151,7 +159,7 @@ const chains = new Table(byId("chains"), [
   ["p50", (row) => duration(row.p50_ns), true],
   ["p99", (row) => duration(row.p99_ns), true],
   ["limit", (row) => duration(row.max_latency_ns), true],
-  ["late", (row) => row.late + row.stalled, true],
+  ["missed", (row) => row.late + row.stalled, true],
 ]);
 
 // ---- The graph -------------------------------------------------------------------------------
@@ -166,10 +174,14 @@ function showLook(frame) {
     state.textContent = frame.error;
     return;
   }
+  document.body.className = "";
   const { look } = frame;
-  state.textContent = `domain ${frame.domain_id}: ${look.processes.length} processes, ` +
-    `${look.nodes.length} nodes, ${look.topics.length} topics`;
-  topics.show(look.topics.filter((row) => !isHidden(row.topic)), (row) => row.topic,
+  const shown = look.topics.filter((row) => !isHidden(row.topic));
+  state.textContent = `domain ${frame.domain_id}: ` + [
+    counted(look.processes, "process", "processes"), counted(look.nodes, "node", "nodes"),
+    counted(shown, "topic", "topics"),
+  ].join(", ");
+  topics.show(shown, (row) => row.topic,
     (row) => total(row.losses) > 0);
   nodes.show(look.nodes, (row) => `${row.node} ${row.pid}`,
     (row) => row.lost + row.over_budget + row.stale + row.failed > 0);
@@ -249,7 +261,7 @@ class TextPanel extends Panel {
         ["", plot],
         ["field", (row) => row.path],
         ["value", (row) => String(row.value), true],
-      ]);
+      ], false);
       this.body.replaceChildren(table);
     }
     this.table.show([...leaves(message, "")], (row) => row.path);
@@ -397,6 +409,7 @@ function connect() {
   socket.onclose = () => {
     const state = byId("state");
     state.className = "lost";
+    document.body.className = "old";
     state.textContent = "not connected: the view has ended, or is being started again";
     setTimeout(connect, RECONNECT_INTERVAL);
   };

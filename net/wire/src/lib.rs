@@ -13,7 +13,9 @@ mod types;
 pub use attachment::{Attachment, AttachmentError};
 pub use hash::{Hashes, WireHash};
 pub use qos::{QosError, qos_of_text, qos_text};
-pub use token::{Endpoint, Gid, NodeNames, Token, TokenError, gid_of, tokens_of_domain};
+pub use token::{
+    Endpoint, Gid, NodeNames, Token, TokenError, gid_of, tokens_of_all_domains, tokens_of_domain,
+};
 pub use types::{TypeError, ros_type, wire_type};
 
 use std::fmt;

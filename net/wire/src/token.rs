@@ -38,6 +38,12 @@ pub fn tokens_of_domain(domain_id: u32) -> String {
     format!("{SPACE}/{domain_id}/**")
 }
 
+/// The key expression of all tokens, of all domains.
+#[must_use]
+pub fn tokens_of_all_domains() -> String {
+    format!("{SPACE}/**")
+}
+
 /// How a node is called.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeNames {

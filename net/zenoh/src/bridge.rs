@@ -28,7 +28,10 @@ use crossdock_comm::{
 use crossdock_msg::Schema;
 use crossdock_msg::find::FindError;
 use crossdock_sight::Definitions;
-use crossdock_wire::{Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, tokens_of_domain};
+use crossdock_wire::{
+    Endpoint, Gid, Hashes, NodeNames, Token, WireHash, gid_of, tokens_of_all_domains,
+    tokens_of_domain,
+};
 use services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,6 +40,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use zenoh::liveliness::LivelinessToken;
+use zenoh::query::Reply;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait as _};
 
@@ -54,6 +58,13 @@ const SETTLE: Duration = Duration::from_millis(5);
 
 /// How long a new bridge looks for older ones before it carries anything.
 const LOOK_AROUND: Duration = Duration::from_millis(300);
+
+/// Who has heard of nobody for so long looks whether others are in another domain.
+const ALONE_FOR: Duration = Duration::from_secs(5);
+
+/// How long the network may take to tell of other domains, and tokens that are read, at most.
+const ELSEWHERE_TIMEOUT: Duration = Duration::from_secs(1);
+const ELSEWHERE_MAX: usize = 1000;
 
 /// How long the network may take to let the bridge go.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(4);
@@ -399,19 +410,53 @@ impl Bridge {
                 return;
             }
         }
+        let mut is_alone_at = Some(Instant::now() + ALONE_FOR);
         loop {
             (self.has_failed, self.is_waiting) = (false, false);
             self.compare();
+            if is_alone_at.take_if(|at| *at <= Instant::now()).is_some() {
+                self.look_elsewhere();
+            }
             let timeout = match (self.is_waiting, self.has_failed) {
                 (true, _) => STRANGE_AFTER,
                 (false, true) => AGAIN_AFTER,
-                (false, false) => Duration::MAX,
+                (false, false) => is_alone_at
+                    .map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now())),
             };
             match self.shared.wait(timeout) {
                 Woken::Over => return,
                 Woken::Changed => std::thread::sleep(SETTLE),
                 Woken::Nothing => {}
             }
+        }
+    }
+
+    /// Says in which domains others are, if nobody is in this one.
+    fn look_elsewhere(&self) {
+        if !self.remote.is_empty() {
+            return;
+        }
+        let tokens = self.session.liveliness().get(tokens_of_all_domains());
+        // Who cannot be asked now has nothing to say.
+        let Ok(replies) = tokens.timeout(ELSEWHERE_TIMEOUT).wait() else { return };
+        let domain_of = |reply: Reply| {
+            let token = Token::parse(reply.result().ok()?.key_expr().as_str()).ok()?;
+            Some(token.domain_id)
+        };
+        let own = self.participant.domain_id();
+        let domains: BTreeSet<u32> = replies
+            .into_iter()
+            .take(ELSEWHERE_MAX)
+            .filter_map(domain_of)
+            .filter(|domain| *domain != own)
+            .collect();
+        if !domains.is_empty() {
+            let domains: Vec<String> = domains.iter().take(8).map(u32::to_string).collect();
+            self.shared.note(format!(
+                "nobody over there is in domain {own}, but there are nodes in domain {}: all need \
+                 one ROS_DOMAIN_ID",
+                domains.join(", ")
+            ));
         }
     }
 
@@ -563,6 +608,7 @@ impl Bridge {
                 self.end_tokens.insert(port.gid, declared);
             }
         }
+        self.shared.set_own(self.end_tokens.values().map(|it| it.gid).collect());
     }
 
     /// Nodes here for those over there.

@@ -308,14 +308,17 @@ impl Incoming {
 impl Entries {
     fn take(&self, sample: &Sample) {
         let counters = &self.shared.counters;
-        if sample.timestamp().is_some_and(|it| it.get_id().to_le_bytes() == self.own) {
-            return;
-        }
         if sample.kind() != SampleKind::Put {
             return count(&counters.malformed);
         }
         let attachment = sample.attachment().map(|it| Attachment::decode(&it.to_bytes()));
         let Some(Ok(attachment)) = attachment else { return count(&counters.malformed) };
+        // A router stamps what others have not stamped, too.
+        let is_stamped_here =
+            sample.timestamp().is_some_and(|it| it.get_id().to_le_bytes() == self.own);
+        if is_stamped_here && self.shared.is_own(attachment.gid) {
+            return;
+        }
         self.count_missed(&attachment);
         if self.shared.bytes_max.is_some_and(|max| sample.payload().len() > max) {
             count(&counters.oversize);

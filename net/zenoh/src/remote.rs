@@ -83,6 +83,11 @@ impl Remote {
         self.read.iter().filter_map(|(text, token)| Some((text, token.as_ref()?)))
     }
 
+    /// Whether nobody is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tokens().next().is_none()
+    }
+
     /// The nodes.
     pub(crate) fn nodes(&self) -> BTreeMap<(&str, u64), &NodeNames> {
         self.tokens().map(|(_, it)| ((it.session.as_str(), it.node_id), &it.node)).collect()

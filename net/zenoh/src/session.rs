@@ -179,9 +179,9 @@ fn why_not(endpoint: &str) -> String {
     }
 }
 
-/// The places that a configuration connects to. None if it has them by mode.
-fn places_of(config: &Config) -> Vec<String> {
-    let places = config.get_json("connect/endpoints").ok();
+/// The places where a configuration has us `connect` or `listen`. None if it has them by mode.
+fn places_of(config: &Config, what: &str) -> Vec<String> {
+    let places = config.get_json(&format!("{what}/endpoints")).ok();
     places.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
 }
 
@@ -259,7 +259,16 @@ impl Joining {
     pub(crate) fn joined(&self) -> String {
         match self {
             Joining::Router { listen, .. } => format!("listens at {}", or_here(listen).join(", ")),
-            Joining::Client { .. } | Joining::File(_) => format!("joined {}", self.place()),
+            Joining::Client { .. } => format!("joined {}", self.place()),
+            Joining::File(_) => {
+                let listen = self.config().map(|config| places_of(&config, "listen"));
+                let listen = listen.unwrap_or_default().join(", ");
+                let listens = match self.waits() || listen.is_empty() {
+                    true => String::new(),
+                    false => format!(", and listens at {listen}"),
+                };
+                format!("joined {}{listens}", self.place())
+            }
         }
     }
 
@@ -352,7 +361,7 @@ impl Joining {
     /// [`SessionError`].
     pub(crate) fn open(&self) -> Result<Session, SessionError> {
         let config = self.config()?;
-        let places = places_of(&config);
+        let places = places_of(&config, "connect");
         zenoh::open(config).wait().map_err(|error| match self {
             Joining::Router { listen, .. } => {
                 let (listen, reason) = (or_here(listen).join(", "), why_deaf(&error));

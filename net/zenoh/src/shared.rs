@@ -5,7 +5,7 @@
 
 use crate::counters::{Counters, count};
 use crossdock_comm::PortKind;
-use crossdock_wire::Token;
+use crossdock_wire::{Gid, Token};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -37,6 +37,8 @@ pub(crate) fn wall_ns() -> u64 {
 pub(crate) struct Shared {
     state: Mutex<State>,
     bell: Condvar,
+    /// GIDs of the ports here that the network knows.
+    own: Mutex<BTreeSet<Gid>>,
     pub(crate) counters: Counters,
     /// Larger messages from the network are not taken; `None`: as large as a topic allows.
     pub(crate) bytes_max: Option<usize>,
@@ -125,6 +127,16 @@ impl Shared {
         state.gone.retain(|(since, _)| since.elapsed() < PUBLISHER_STAYS);
         let gone = state.gone.iter().map(|(_, token)| token.clone());
         (state.tokens.iter().cloned().chain(gone).collect(), !state.gone.is_empty())
+    }
+
+    /// The ports here that the network knows, by their GIDs.
+    pub(crate) fn set_own(&self, gids: BTreeSet<Gid>) {
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = gids;
+    }
+
+    /// Whether it is a port here that the network knows.
+    pub(crate) fn is_own(&self, gid: Gid) -> bool {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).contains(&gid)
     }
 
     pub(crate) fn end(&self) {

@@ -206,14 +206,16 @@ impl ProcessSnapshot {
     /// carry them, and no topics behind services. A gateway has several ports that carry for the
     /// members of a topic.
     pub fn ends(&self, kind: PortKind) -> impl Iterator<Item = &PortSnapshot> {
-        let of_kind = self.members.iter().filter(move |member| member.kind == kind);
-        let carriers: BTreeSet<u64> = of_kind.clone().map(|member| member.carrier).collect();
-        let topics: BTreeSet<&str> = of_kind.map(|member| member.port.topic.as_str()).collect();
-        let own = self.ports(kind).iter().filter(move |port| {
-            let is_gateways = port.maker == Maker::Gateway;
-            let carries =
-                carriers.contains(&port.port) || is_gateways && topics.contains(&*port.topic);
-            !carries
+        let carriers: BTreeSet<u64> = self.members.iter().map(|member| member.carrier).collect();
+        let ports = self.ports(kind).iter();
+        let topics: BTreeSet<&str> = ports
+            .clone()
+            .filter(|port| carriers.contains(&port.port))
+            .map(|port| port.topic.as_str())
+            .collect();
+        let own = ports.filter(move |port| {
+            let shares_topic = port.maker == Maker::Gateway && topics.contains(&*port.topic);
+            !carriers.contains(&port.port) && !shares_topic
         });
         let members = self.members.iter().filter(move |member| member.kind == kind);
         let all = own.chain(members.map(|member| &member.port));

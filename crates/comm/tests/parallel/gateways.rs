@@ -84,6 +84,10 @@ fn a_member_is_seen_in_the_place_of_the_port_that_carries_it() {
     let viewer = one.add_member(options).unwrap();
     let nobody = MemberOptions { carrier: None, node: "printer", ..options };
     let _printer = one.add_member(nobody).unwrap();
+    // A second port that carries for them.
+    let options_of_spare =
+        SubscriberOptions { node, topic: "/image", qos, doorbell: None, group: None };
+    let spare = one.any_subscriber_of(&schema, options_of_spare, BackPressure::Never).unwrap();
     assert!(one.add_member(MemberOptions { topic: "image", ..options }).is_err());
 
     let view = local.graph().unwrap();
@@ -99,7 +103,7 @@ fn a_member_is_seen_in_the_place_of_the_port_that_carries_it() {
     let seen = ends();
     assert_eq!((seen[0].0.as_str(), seen[0].1, seen[0].2), ("/far/viewer", 7, viewer.gid()));
     assert_eq!(seen[1].0, "printer");
-    drop(viewer);
+    drop((viewer, spare));
     assert!(local.wait_until(LIMIT, || ends().len() == 2 && ends()[0].0 != "/far/viewer"));
 }
 

@@ -73,6 +73,10 @@ fn a_browser_sees_the_graph_and_its_messages_live() {
     }
     assert_ne!(seen["image"]["sum"], seen["later_image"]["sum"], "the picture moves");
     assert!(seen["text"]["header.stamp.sec"].is_string(), "{}", seen["text"]);
+    // As the message has its fields.
+    let fields = seen["text"].as_object().unwrap().keys().map(String::as_str);
+    let first = ["header.stamp.sec", "header.stamp.nanosec", "header.frame_id"];
+    assert!(fields.take(3).eq(first), "{}", seen["text"]);
     assert!(seen["plot"]["drawn"].as_u64() > Some(10), "{}", seen["plot"]);
     assert!(seen["trace_bytes"].as_u64() > Some(10_000), "{}", seen["trace_bytes"]);
     run.interrupt();

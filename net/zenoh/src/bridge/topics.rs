@@ -93,7 +93,10 @@ impl Bridge {
                 false => ("ROS 2 Humble", "say --humble"),
             };
             let name = &topic.topic;
-            self.tell(format!("{name} is not carried: nodes of {other} have it, and types are told otherwise there; {advice}"));
+            self.tell(format!(
+                "{name} is not carried: nodes of {other} have it, which tell types in another way; \
+                 {advice}"
+            ));
         }
         fits
     }

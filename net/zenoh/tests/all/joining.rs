@@ -1,10 +1,12 @@
 //! How networks are joined, what is seen then, and what is said if that fails.
 
+use crate::foreign::Foreign;
 use crate::graphs::{Place, free_place, hear, heard, listener, meet, reliable, say, talker, until};
 use crossdock_comm::Qos;
 use crossdock_net::{Joining, Net};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+use zenoh::Wait as _;
 
 #[test]
 fn two_graphs_hear_each_other_once_and_see_each_others_nodes() {
@@ -72,6 +74,21 @@ fn a_router_that_is_not_there_is_said_and_waited_for() {
     let (here, there) = (left.open("here"), right.open("there"));
     let talks = talker(&here, "/chatter", reliable(10));
     meet(&talks, &[&listener(&there, "/chatter", reliable(10))]);
+}
+
+#[test]
+fn a_bridge_that_is_alone_in_its_domain_says_where_the_others_are() {
+    let place = free_place();
+    let other = Place::new("domain-of-others").router(&place);
+    let foreign = Foreign::join(&place);
+    let token = "@ros2_lv/7/aa/0/0/NN/%/%/stray";
+    let _token = foreign.session.liveliness().declare_token(token).wait().unwrap();
+    let mut notes = Vec::new();
+    until("the other domain is said", || {
+        notes.extend(other.take_notes());
+        let says = "nobody over there is in domain 0, but there are nodes in domain 7:";
+        notes.iter().any(|note| note.contains(says))
+    });
 }
 
 #[test]
