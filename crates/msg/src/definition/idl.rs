@@ -53,7 +53,7 @@ pub fn parse_idl(file: &str, text: &str) -> Result<IdlFile, DefinitionError> {
     while parser.peek() != &Kind::End {
         parser.definition()?;
     }
-    Ok(parser.finish())
+    parser.finish()
 }
 
 struct Parser<'a> {
@@ -345,7 +345,7 @@ impl Parser<'_> {
     }
 
     /// Constants to their structs, requests to their responses.
-    fn finish(mut self) -> IdlFile {
+    fn finish(mut self) -> Result<IdlFile, DefinitionError> {
         let constants = std::mem::take(&mut self.constants);
         for message in &mut self.messages {
             let name = &message.type_name;
@@ -357,9 +357,24 @@ impl Parser<'_> {
             let mut own: Vec<_> = behind.collect();
             own.sort_by_key(|(place, _)| *place);
             message.constants = own.into_iter().map(|(_, constant)| constant.clone()).collect();
+            refuse_name_of_both(self.file, message)?;
         }
-        group(self.file, self.messages)
+        Ok(group(self.file, self.messages))
     }
+}
+
+/// Fields and constants of a message share their names, as in `.msg` files.
+fn refuse_name_of_both(file: &str, message: &MessageDefinition) -> Result<(), DefinitionError> {
+    let lines: BTreeMap<&str, u32> =
+        message.constants.iter().map(|it| (it.name.as_str(), it.line)).collect();
+    for Field { name, line, .. } in &message.fields {
+        if let Some(first_line) = lines.get(name.as_str()) {
+            let (line, first_line) = (*line.max(first_line), *line.min(first_line));
+            let (file, name) = (file.to_owned(), name.clone());
+            return Err(DefinitionError::Duplicate { file, line, name, first_line });
+        }
+    }
+    Ok(())
 }
 
 /// Takes the parts of services and actions out of a file's messages.

@@ -1,7 +1,9 @@
 //! `.idl` files: what is read of them, what is refused and how the error says so.
 
 use crossdock_msg::Schema;
-use crossdock_msg::definition::{Element, IdlFile, Primitive, Shape, TypeName, Value, parse_idl};
+use crossdock_msg::definition::{
+    DefinitionError, Element, IdlFile, Primitive, Shape, TypeName, Value, parse_idl,
+};
 use crossdock_msg::resolve::Library;
 
 fn parse(body: &str) -> Result<IdlFile, String> {
@@ -71,6 +73,16 @@ fn types_bounds_typedefs_constants_and_annotations_are_read() {
     assert_eq!(field("big").field_type.element, Element::Primitive(Primitive::Uint64));
     assert_eq!(field("exact").field_type.element, Element::Primitive(Primitive::Float128));
     assert!(other.fields.is_empty(), "ROS 2's place-holder is no field");
+}
+
+#[test]
+fn a_field_and_a_constant_of_one_name_are_refused_with_both_lines() {
+    let text = "module m { module msg {
+        module A_Constants { const short S = 1; };
+        struct A { short S; }; }; };";
+    let error = parse_idl("x.idl", text).unwrap_err();
+    let found = matches!(error, DefinitionError::Duplicate { line: 3, first_line: 2, .. });
+    assert!(found, "{error}");
 }
 
 #[test]
