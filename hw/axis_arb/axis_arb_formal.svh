@@ -80,6 +80,8 @@ always @(posedge clk) if (formal_running) begin
   if (!REGISTER) begin
     a_through: assert (m_axis_tvalid == join_valid && formal_out == joined);
     if (formal_out && !ending) a_unchanged: assert (m_axis_tdata == data);
+    // What is dropped waits for nobody.
+    if (offered && oversize) a_drops_at_once: assert (|(grant & s_axis_tready));
   end else if (formal_past) begin
     a_after_one: assert (m_axis_tvalid == $past(join_valid || !join_ready));
     if ($past(joined && !ending)) a_unchanged_after: assert (m_axis_tdata == $past(data));

@@ -279,9 +279,6 @@ module frame_take #(
             default: begin
               header_stamp <= words[63:0];
               state <= Run;
-              pc <= '0;
-              used <= '0;
-              index <= '0;
             end
           endcase
         end

@@ -116,6 +116,24 @@ struct System {
       step();
     }
     dut.window_write = 0;
+    begins_anew();
+  }
+  // What every gateway's registers say behind a reset, and that writes to others change none.
+  void begins_anew() {
+    auto& dut = *bench.dut;
+    for (unsigned number = 1; number < 16; number++) {
+      dut.register_address = number;
+      dut.register_write = (1u << gateways) - 1;
+      dut.register_write_data = bench.random.next() & ~1ull;
+      step();
+    }
+    dut.register_write = 0;
+    for (size_t g = 0; g < gateways; g++) {
+      if (gateway_register(g, 0) != 1) tb::fail("gateway %zu: not reliable behind a reset", g);
+      for (unsigned number = 3; number < 16; number++)
+        if (gateway_register(g, number) != 0)
+          tb::fail("gateway %zu: register %u is not 0 behind a reset", g, number);
+    }
   }
   void step() {
     auto& dut = *bench.dut;
@@ -174,6 +192,8 @@ struct System {
     dut.register_write_data = reliable;
     step();
     dut.register_write = 0;
+    dut.register_write_data = !reliable;
+    if (gateway_register(g, 0) != reliable) tb::fail("gateway %zu: it is not as was said", g);
     sides[g].reliable = reliable;
   }
 

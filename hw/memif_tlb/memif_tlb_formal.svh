@@ -143,6 +143,9 @@ always_comb if (formal_running) begin
 end
 
 always @(posedge clk) if (formal_running) begin
+  // A line is fetched for a burst that is on offer.
+  if (formal_past && aw_missing) a_asked_aw: assert ($past(s_axi_awvalid && on));
+  if (formal_past && ar_missing) a_asked_ar: assert ($past(s_axi_arvalid && on));
   c_walked: cover (aw_take && formal_aw && formal_entry[1]);
   c_absent: cover (ar_take && formal_ar && absent);
 end

@@ -39,6 +39,7 @@ logic [35:0] formal_out_bytes = '0;
 wire  [35:0] formal_out_total = {4'b0, formal_says} + 36'd24;
 logic [31:0] formal_sequence = '0;
 logic        formal_computed = 1'b0;
+logic        formal_coming = 1'b0;     // a message has come in part
 
 logic [Depth-1:0] formal_over;  // messages under way whose output would be above the bound
 always_comb
@@ -85,6 +86,7 @@ always @(posedge clk) if (formal_running) begin
       formal_sequence <= formal_sequence + 32'd1;
     end
   end
+  if (s_axis_tvalid && s_axis_tready) formal_coming <= !s_axis_tlast;
   formal_computed <= !(out_taken && m_axis_tlast)
       && (formal_computed || (!formal_open && formal_waiting != '0 && kernel_done));
 
@@ -107,6 +109,13 @@ always @(posedge clk) if (formal_running) begin
     a_in_through: assert (kernel_in_tvalid == s_axis_tvalid && kernel_in_tdata == s_axis_tdata);
     a_in_none_lost: assert (s_axis_tready == kernel_in_tready);
   end
+
+  // Idle is a shell to which nothing comes, in which nothing is, and of whose kernel's output
+  // nothing is to be dropped any more.
+  if (formal_past && $past(register_address == 4'd2))
+    a_idle: assert (register_read_data[0]
+        == $past(formal_waiting == '0 && !formal_coming && out_state != OutDiscard));
+  i_coming: assert (formal_coming == (in_state == InEmpty ? in_rest : in_state != InFirst));
 
   // The output.
   if (m_axis_tvalid) begin

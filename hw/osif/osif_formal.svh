@@ -100,6 +100,32 @@ end else begin
   if (down_push[formal_client]) a_sent: assert (formal_send);
   if (send && !send_good) a_refusal: assert (number_good == (register_write_data < CLIENTS));
 
+  // What the host reads, a cycle after it has asked.
+  if (formal_past) begin
+    if ($past(register_address == 11'd0)) a_reads_written: assert (
+        register_read_data == 64'($past(up_written)));
+    if ($past(register_address == 11'd1)) a_reads_taken: assert (
+        register_read_data == 64'($past(up_taken)));
+    if ($past(register_address == 11'd3 && port == formal_client)) a_reads_room: assert (
+        register_read_data == 64'(DOWN_DEPTH - $past(formal_in_queue)));
+    if ($past(register_address == 11'd3 && port >= CLIENTS)) a_no_room_of_nobody: assert (
+        register_read_data == '0);
+    if ($past(register_address == 11'd4)) a_reads_port: assert (
+        register_read_data == 64'($past(port)));
+    if ($past(register_address == 11'd5)) a_reads_refused: assert (
+        register_read_data == 64'($past(refused)));
+    if ($past(register_address == 11'd6)) a_reads_shape: assert (register_read_data
+        == {16'd0, 16'(DOWN_DEPTH), 16'(UP_DEPTH), 8'(WORD_WIDTH / 64), 8'(CLIENTS)});
+    if ($past(formal_queued
+        && register_address[10:4] == 7'd1 + 7'(formal_chosen[LogUp-1:0]))) begin
+      if ($past(register_address[3:0] == '0)) a_reads_client: assert (
+          register_read_data == 64'(formal_golden[WORD_WIDTH +: Number]));
+      for (int i = 0; i < WORD_WIDTH / 64; i++)
+        if ($past(register_address[3:0] == 4'(i + 1)))
+          assert (register_read_data == formal_golden[i*64 +: 64]);
+    end
+  end
+
   // Invariants that make the induction close.
   i_quiet: assert (formal_quiet == '0 || doorbell);
   i_turns: assert (formal_others + formal_turn <= CLIENTS - 1 || formal_others == '0);

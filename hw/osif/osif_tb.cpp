@@ -82,6 +82,16 @@ struct Osif {
       rang = dut.doorbell;
     });
   }
+  // What the registers say behind a reset.
+  void begins_anew() {
+    for (const unsigned number : {0, 1, 4, 5})
+      if (read(number) != 0) tb::fail("register %u is not 0 behind a reset", number);
+    for (size_t i = 0; i < clients; i++) {
+      write(4, i);
+      if (read(3) != down_depth) tb::fail("client %zu: no room behind a reset", i);
+    }
+    if (bench.dut->doorbell) tb::fail("the doorbell rings behind a reset");
+  }
   uint64_t read(unsigned address) {
     bench.dut->register_address = address;
     step();
@@ -155,6 +165,7 @@ int main(int count, char** words_of_command) {
   if ((shape & 0xff) != clients || (shape >> 8 & 0xff) != words
       || (shape >> 16 & 0xffff) != up_depth || (shape >> 32) != down_depth)
     tb::fail("SHAPE says %llx", (unsigned long long)shape);
+  osif.begins_anew();
   const uint64_t many = options.number("messages", 2000);
   uint64_t made = 0;
   const auto busy = [&] {
@@ -189,6 +200,8 @@ int main(int count, char** words_of_command) {
   if (osif.received != many) tb::fail("%llu words came up", (unsigned long long)osif.received);
   for (int i = 0; i < 10; i++) osif.step();
   if (osif.bench.dut->doorbell) tb::fail("the doorbell rings for nothing");
+  tb::reset(osif.bench, osif.no_sources, osif.no_sinks);
+  osif.begins_anew();
   tb::report("received", osif.received);
   tb::report("delivered", osif.delivered);
   tb::report("edges", osif.edges);

@@ -94,6 +94,7 @@ int main(int count, char** words) {
   Paper paper(options, {1, 60, 8, 20});
   auto& random = paper.bench.random;
   const uint64_t rounds = options.number("rounds", 40);
+  uint64_t refused = 0;  // before the last reset
   for (uint64_t round = 0; round < rounds; round++) {
     // Neighbours, on both sides of where a table of each level ends, and beyond all of them.
     const std::array<uint64_t, 4> around{0, 512, 512 * 512, outside};
@@ -110,7 +111,14 @@ int main(int count, char** words) {
       paper.map(page, {random.between(0, pages - 1) + beyond * random.percent(3),
                        random.percent(80), random.percent(80)});
     }
-    paper.write_table(!random.percent(5));
+    // Behind a reset there is no table, whatever there was before.
+    if (random.percent(30)) {
+      refused += paper.refused;
+      paper.restart();
+      paper.on = false;
+    } else {
+      paper.write_table(!random.percent(5));
+    }
     for (int i = 0; i < 60; i++) {
       const unsigned beats = random.between(1, 16);
       const uint64_t from = random.between(0, 4096 / bytes - beats);
@@ -120,6 +128,6 @@ int main(int count, char** words) {
     }
     paper.finish();
   }
-  tb::report("refused", paper.refused);
+  tb::report("refused", refused + paper.refused);
   tb::report("passed", paper.passed);
 }

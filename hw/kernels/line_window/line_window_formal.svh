@@ -65,6 +65,8 @@ always @(posedge clk) if (formal_running) begin
     if (m_last) formal_out_row <= formal_out_row + 1'b1;
   end
   a_all: assert (busy || formal_idle || formal_out_row == (ROW_BITS+2)'(formal_rows));
+  // What is said to come passes over the memory, and nothing else does but the copies.
+  a_taken: assert ((s_valid && s_ready) == (take && !flushing));
   a_takes: assert (!running || flushing || (held && (!moves || same)) || s_ready);
 
   // Invariants that make the induction close.

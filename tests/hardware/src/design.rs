@@ -27,13 +27,19 @@ pub(crate) struct Change {
     pub(crate) to: String,
     /// The line in which it is.
     pub(crate) line: String,
+    /// Which one of how many that the line has.
+    pub(crate) which: (usize, usize),
 }
 
 /// The change without its place: lines move.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, from, to, line, .. } = self;
-        write!(f, "{file}: `{line}`: `{}` becomes `{}`", from.trim(), to.trim())
+        let Self { file, from, to, line, which, .. } = self;
+        write!(f, "{file}: `{line}`: ")?;
+        if let (which, all @ 2..) = *which {
+            write!(f, "{which} of {all} ")?;
+        }
+        write!(f, "`{}` becomes `{}`", from.trim(), to.trim())
     }
 }
 

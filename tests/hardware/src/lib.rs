@@ -21,7 +21,7 @@ mod tools;
 
 pub use design::{Design, Mutation};
 pub use lint::{LintFailure, lint};
-pub use mutants::{Mutants, changed_lines};
+pub use mutants::Mutants;
 pub use proof::{Proof, ProofFailure};
 pub use simulation::{Report, Simulation, SimulationFailure};
 

@@ -4,7 +4,7 @@
 
 use crate::design::{Change, Design};
 use crate::proof::{Proof, ProofFailure};
-use crate::simulation::Simulation;
+use crate::simulation::{Report, Simulation};
 use crate::{must, on_all_cores};
 use crossdock_test_support::{done, number, sample, seed};
 
@@ -29,19 +29,29 @@ const OPERATORS: [(&str, &str); 16] = [
 ];
 
 /// Mutants of a module that one run tries, if `MUTANTS` does not say otherwise.
-const SAMPLE: usize = 15;
+const SAMPLE: usize = 8;
+
+/// Seconds for a proof of one mutant: the longest takes a minute unchanged.
+const SOLVER_PATIENCE: u32 = 300;
+/// Seconds for a simulation of one, which takes some unchanged: a mutant may never come to an end.
+const SIMULATION_PATIENCE: u32 = 60;
 
 /// A module with the tests that have to notice its mutants.
 #[derive(Debug)]
+#[must_use = "nothing is tried before `are_found`"]
 pub struct Mutants<'a> {
-    /// The module: its file is its name with `.sv`.
-    pub module: &'a str,
-    /// Its simulations, with their arguments.
-    pub simulations: Vec<(Simulation, Vec<&'a str>)>,
-    /// Its proofs.
-    pub proofs: Vec<Proof>,
-    /// Changes that change no behaviour: text as a survivor is told, and the reason.
-    pub harmless: &'a [(&'a str, &'a str)],
+    module: &'a str,
+    simulations: Vec<Simulated>,
+    proofs: Vec<Proof>,
+    harmless: &'a [(&'a str, &'a str)],
+}
+
+/// A simulation with its arguments, and what it may measure.
+#[derive(Debug)]
+struct Simulated {
+    simulation: Simulation,
+    arguments: Vec<String>,
+    allowed: fn(&Report) -> bool,
 }
 
 /// What became of a mutant.
@@ -52,16 +62,50 @@ enum Fate {
     Unviable,
 }
 
-impl Mutants<'_> {
+impl<'a> Mutants<'a> {
+    /// Of this module: its file is its name with `.sv`. Nothing notices them yet.
+    pub fn of(module: &'a str) -> Self {
+        Self { module, simulations: Vec::new(), proofs: Vec::new(), harmless: &[] }
+    }
+
+    /// A simulation that has to notice them, with its arguments.
+    pub fn simulated(self, simulation: Simulation, arguments: &[&str]) -> Self {
+        self.measured(simulation, arguments, |_| true)
+    }
+
+    /// The same. What it measures has to be allowed, too: a mutant may be right, and slow.
+    pub fn measured(
+        mut self,
+        simulation: Simulation,
+        arguments: &[&str],
+        allowed: fn(&Report) -> bool,
+    ) -> Self {
+        let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+        self.simulations.push(Simulated { simulation, arguments, allowed });
+        self
+    }
+
+    /// Proofs that have to notice what no simulation does.
+    pub fn proved(mut self, proofs: impl IntoIterator<Item = Proof>) -> Self {
+        self.proofs.extend(proofs);
+        self
+    }
+
+    /// Changes that change no behaviour: text as a survivor is told, and the reason.
+    pub fn but(mut self, harmless: &'a [(&'a str, &'a str)]) -> Self {
+        self.harmless = harmless;
+        self
+    }
+
     /// Tries a sample, which the seed chooses, and fails if less than 95 % of it are found. Counts
-    /// what was done, and returns the survivors for people to read. Minutes.
+    /// what was done, and prints the survivors for people to read. Minutes.
     ///
     /// # Panics
     /// When too many survive: with all of them.
-    #[must_use]
-    pub fn survivors(&self, design: &Design) -> Vec<String> {
+    #[allow(clippy::print_stdout, reason = "a test's output: survivors that are few enough")]
+    pub fn are_found(&self) {
         let size = number("MUTANTS").map_or(SAMPLE, |wanted| wanted as usize);
-        let all = changes(self.module, design);
+        let all = changes(self.module, self.design());
         let total = all.len();
         let tried = sample(all, size, seed());
         let wanted = tried.len() as u64;
@@ -84,21 +128,28 @@ impl Mutants<'_> {
         done(unviable, &format!("{module}-unviable"));
         done(found, &format!("{module}-found"));
         done(survived, &format!("{module}-survived"));
+        println!("{module}: {found} found, {unviable} unviable, survived: {survivors:#?}");
         assert!(20 * survived <= found + survived, "{module}: survived: {survivors:#?}");
-        survivors
+    }
+
+    /// One that has the module in it.
+    fn design(&self) -> &Design {
+        let simulated = self.simulations.first().map(|first| first.simulation.design());
+        let design = simulated.or(self.proofs.first().map(Proof::design));
+        design.expect("a simulation or a proof has to notice mutants")
     }
 
     /// The first test that does not pass has found it.
     fn fate(&self, change: &Change) -> Fate {
-        for (simulation, arguments) in &self.simulations {
-            match simulation.notices(change, arguments) {
+        for Simulated { simulation, arguments, allowed } in &self.simulations {
+            match simulation.notices(change, arguments, *allowed, SIMULATION_PATIENCE) {
                 Ok(true) => return Fate::Found,
                 Ok(false) => {}
                 Err(_) => return Fate::Unviable,
             }
         }
         for proof in &self.proofs {
-            match proof.changed(change).check() {
+            match proof.changed(change, SOLVER_PATIENCE).check() {
                 Err(ProofFailure::Broken { .. }) if self.simulations.is_empty() => {
                     return Fate::Unviable;
                 }
@@ -117,16 +168,16 @@ fn changes(module: &str, design: &Design) -> Vec<Change> {
     let body = text.find("\n);\n").map_or(0, |end| end + 4);
     let end = text.find("`ifdef FORMAL").unwrap_or(text.len());
     let (mut found, mut at) = (Vec::new(), body);
-    for line in text[body..end].split_inclusive('\n') {
-        for (start, from, to) in changes_of(line) {
-            let place = at + start;
-            found.push(Change {
-                file: file.clone(),
-                place,
-                from,
-                to,
-                line: line.trim().to_owned(),
-            });
+    let lines: Vec<&str> = text[body..end].split_inclusive('\n').collect();
+    for (number, line) in lines.iter().enumerate() {
+        // A check of parameters may begin a line before its name.
+        let checks = lines.get(number + 1).is_some_and(|next| next.contains("g_bad"));
+        let changes = if checks { Vec::new() } else { changes_of(line) };
+        for (start, from, to) in changes {
+            let before = line[..start].matches(&from).count();
+            let which = (before + 1, line.matches(&from).count());
+            let (place, line) = (at + start, line.trim().to_owned());
+            found.push(Change { file: file.clone(), place, from, to, line, which });
         }
         at += line.len();
     }
@@ -170,15 +221,6 @@ fn changes_of(line: &str) -> Vec<(usize, String, String)> {
     found
 }
 
-/// What a line of a source becomes: one line for each change that is made to it.
-#[must_use]
-pub fn changed_lines(line: &str) -> Vec<String> {
-    let apply = |(at, from, to): (usize, String, String)| {
-        format!("{}{to}{}", &line[..at], &line[at + from.len()..])
-    };
-    changes_of(line).into_iter().map(apply).collect()
-}
-
 /// The text in parentheses with which this begins, with them.
 fn enclosed(text: &str) -> Option<&str> {
     let mut depth = 0;
@@ -189,4 +231,30 @@ fn enclosed(text: &str) -> Option<&str> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changes_of;
+
+    /// What a line of a source becomes: one line for each change that is made to it.
+    fn changed_lines(line: &str) -> Vec<String> {
+        let apply = |(at, from, to): (usize, String, String)| {
+            format!("{}{to}{}", &line[..at], &line[at + from.len()..])
+        };
+        changes_of(line).into_iter().map(apply).collect()
+    }
+
+    #[test]
+    fn a_line_is_changed_at_each_operator_condition_and_statement() {
+        assert_eq!(
+            changed_lines("    if (a && !b) c <= d;"),
+            ["    if (a || !b) c <= d;", "    if (a && b) c <= d;", "    if (!(a && !b)) c <= d;"]
+        );
+        let constants = changed_lines("  x <= '0;  // a && b");
+        assert_eq!(constants, ["  x <= '1;  // a && b", "  ;  // a && b"]);
+        assert_eq!(changed_lines("  wire y = (a != b);"), ["  wire y = (a == b);"]);
+        assert!(changed_lines("  localparam int unsigned N = A + 1;").is_empty());
+        assert!(changed_lines("  mem[i +: 4];").is_empty());
+    }
 }

@@ -18,6 +18,8 @@ pub struct Proof {
     multiclock: bool,
     composed: bool,
     granted: &'static [&'static str],
+    /// Seconds after which there is no verdict.
+    patience: Option<u32>,
 }
 
 /// Why a proof did not succeed.
@@ -84,23 +86,28 @@ impl fmt::Display for ProofFailure {
 impl std::error::Error for ProofFailure {}
 
 impl Proof {
+    fn of(design: Design, mode: &'static str, depth: u32) -> Self {
+        let (multiclock, composed, granted, patience) = (false, false, &[][..], None);
+        Self { design, mode, depth, multiclock, composed, granted, patience }
+    }
+
     /// For all times, by induction over `depth` cycles.
     #[must_use]
     pub fn inductive(design: Design, depth: u32) -> Self {
-        Self { design, mode: "prove", depth, multiclock: false, composed: false, granted: &[] }
+        Self::of(design, "prove", depth)
     }
 
     /// For the first `depth` cycles after reset only.
     #[must_use]
     pub fn bounded(design: Design, depth: u32) -> Self {
-        Self { design, mode: "bmc", depth, multiclock: false, composed: false, granted: &[] }
+        Self::of(design, "bmc", depth)
     }
 
     /// That every `cover` statement is reached within `depth` cycles, and that there is one: the
     /// assumptions of the other proofs leave room for what they are about.
     #[must_use]
     pub fn reachable(design: Design, depth: u32) -> Self {
-        Self { design, mode: COVER, depth, multiclock: false, composed: false, granted: &[] }
+        Self::of(design, COVER, depth)
     }
 
     /// The same for a design with more than one clock.
@@ -119,9 +126,15 @@ impl Proof {
         self
     }
 
-    /// The same of the design with this change in it.
-    pub(crate) fn changed(&self, change: &Change) -> Self {
-        Self { design: self.design.clone().changed(change), ..self.clone() }
+    /// What is proved.
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// The same of the design with this change in it, for which the solver has so many seconds.
+    pub(crate) fn changed(&self, change: &Change, patience: u32) -> Self {
+        let design = self.design.clone().changed(change);
+        Self { design, patience: Some(patience), ..self.clone() }
     }
 
     /// Runs the proof. Cached when it succeeds; seconds to a minute otherwise.
@@ -202,6 +215,9 @@ impl Proof {
     fn script(&self) -> String {
         let Self { design, mode, depth, .. } = self;
         let mut script = format!("[options]\nmode {mode}\ndepth {depth}\n");
+        if let Some(seconds) = self.patience {
+            writeln!(script, "timeout {seconds}").expect("text");
+        }
         if self.multiclock {
             script.push_str("multiclock on\n");
         }

@@ -22,6 +22,16 @@ pub struct Simulation {
 pub struct Report(BTreeMap<String, u64>);
 
 impl Report {
+    /// What a testbench has written: a line `name=value` for each.
+    fn of(text: &str) -> Self {
+        let values = text.lines().filter_map(|line| line.split_once('='));
+        let values = values.map(|(name, value)| {
+            let number = value.parse();
+            (name.to_owned(), number.unwrap_or_else(|_| panic!("{name}={value} is no number")))
+        });
+        Self(values.collect())
+    }
+
     /// A value by its name.
     ///
     /// # Panics
@@ -97,19 +107,30 @@ impl Simulation {
         self
     }
 
-    /// Whether the testbench sees something wrong in the design with this change in it.
+    /// What is simulated.
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// Whether the testbench sees something wrong in the design with this change in it, measures
+    /// what is not allowed, or does not end within so many seconds.
     ///
     /// # Errors
     /// There is no such design.
     pub(crate) fn notices(
         &self,
         change: &Change,
-        arguments: &[&str],
+        arguments: &[String],
+        allowed: fn(&Report) -> bool,
+        patience: u32,
     ) -> Result<bool, SimulationFailure> {
         let changed = Self { design: self.design.clone().changed(change), ..self.clone() };
         let program = changed.built(false)?;
         let folder = program.parent().expect("a program lies in a folder");
-        Ok(!start(&program, arguments, folder).success())
+        let mut command = Command::new("timeout");
+        command.arg(patience.to_string()).arg(&program).args(arguments).current_dir(folder);
+        let ended = run(command);
+        Ok(!ended.success() || !allowed(&Report::of(&ended.stdout)))
     }
 
     /// Builds (cached) and runs the testbench (cached) with these arguments.
@@ -129,14 +150,7 @@ impl Simulation {
                 trace: self.traced(arguments, folder),
             })
         })?;
-        let values = done.text.lines().filter_map(|line| line.split_once('='));
-        let values = values.map(|(name, value)| {
-            (
-                name.to_owned(),
-                value.parse().unwrap_or_else(|_| panic!("{name}={value} is no number")),
-            )
-        });
-        Ok(Report(values.collect()))
+        Ok(Report::of(&done.text))
     }
 
     /// Runs the testbench on the design with this fault in it; it has to see something wrong.

@@ -1,6 +1,6 @@
 //! The arbiter.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small(width: u64) -> Design {
     let design = Design::module("axis_arb").set("WIDTH", width).set("PORTS", 3);
@@ -124,4 +124,19 @@ fn faults_of_the_arbiter_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(small(64), 12).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_arbiter_are_found() {
+    Mutants::of("axis_arb")
+        .simulated(simulated(64, 2, 1, 16, 1), &["--seed", "1"])
+        .simulated(simulated(128, 3, 0, 0, 0), &["--seed", "1"])
+        .proved([
+            Proof::reachable(small(64), 12),
+            Proof::inductive(small(64), 4),
+            Proof::inductive(small(64).set("REGISTER", 0), 4),
+            Proof::inductive(small(64).set("CHECK", 0), 4),
+        ])
+        .are_found();
 }

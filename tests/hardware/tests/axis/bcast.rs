@@ -1,6 +1,6 @@
 //! The broadcast.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small() -> Design {
     Design::module("axis_bcast").set("PORTS", 4).set("LOOP_FILTER", 5)
@@ -75,4 +75,14 @@ fn faults_of_the_broadcast_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(small(), 10).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_broadcast_are_found() {
+    Mutants::of("axis_bcast")
+        .simulated(simulated(64, 8, 1, 5), &["--seed", "1"])
+        .simulated(simulated(512, 3, 0, 0), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 4), Proof::reachable(small(), 12)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The clock crossing.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Report, Simulation, lint, must};
 
 fn small() -> Design {
     Design::module("axis_cdc").set("DEPTH", 4)
@@ -26,13 +26,16 @@ fn what_the_clock_crossings_proof_is_about_can_happen() {
 fn the_clock_crossing_keeps_every_beat_for_clocks_of_any_rate() {
     for (width, depth) in [(64, 16), (512, 16)] {
         let report = must(simulated(width, depth).run(&["--seed", "1"]));
-        for clocks in ["equal", "slower", "faster"] {
-            let beats = report.value(&format!("{clocks}_beats"));
-            let cycles = report.value(&format!("{clocks}_cycles"));
-            // The way through the registers, once; then one beat in each cycle of the slower clock.
-            assert!(cycles <= beats + 8, "{clocks}: {cycles} cycles for {beats} beats");
-        }
+        assert!(crosses_in_time(&report), "{report:?}");
     }
+}
+
+/// The way through the registers, once; then one beat in each cycle of the slower clock.
+fn crosses_in_time(report: &Report) -> bool {
+    ["equal", "slower", "faster"].iter().all(|clocks| {
+        let [cycles, beats] = ["cycles", "beats"].map(|it| report.value(&format!("{clocks}_{it}")));
+        cycles <= beats + 8
+    })
 }
 
 const ONE_TOO_MANY: Mutation = Mutation {
@@ -93,4 +96,16 @@ fn faults_of_the_clock_crossing_are_caught() {
         must(Proof::bounded(small(), 12).several_clocks().catches(&mutation));
         must(simulated(64, 16).catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_clock_crossing_are_found() {
+    Mutants::of("axis_cdc")
+        .measured(simulated(64, 16), &["--seed", "1"], crosses_in_time)
+        .proved([
+            Proof::inductive(small(), 3).several_clocks(),
+            Proof::reachable(small(), 24).several_clocks(),
+        ])
+        .are_found();
 }

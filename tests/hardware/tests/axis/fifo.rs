@@ -1,6 +1,6 @@
 //! The keep-all FIFO.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn simulated(width: u64, depth: u64) -> Simulation {
     let design = Design::module("axis_fifo").set("WIDTH", width).set("DEPTH", depth);
@@ -47,4 +47,14 @@ fn faults_of_the_fifo_are_caught_by_proof_and_simulation() {
     must(simulated(64, 16).catches(&NEVER_FULL, &["--seed", "1"]));
     // Nothing is lost by this one, so only the proof can see it.
     must(Proof::bounded(small, 8).catches(&LOST_ON_FULL));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_fifo_are_found() {
+    let small = || Design::module("axis_fifo").set("DEPTH", 4);
+    Mutants::of("axis_fifo")
+        .simulated(simulated(64, 16), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 4), Proof::reachable(small(), 20)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The keep-last FIFO.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small() -> Design {
     Design::module("axis_fifo_last").set("KEEP", 2).set("SLOT_BEATS", 4)
@@ -59,4 +59,14 @@ fn faults_of_the_keep_last_fifo_are_caught() {
     must(simulation.catches(&DAMAGED_PASS, &["--seed", "1"]));
     must(simulation.catches(&NEWEST_DROPPED, &["--seed", "1"]));
     must(Proof::bounded(small(), 16).catches(&NEWEST_DROPPED));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_keep_last_fifo_are_found() {
+    Mutants::of("axis_fifo_last")
+        .simulated(simulated(64, 1, 16), &["--seed", "1"])
+        .simulated(simulated(512, 4, 4), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 4), Proof::reachable(small(), 24)])
+        .are_found();
 }

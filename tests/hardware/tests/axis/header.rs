@@ -1,6 +1,6 @@
 //! The header in front of a payload.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn framer(width: u64) -> Design {
     Design::module("axis_header").set("WIDTH", width)
@@ -88,4 +88,15 @@ fn faults_of_headers_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(framer(128), 10).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_headers_are_found() {
+    Mutants::of("axis_header")
+        .simulated(simulated(64), &["--seed", "1"])
+        .simulated(simulated(512), &["--seed", "1"])
+        .proved([64, 128].map(|width| Proof::inductive(framer(width), 2)))
+        .proved([Proof::reachable(framer(128), 12)])
+        .are_found();
 }

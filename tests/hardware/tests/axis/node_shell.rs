@@ -1,6 +1,6 @@
 //! The shell round a hardware node's kernel.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small(sequential: u64) -> Design {
     let design = Design::module("node_shell").set("SEQUENTIAL", sequential).set("IN_FLIGHT", 2);
@@ -97,4 +97,15 @@ fn faults_of_the_shell_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(small(sequential), 20).catches(&mutation));
         must(simulated(sequential, 0).catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_shell_are_found() {
+    Mutants::of("node_shell")
+        .simulated(simulated(0, 2), &["--seed", "1"])
+        .simulated(simulated(1, 0), &["--seed", "1"])
+        .proved([0, 1].map(|sequential| Proof::inductive(small(sequential), 3)))
+        .proved([Proof::reachable(small(0), 20)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! What makes the beats of gathered messages full.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn pack(width: u64) -> Design {
     Design::module("axis_pack").set("WIDTH", width)
@@ -92,4 +92,15 @@ fn faults_of_packing_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(pack(128), 8).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_packing_are_found() {
+    Mutants::of("axis_pack")
+        .simulated(simulated(64), &["--seed", "1"])
+        .simulated(simulated(256), &["--seed", "1"])
+        .proved([64, 128].map(|width| Proof::inductive(pack(width), 3)))
+        .proved([Proof::reachable(pack(128), 10)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The probe.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn simulated(bits: u64) -> Simulation {
     let design = Design::module("axis_probe").set("COUNT_WIDTH", bits);
@@ -38,4 +38,15 @@ fn faults_of_the_probe_are_caught_by_proof_and_simulation() {
     let small = Design::module("axis_probe").set("COUNT_WIDTH", 16);
     must(Proof::bounded(small, 6).catches(&GAPS_OUTSIDE));
     must(simulated(64).catches(&GAPS_OUTSIDE, &["--seed", "1"]));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_probe_are_found() {
+    let small = || Design::module("axis_probe").set("COUNT_WIDTH", 16);
+    Mutants::of("axis_probe")
+        .simulated(simulated(16), &["--seed", "1"])
+        .simulated(simulated(64), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 3), Proof::reachable(small(), 12)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The reset synchroniser. Its proof says of every cycle what its output is: it has no simulation.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, lint, must};
 
 fn module() -> Design {
     Design::module("reset_sync")
@@ -43,4 +43,11 @@ fn faults_of_the_reset_synchroniser_are_caught_by_proof() {
     for fault in &FAULTS {
         must(Proof::bounded(module(), 14).catches(fault));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_reset_synchroniser_are_found() {
+    let proofs = [Proof::inductive(module(), 2), Proof::reachable(module(), 16)];
+    Mutants::of("reset_sync").proved(proofs).are_found();
 }

@@ -1,15 +1,18 @@
 //! The width converter.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn design(from: u64, to: u64) -> Design {
     Design::module("axis_width").set("S_WIDTH", from).set("M_WIDTH", to)
 }
 
-fn simulate(from: u64, to: u64) {
+fn simulated(from: u64, to: u64) -> Simulation {
     must(lint(&design(from, to)));
-    let simulation = Simulation::new(design(from, to), "axis_width/axis_width_tb.cpp");
-    let report = must(simulation.run(&["--seed", "1"]));
+    Simulation::new(design(from, to), "axis_width/axis_width_tb.cpp")
+}
+
+fn simulate(from: u64, to: u64) {
+    let report = must(simulated(from, to).run(&["--seed", "1"]));
     // The narrow side never waits.
     let narrow = if from < to { "beats_in" } else { "beats_out" };
     let latency = u64::from(from != to);
@@ -67,4 +70,16 @@ fn faults_of_the_width_converter_are_caught_by_proof_and_simulation() {
     must(Simulation::new(design(512, 64), testbench).catches(&PARTS_LOST, &["--seed", "1"]));
     must(Proof::bounded(design(64, 256), 10).catches(&KEEP_STALE));
     must(Simulation::new(design(64, 512), testbench).catches(&KEEP_STALE, &["--seed", "1"]));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_width_converter_are_found() {
+    Mutants::of("axis_width")
+        .simulated(simulated(64, 512), &["--seed", "1"])
+        .simulated(simulated(512, 64), &["--seed", "1"])
+        .simulated(simulated(128, 64), &["--seed", "1"])
+        .proved([(64, 256), (256, 64)].map(|(from, to)| Proof::inductive(design(from, to), 4)))
+        .proved([(64, 256), (256, 64)].map(|(from, to)| Proof::reachable(design(from, to), 14)))
+        .are_found();
 }

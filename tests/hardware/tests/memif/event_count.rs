@@ -1,6 +1,6 @@
 //! The count of events for the host.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn counting(bits: u64) -> Design {
     Design::module("event_count").set("COUNT_WIDTH", bits)
@@ -36,4 +36,13 @@ const WRAPS: Mutation = Mutation {
 fn a_count_that_wraps_is_caught_by_proof_and_simulation() {
     must(Proof::bounded(counting(3), 12).catches(&WRAPS));
     must(simulated(4).catches(&WRAPS, &["--seed", "1"]));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_event_count_are_found() {
+    Mutants::of("event_count")
+        .simulated(simulated(4), &["--seed", "1"])
+        .proved([Proof::inductive(counting(16), 2), Proof::reachable(counting(3), 16)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The gateway: its two halves alone, and whole gateways between topics and host memory.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Report, Simulation, lint, must};
 
 fn down() -> Design {
     let design = Design::new("gateway_down", &["gateway_down", "gateway_words"]);
@@ -135,25 +135,29 @@ fn moves_a_beat_per_cycle(shapes: &[(u64, u64, u64, u64)]) {
     for &(width, gateways, isolate, fifo) in shapes {
         let simulation = simulated(width, gateways, 4, isolate, fifo);
         let report = must(simulation.run(&["--seed", "1", "--messages", "150"]));
-        let beats = report.value("beats");
-        assert_eq!(report.value("up_cycles"), beats, "up at {width} bit");
-        assert_eq!(report.value("down_cycles"), beats, "down at {width} bit");
-        // One transfer: the payload is read once, the frame is written once.
-        assert_eq!(report.value("read_beats"), report.value("payload_beats"), "at {width} bit");
-        assert_eq!(report.value("write_beats"), beats, "at {width} bit");
-        assert_eq!(report.value("bytes_written"), report.value("frame_bytes"));
-        // Short messages: gathering costs a cycle of each whose payload begins and ends in
-        // mid-beat.
-        assert!(report.value("short_cycles") <= report.value("short_beats") + 40);
-        // From a message's last beat to the doorbell: the memory's 40 cycles and the modules' own,
-        // with isolation a burst's beats more.
-        for name in ["short_arrival", "long_arrival"] {
-            assert!(report.value(name) <= 40 + 20 + 16 * isolate, "{name} at {width} bit");
-        }
+        let in_time = if isolate == 0 { in_time::<0>(&report) } else { in_time::<1>(&report) };
+        assert!(in_time, "at {width} bit: {report:?}");
         for rare in ["up_bad", "down_bad", "own", "dropped", "refused"] {
             assert!(report.value(rare) > 5, "{rare} is too rare");
         }
     }
+}
+
+/// A beat per cycle, each message once, and what a message waits for besides.
+fn in_time<const ISOLATE: u64>(report: &Report) -> bool {
+    let value = |name: &str| report.value(name);
+    let beats = value("beats");
+    [value("up_cycles"), value("down_cycles")] == [beats; 2]
+        // One transfer: the payload is read once, the frame is written once.
+        && value("read_beats") == value("payload_beats")
+        && value("write_beats") == beats
+        && value("bytes_written") == value("frame_bytes")
+        // Short messages: gathering costs a cycle of each whose payload begins and ends in
+        // mid-beat.
+        && value("short_cycles") <= value("short_beats") + 40
+        // From a message's last beat to the doorbell: the memory's 40 cycles and the modules' own,
+        // with isolation a burst's beats more.
+        && ["short_arrival", "long_arrival"].iter().all(|it| value(it) <= 40 + 20 + 16 * ISOLATE)
 }
 
 #[test]
@@ -330,4 +334,37 @@ fn faults_of_the_gateways_wiring_are_caught_by_simulation() {
     for mutation in &WIRING {
         must(simulation.catches(mutation, &["--seed", "1"]));
     }
+}
+
+const HARMLESS: [(&str, &str); 1] = [(
+    "gateway.sv: `.desc_tag     (1'b0),`: `1'b0` becomes `1'b1`",
+    "a gateway asks its engines for one message at a time, and looks at no tag",
+)];
+
+/// Whole gateways in their testbench, which checks the halves and what joins them.
+fn whole(module: &str) -> Mutants<'_> {
+    Mutants::of(module)
+        .simulated(simulated(64, 1, 2, 1, 64), &["--seed", "1"])
+        .measured(simulated(64, 1, 4, 0, 16), &["--seed", "1"], in_time::<0>)
+        .measured(simulated(64, 2, 4, 1, 64), &["--seed", "1"], in_time::<1>)
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_gateways_upper_half_are_found() {
+    let proofs = [Proof::inductive(up(), 2), Proof::reachable(up(), 14)];
+    whole("gateway_up").proved(proofs).are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_gateways_lower_half_are_found() {
+    let proofs = [Proof::inductive(down(), 2), Proof::reachable(down(), 14)];
+    whole("gateway_down").proved(proofs).are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_gateways_wiring_are_found() {
+    whole("gateway").but(&HARMLESS).are_found();
 }

@@ -1,6 +1,6 @@
 //! The register port of a board's host. The tests of `fabric` drive whole boards through it.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, lint, must};
 
 fn port(gateways: u64, address_width: u64) -> Design {
     let design = Design::module("host_port").set("GATEWAYS", gateways);
@@ -61,4 +61,13 @@ fn faults_of_the_hosts_port_are_caught_by_proof() {
     for mutation in [NEIGHBOUR, BEYOND, SWAPPED, AT_ONCE, NO_DIRECTION] {
         must(Proof::bounded(port(3, 16), 6).catches(&mutation));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_hosts_port_are_found() {
+    Mutants::of("host_port")
+        .proved([Proof::inductive(port(3, 16), 2), Proof::inductive(port(64, 48), 2)])
+        .proved([Proof::reachable(port(3, 16), 8)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The lease of a host, and the restart for the next one.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn lease(clocks: u64, hold: u64) -> Design {
     Design::module("host_lease").set("CLOCKS", clocks).set("HOLD", hold)
@@ -79,4 +79,14 @@ fn faults_of_the_lease_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(lease(2, 4), 14).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_lease_are_found() {
+    Mutants::of("host_lease")
+        .simulated(simulated(3, 8), &["--seed", "1"])
+        .proved([Proof::inductive(lease(2, 4), 2), Proof::inductive(lease(0, 8), 2)])
+        .proved([Proof::reachable(lease(2, 4), 14)])
+        .are_found();
 }

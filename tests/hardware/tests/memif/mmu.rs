@@ -1,6 +1,6 @@
 //! The MEMIF translation.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 pub(crate) fn translation() -> Design {
     Design::new("memif_mmu", &["memif_mmu", "memif_gate"])
@@ -146,4 +146,30 @@ fn faults_of_the_translation_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(gate(), 12).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+const OUTSIDE: &str = "a burst outside of all windows is refused, wherever it would lead";
+
+const HARMLESS: [(&str, &str); 2] = [
+    ("memif_mmu.sv: `aw_offset = '0;`: `'0` becomes `'1`", OUTSIDE),
+    ("memif_mmu.sv: `ar_offset = '0;`: `'0` becomes `'1`", OUTSIDE),
+];
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_translation_are_found() {
+    Mutants::of("memif_mmu")
+        .simulated(simulated(64), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 3), Proof::reachable(small(), 12)])
+        .but(&HARMLESS)
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_gate_are_found() {
+    Mutants::of("memif_gate")
+        .simulated(simulated(64), &["--seed", "1"])
+        .proved([Proof::inductive(gate(), 3), Proof::reachable(gate(), 20)])
+        .are_found();
 }

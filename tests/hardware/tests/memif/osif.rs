@@ -1,6 +1,6 @@
 //! The queues and the doorbell between clients and host.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small() -> Design {
     let design = Design::module("osif").set("CLIENTS", 3).set("WORD_WIDTH", 64);
@@ -103,4 +103,14 @@ fn faults_of_queues_and_doorbell_are_caught_by_proof_and_simulation() {
     must(simulated(1, 64, 2, 2).catches(&OVERWRITTEN, &["--seed", "1"]));
     // One entry too many is beyond what the simulated host tries.
     must(Proof::bounded(small(), 12).catches(&UNCHECKED));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_queues_and_doorbell_are_found() {
+    Mutants::of("osif")
+        .simulated(simulated(4, 128, 16, 8), &["--seed", "1"])
+        .simulated(simulated(1, 64, 2, 2), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 16)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The published way to host memory, for reproductions.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 pub(crate) fn complete() -> Design {
     Design::module("paper_memif").set("PORTS", 4)
@@ -147,4 +147,14 @@ fn faults_of_the_sharing_are_caught() {
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
     must(Proof::bounded(small(), 16).catches(&MISDIRECTED));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_published_way_are_found() {
+    Mutants::of("paper_memif")
+        .simulated(alone(64), &["--seed", "1"])
+        .simulated(shared(64, 3), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 22)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The MEMIF read engine.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 /// As small as it gets with more than one lane per beat, for proofs: what comes behind the buffer
 /// is proved by itself.
@@ -155,4 +155,14 @@ fn more_faults_of_the_read_engine_are_caught_by_proof_and_simulation() {
         must(simulation.catches(&mutation, &["--seed", "1"]));
         must(Proof::bounded(small(), 12).catches(&mutation));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_read_engine_are_found() {
+    Mutants::of("memif_read")
+        .simulated(simulated(64), &["--seed", "1"])
+        .simulated(simulated(512), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 20)])
+        .are_found();
 }

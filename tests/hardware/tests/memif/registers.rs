@@ -1,7 +1,7 @@
 //! The bridge from AXI4-Lite to a board's registers, and the words behind it, some of them of
 //! another clock.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn bridge(status: u64, control: u64, clocks: u64) -> Design {
     let design = Design::module("register_bridge").set("STATUS", status).set("CONTROL", control);
@@ -126,4 +126,30 @@ fn faults_of_the_words_are_caught_by_proof_and_simulation() {
     }
     // The bridge sends a request only when the one before is answered.
     must(Proof::bounded(words(3, 2), 6).catches(&TWICE));
+}
+
+const EITHER: &str = "a write and a read that wait together behind a reset: either may go first";
+
+const HARMLESS: [(&str, &str); 2] = [
+    ("register_bridge.sv: `wrote <= 1'b0;`: `1'b0` becomes `1'b1`", EITHER),
+    ("register_bridge.sv: `wrote <= 1'b0;`: `wrote <= 1'b0;` becomes `;`", EITHER),
+];
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_bridge_are_found() {
+    Mutants::of("register_bridge")
+        .proved([Proof::inductive(bridge(3, 2, 2), 2), Proof::inductive(bridge(2, 0, 1), 2)])
+        .proved([Proof::reachable(bridge(3, 2, 2), 12)])
+        .but(&HARMLESS)
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_words_are_found() {
+    Mutants::of("register_words")
+        .simulated(simulated(5, 3), &["--seed", "1"])
+        .proved([Proof::inductive(words(3, 2), 2), Proof::reachable(words(3, 2), 8)])
+        .are_found();
 }

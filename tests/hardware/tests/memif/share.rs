@@ -1,6 +1,6 @@
 //! The interconnect of several masters of host memory.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small() -> Design {
     let design = Design::module("memif_share").set("ADDRESS_WIDTH", 13);
@@ -98,4 +98,13 @@ fn faults_of_the_interconnect_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(small(), 10).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_interconnect_are_found() {
+    Mutants::of("memif_share")
+        .simulated(simulated(64, 3, 32), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 16)])
+        .are_found();
 }

@@ -1,6 +1,6 @@
 //! The MEMIF write engine.
 
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn small() -> Design {
     let design = Design::module("memif_write").set("ADDRESS_WIDTH", 13).set("TAG_WIDTH", 2);
@@ -133,4 +133,14 @@ fn more_faults_of_the_write_engine_are_caught_by_proof_and_simulation() {
         must(simulation.catches(&mutation, &["--seed", "1"]));
         must(Proof::bounded(small(), 14).catches(&mutation));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_write_engine_are_found() {
+    Mutants::of("memif_write")
+        .simulated(simulated(64), &["--seed", "1"])
+        .simulated(simulated(512), &["--seed", "1"])
+        .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 28)])
+        .are_found();
 }

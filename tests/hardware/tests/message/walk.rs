@@ -1,9 +1,9 @@
 //! The two modules that walk along payloads: proofs for any program, faults, cost.
 
-use crate::Case;
 use crate::random::Lengths;
+use crate::{Case, NESTED, flat};
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
-use crossdock_hardware_tests::{Design, Mutation, Proof, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, must};
 
 fn design(module: &str, width: u64) -> Design {
     Design::module(module).set("WIDTH", width)
@@ -125,4 +125,26 @@ fn walking_at_the_largest_width_keeps_its_budget_and_none_is_slower() {
         must(area_within_budget(&design(module, 512)));
         must(rate_within_budget(&design(module, 64)));
     }
+}
+
+/// Messages of all kinds of fields, at the narrowest width and at the widest.
+fn walked(module: &str) -> Mutants<'_> {
+    let small = Case::text("small", SMALL, 64).bounded("numbers", 50);
+    let all = [small, flat(64), Case::text("nested", NESTED, 512)];
+    let simulations = all.map(|case| case.simulation(Lengths::UpTo(40), 12)).into_iter();
+    simulations
+        .fold(Mutants::of(module), |all, simulation| all.simulated(simulation, &["--seed", "1"]))
+        .proved([Proof::inductive(design(module, 64), 4), Proof::reachable(design(module, 64), 14)])
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_taking_are_found() {
+    walked("frame_take").are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_publishing_are_found() {
+    walked("frame_publish").are_found();
 }

@@ -3,12 +3,13 @@
 
 use crate::board;
 use crate::frames::{self, Limits};
+use crate::image_compensation;
 use crate::picture_node::PictureNode;
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Simulation, lint, must};
 use crossdock_test_support::{done, workspace};
 
-const NODE: PictureNode = PictureNode {
+pub(crate) const NODE: PictureNode = PictureNode {
     twin: ("gaussian_blur", "blurred"),
     package: board::package,
     expected: frames::expected,
@@ -20,7 +21,7 @@ const NODE: PictureNode = PictureNode {
     made: |_| Vec::new(),
 };
 /// A small node whose messages may be longer and wider than its pictures.
-const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45, size: None };
+pub(crate) const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45, size: None };
 /// The node as it is shipped.
 const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
 
@@ -112,4 +113,28 @@ const FAULTS: [Mutation; 7] = [
 crate::picture_node::common_tests! {
     small: SMALL, shipped: SHIPPED, area: SHIPPED,
     resets: 300, amount: "blurred-pictures"
+}
+
+const HARMLESS: [(&str, &str); 1] = [(
+    "picture_shell.sv: `begun <= 1'b0;`: `1'b0` becomes `1'b1`",
+    "nothing is held behind a reset, so that it is low a cycle later anyhow",
+)];
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_shell_of_pictures_are_found() {
+    // This node streams, and the other one stores.
+    let mutants = NODE.mutants("picture_shell", SMALL);
+    let mutants = image_compensation::NODE.notices(mutants, image_compensation::SMALL);
+    mutants.but(&HARMLESS).are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_blur_are_found() {
+    let simulation = kernel(3, 96, 1500);
+    let mutants =
+        Mutants::of("blur_picture").simulated(simulation, &["--seed", "1", "--stalls", "30"]);
+    NODE.notices(mutants, SMALL).are_found();
+    NODE.mutants("gaussian_blur", SMALL).are_found();
 }

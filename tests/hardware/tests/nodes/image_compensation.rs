@@ -7,7 +7,7 @@ use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Mutation, lint, must};
 use crossdock_test_support::done;
 
-const NODE: PictureNode = PictureNode {
+pub(crate) const NODE: PictureNode = PictureNode {
     twin: ("image_compensation", "compensated"),
     package: board::package,
     expected: frames::expected,
@@ -19,7 +19,7 @@ const NODE: PictureNode = PictureNode {
     made: |_| Vec::new(),
 };
 /// A small node whose messages may be longer than its pictures.
-const SMALL: Limits = limits(4000, 3000);
+pub(crate) const SMALL: Limits = limits(4000, 3000);
 /// The node as it is shipped.
 const SHIPPED: Limits = limits(921_600, 921_600);
 
@@ -96,4 +96,12 @@ const FAULTS: [Mutation; 9] = [
 crate::picture_node::common_tests! {
     small: SMALL, shipped: SHIPPED, area: limits(24_000, 24_000),
     resets: 300, amount: "compensated-pictures"
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_compensation_are_found() {
+    for module in ["stretch_levels", "compensate_picture", "image_compensation"] {
+        NODE.mutants(module, SMALL).are_found();
+    }
 }

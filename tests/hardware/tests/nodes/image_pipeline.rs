@@ -7,7 +7,7 @@ use crate::pictures;
 use crate::twin;
 use crossdock_graph::{HardwarePackage, ParameterValue, Violation};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Simulation, lint, must, on_all_cores};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Simulation, lint, must, on_all_cores};
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
 use crossdock_image_pipeline::nodes::package as software;
 use crossdock_image_pipeline::picture::Picture;
@@ -453,4 +453,36 @@ fn the_nodes_of_the_image_pipeline_take_no_more_area_than_their_budget() {
     must(area_within_budget(&RECTIFY.design(SHIPPED)));
     must(area_within_budget(&HALF.design(ANY_SHIPPED)));
     must(area_within_budget(&FUSED.design(SHIPPED)));
+}
+
+const HARMLESS: [(&str, &str); 1] = [(
+    "band_remap.sv: `if (rst || begins) read_valid <= 1'b0;`: `||` becomes `&&`",
+    "nothing follows in a reset, which lasts, so that the stage is empty behind it anyhow",
+)];
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_band_remap_are_found() {
+    Mutants::of("band_remap")
+        .simulated(kernel(21, 4), &["--seed", "1"])
+        .simulated(kernel(21, 4), &["--stalls", "0", "--pictures", "4"])
+        .but(&HARMLESS)
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_rectify_are_found() {
+    for module in ["rectify_picture", "rectify_places", "rectify"] {
+        RECTIFY.mutants(module, SMALL).are_found();
+    }
+    FUSED.mutants("rectify_resize", SMALL).are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_resize_are_found() {
+    for module in ["resize_picture", "resize_places", "resize"] {
+        SIZED.notices(HALF.mutants(module, ANY), ANY).are_found();
+    }
 }

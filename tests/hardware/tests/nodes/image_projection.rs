@@ -132,3 +132,11 @@ crate::picture_node::common_tests! {
     small: SMALL, shipped: SHIPPED, area: SHIPPED,
     resets: 30, amount: "projections"
 }
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_projection_are_found() {
+    for module in ["project_picture", "projection_places", "image_projection"] {
+        NODE.mutants(module, SMALL).are_found();
+    }
+}

@@ -1,7 +1,8 @@
 //! The kernels of `hw/kernels` that pictures pass through, each alone.
 
+use crate::gaussian_blur;
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Report, Simulation, lint, must};
 
 fn gear() -> Design {
     Design::module("byte_gear")
@@ -26,6 +27,11 @@ fn row(channels: u64) -> Design {
 fn check(channels: u64, max_bytes: u64) -> Design {
     let design = Design::module("picture_check").set("CHANNELS", channels);
     design.set("MAX_BYTES", max_bytes).set("MAX_ROW_BYTES", max_bytes / 2)
+}
+
+/// Pictures of one size alone.
+fn exact() -> Design {
+    check(3, 60).set("WIDTH", 4).set("HEIGHT", 5)
 }
 
 #[test]
@@ -70,18 +76,34 @@ fn pixels_are_proved_to_be_given_once_and_whole() {
     must(Proof::reachable(gear, 8).check());
 }
 
+/// Two ranges of colours, with the options that say them; a number has the hue in its highest byte.
+fn colours([low, high]: [u32; 2], [other_low, other_high]: [u32; 2]) -> (Simulation, Vec<String>) {
+    let ends = [("low", low), ("high", high), ("other-low", other_low), ("other-high", other_high)];
+    let design = ends.iter().fold(Design::module("pixel_hsv"), |design, (name, end)| {
+        design.set(&name.to_uppercase().replace('-', "_"), u64::from(*end))
+    });
+    must(lint(&design));
+    let said = ends.iter().flat_map(|(name, end)| [format!("--{name}"), end.to_string()]);
+    let options = said.chain(["--stops".to_owned(), "10".to_owned()]).collect();
+    (Simulation::new(design, "kernels/pixel_hsv/pixel_hsv_tb.cpp"), options)
+}
+
+const YELLOW: [u32; 2] = [0x0028_d283, 0x0071_ffff];
+/// This one goes round red.
+const RED: [u32; 2] = [0x00aa_6464, 0x0008_ffff];
+
+/// The checksum of the unit tests of the software.
+fn are_of_the_software(report: &Report) -> bool {
+    report.value("sum") == 0xd22f_261e_ba9e_21a0
+}
+
 #[test]
 fn all_colours_have_the_hues_saturations_and_values_of_the_software() {
-    // As a number, hue in the highest byte; the second one goes round red.
-    for (low, high) in [(0x0028_d283_u32, 0x0071_ffff_u32), (0x00aa_6464, 0x0008_ffff)] {
-        let design = Design::module("pixel_hsv").set("LOW", low.into()).set("HIGH", high.into());
-        must(lint(&design));
-        let simulation = Simulation::new(design, "kernels/pixel_hsv/pixel_hsv_tb.cpp");
-        let (low, high) = (low.to_string(), high.to_string());
-        let report = must(simulation.run(&["--low", &low, "--high", &high, "--stops", "10"]));
-        // The checksum of the unit tests of the software.
-        assert_eq!(report.value("sum"), 0xd22f_261e_ba9e_21a0);
-        assert!(report.value("inside") > 1000, "{report:?}");
+    for (range, other) in [(YELLOW, RED), (RED, YELLOW)] {
+        let (simulation, options) = colours(range, other);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let report = must(simulation.run(&options));
+        assert!(are_of_the_software(&report) && report.value("inside") > 1000, "{report:?}");
     }
 }
 
@@ -123,8 +145,7 @@ fn good_pictures_are_proved_to_be_published_once_with_their_own_header() {
 #[test]
 #[ignore = "long: a minute of the solver"]
 fn pictures_are_proved_to_be_told_from_what_is_none() {
-    let exact = check(3, 60).set("WIDTH", 4).set("HEIGHT", 5);
-    for check in [check(3, 60), check(1, 31), exact] {
+    for check in [check(3, 60), check(1, 31), check(0, 60), exact()] {
         must(lint(&check));
         must(Proof::bounded(check, 10).check());
     }
@@ -266,4 +287,62 @@ fn no_kernel_is_slower_than_its_budget() {
     for design in shipped() {
         must(rate_within_budget(&design));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_byte_gear_are_found() {
+    let small = gear().set("LANE", 2);
+    let simulation = Simulation::new(gear(), "kernels/byte_gear/byte_gear_tb.cpp");
+    Mutants::of("byte_gear")
+        .simulated(simulation, &["--seed", "1"])
+        .proved([Proof::inductive(small.clone(), 3), Proof::reachable(small, 14)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_line_window_are_found() {
+    Mutants::of("line_window")
+        .proved([Proof::inductive(lines(1), 4), Proof::inductive(lines(2), 4)])
+        .proved([Proof::reachable(lines(1), 16)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_row_window_are_found() {
+    Mutants::of("row_window")
+        .proved([Proof::bounded(row(3), 8), Proof::bounded(row(1), 8)])
+        .proved([Proof::reachable(row(3), 10)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_picture_check_are_found() {
+    let proofs =
+        [check(3, 60), check(1, 31), check(0, 60), exact()].map(|it| Proof::bounded(it, 10));
+    gaussian_blur::NODE
+        .mutants("picture_check", gaussian_blur::SMALL)
+        .proved(proofs)
+        .proved([Proof::reachable(check(3, 60), 10)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_pixel_gear_are_found() {
+    let gear = Design::module("pixel_gear");
+    Mutants::of("pixel_gear")
+        .proved([Proof::inductive(gear.clone(), 3), Proof::reachable(gear, 8)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_colours_are_found() {
+    let (simulation, options) = colours(YELLOW, RED);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    Mutants::of("pixel_hsv").measured(simulation, &options, are_of_the_software).are_found();
 }

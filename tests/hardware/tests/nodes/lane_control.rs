@@ -9,7 +9,7 @@ use crossdock_autorace::control_setup::control_setup_of;
 use crossdock_autorace::messages::autorace_msgs::{Lane, TrafficLight};
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
 use crossdock_msg::block::Text;
 use crossdock_msg::frame::FramePlan;
 use crossdock_msg::types::geometry_msgs::{TwistStamped, TwistStampedView};
@@ -519,4 +519,18 @@ fn faults_of_the_node_are_caught() {
 #[ignore = "long: synthesis of a whole node"]
 fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&COURSE.design()));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_control_are_found() {
+    let vectors = [COURSE, NEAR].map(|it| (it, it.file(&chance(1, 600)).0));
+    for module in ["follow_lane", "lane_control"] {
+        let all = vectors.iter().fold(Mutants::of(module), |all, (vehicle, path)| {
+            let options =
+                ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "30"];
+            all.simulated(vehicle.simulation(), &options)
+        });
+        all.are_found();
+    }
 }

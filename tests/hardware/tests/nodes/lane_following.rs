@@ -11,7 +11,7 @@ use crossdock_autorace::nodes::{lane_of, package as software, rgb_of};
 use crossdock_autorace::stripe_setup::following_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
 use crossdock_msg::frame::FramePlan;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Block, FlatBuffer, Message, Schema};
@@ -436,4 +436,14 @@ fn faults_of_the_node_are_caught() {
 #[ignore = "long: synthesis of a whole node"]
 fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&design(SHIPPED)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_stripes_are_found() {
+    let (path, _, _) = file(&chance(1, 64), SMALL);
+    let options = ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "30"];
+    for module in ["find_stripe", "follow_stripes", "mark_stripes", "lane_following"] {
+        Mutants::of(module).simulated(simulation(SMALL), &options).are_found();
+    }
 }

@@ -162,3 +162,19 @@ crate::picture_node::common_tests! {
     small: SMALL, shipped: SHIPPED, area: SHIPPED,
     resets: 30, amount: "lane-views"
 }
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_contrast_and_warp_are_found() {
+    for module in ["row_contrast", "row_warp"] {
+        WIDE.notices(NODE.mutants(module, SMALL), SMALL).are_found();
+    }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_planner_are_found() {
+    for module in ["mark_lanes", "lane_planner"] {
+        WIDE.notices(NODE.mutants(module, SMALL), SMALL).are_found();
+    }
+}

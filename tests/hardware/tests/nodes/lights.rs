@@ -11,7 +11,7 @@ use crossdock_autorace::messages::autorace_msgs::TrafficLight;
 use crossdock_autorace::nodes::{package as software, rgb_of};
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Block, FlatBuffer, Message};
 use crossdock_test_support::{done, workspace};
@@ -576,5 +576,25 @@ fn faults_of_the_nodes_are_caught() {
 fn the_nodes_take_no_more_area_than_their_budget() {
     for eye in [RED, GREEN] {
         must(area_within_budget(&eye.design()));
+    }
+}
+
+/// The images of chance of an eye have to notice these.
+fn seen<'a>(mutants: Mutants<'a>, eye: Eye) -> Mutants<'a> {
+    let (path, _) = eye.file(&chance(eye, 1, 150));
+    let vectors = ["--vectors", path.to_str().expect("a path"), "--longest", "600000"];
+    let options = ["--seed", "1", "--stalls", "25", "--silence", "0"];
+    mutants.simulated(eye.simulation(), &[&vectors[..], &options].concat())
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_lights_are_found() {
+    for module in ["find_lamp", "seen_light", "other_light"] {
+        seen(seen(Mutants::of(module), SMALL_RED), SMALL_GREEN).are_found();
+    }
+    seen(Mutants::of("red_light"), SMALL_RED).are_found();
+    for module in ["green_light", "green_arm"] {
+        seen(Mutants::of(module), SMALL_GREEN).are_found();
     }
 }

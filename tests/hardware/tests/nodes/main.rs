@@ -22,7 +22,7 @@ mod polyfit;
 mod twin;
 
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 use crossdock_test_support::workspace;
 
 /// The levels of a picture, with their parts.
@@ -91,13 +91,17 @@ fn faults_of_compensation_are_caught() {
     }
 }
 
+/// Few enough bytes for a proof.
+fn replayed() -> Design {
+    Design::module("replay").set("MAX_BYTES", 24)
+}
+
 #[test]
 fn what_is_replayed_is_proved_to_leave_as_it_came() {
-    let small = Design::module("replay").set("MAX_BYTES", 24);
-    must(lint(&small));
-    must(Proof::inductive(small.clone(), 4).check());
-    must(Proof::reachable(small.clone(), 16).check());
-    must(Proof::bounded(small, 16).catches(&FAULTS[2]));
+    must(lint(&replayed()));
+    must(Proof::inductive(replayed(), 4).check());
+    must(Proof::reachable(replayed(), 16).check());
+    must(Proof::bounded(replayed(), 16).catches(&FAULTS[2]));
 }
 
 #[test]
@@ -108,4 +112,13 @@ fn nothing_that_kernels_are_made_of_takes_more_area_than_its_budget() {
         // What grows with the picture is memory alone, and the tool takes minutes for much of it.
         must(area_within_budget(&design.set("MAX_BYTES", 24_000)));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_levels_and_replay_are_found() {
+    let pictures = ["--seed", "1", "--pictures", "300"];
+    Mutants::of("pixel_levels").simulated(simulated(900), &pictures).are_found();
+    let proofs = [Proof::inductive(replayed(), 4), Proof::reachable(replayed(), 16)];
+    Mutants::of("replay").simulated(simulated(900), &pictures).proved(proofs).are_found();
 }

@@ -2,7 +2,7 @@
 //! messages, each alone.
 
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 fn join(inputs: u64) -> Design {
     Design::module("stamp_join").set("INPUTS", inputs).set("PATIENCE", 2)
@@ -113,4 +113,32 @@ fn no_kernel_of_numbers_is_slower_than_its_budget() {
     for design in shipped() {
         must(rate_within_budget(&design));
     }
+}
+
+const HARMLESS: [(&str, &str); 1] = [(
+    "stamp_join.sv: `was_newest <= '0;`: `'0` becomes `'1`",
+    "one input is the newest at most, so neither value is one that counts go on with",
+)];
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_join_are_found() {
+    Mutants::of("stamp_join")
+        .proved([Proof::bounded(join(2), 9), Proof::bounded(join(3), 8)])
+        .proved([Proof::reachable(join(3), 12)])
+        .but(&HARMLESS)
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_numbers_are_found() {
+    Mutants::of("from_double")
+        .proved([Proof::inductive(number(32, 16), 4), Proof::reachable(number(52, 63), 8)])
+        .are_found();
+    let simulation = Simulation::new(math(72), "kernels/serial_math/serial_math_tb.cpp");
+    Mutants::of("serial_math")
+        .simulated(simulation, &["--seed", "1"])
+        .proved([Proof::bounded(math(4), 9), Proof::reachable(math(4), 9)])
+        .are_found();
 }

@@ -1,7 +1,7 @@
 //! The kernels of `hw/kernels` that find patches of one colour, each alone.
 
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 /// Rows that are short and few enough for a proof.
 fn runs() -> Design {
@@ -156,4 +156,21 @@ fn no_kernel_of_patches_is_slower_than_its_budget() {
     for design in measured() {
         must(rate_within_budget(&design));
     }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_runs_are_found() {
+    Mutants::of("mark_runs")
+        .proved([Proof::bounded(runs(), 6), Proof::reachable(runs(), 10)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_patches_and_margins_are_found() {
+    Mutants::of("run_patches")
+        .simulated(simulation(patches(36, 23, 256)), &["--seed", "1"])
+        .are_found();
+    Mutants::of("margin_count").simulated(simulation(margin(40, 21)), &["--seed", "1"]).are_found();
 }

@@ -3,7 +3,7 @@
 use crate::board;
 use crate::frames::{self, Limits, Random, Sent, Twin};
 use crossdock_graph::{HardwareNode, HardwarePackage};
-use crossdock_hardware_tests::{Design, Report, Simulation, must};
+use crossdock_hardware_tests::{Design, Mutants, Report, Simulation, must};
 use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};
 
@@ -190,6 +190,22 @@ impl PictureNode {
         let (path, _) = self.file(&sent, limits);
         let report = self.run(limits, &path, &["--seed", "1", "--stalls", "0"]);
         (sent[0].beats(), report.value("latency"), report.value("period"))
+    }
+
+    /// A module of the node: the frames of chance have to notice its mutants.
+    pub(crate) fn mutants<'a>(&self, module: &'a str, limits: Limits) -> Mutants<'a> {
+        self.notices(Mutants::of(module), limits)
+    }
+
+    /// The frames of chance have to notice these, too.
+    pub(crate) fn notices<'a>(&self, mutants: Mutants<'a>, limits: Limits) -> Mutants<'a> {
+        let (path, _) = self.file(&frames::chance(1, self.pictures, limits), limits);
+        let vectors = path.to_str().expect("a path");
+        let simulation = self.simulation(limits);
+        let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
+        mutants
+            .simulated(simulation.clone(), &options)
+            .simulated(simulation, &[&options[..], &["--resets", "1"]].concat())
     }
 
     /// Each fault, on the frames of chance.

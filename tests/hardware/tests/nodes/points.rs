@@ -1,7 +1,7 @@
 //! The kernels of `hw/kernels` that find lines through points, each alone.
 
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
-use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 /// Rows that are short and few enough for a proof.
 fn runs() -> Design {
@@ -155,5 +155,39 @@ fn no_kernel_of_points_takes_more_area_than_its_budget() {
 fn no_kernel_of_points_is_slower_than_its_budget() {
     for design in shipped() {
         must(rate_within_budget(&design));
+    }
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_runs_of_points_are_found() {
+    Mutants::of("row_runs")
+        .proved([Proof::bounded(runs(), 8), Proof::reachable(runs(), 10)])
+        .proved([Proof::bounded(wide_runs(), 8)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_shell_of_messages_are_found() {
+    Mutants::of("message_shell")
+        .proved([Proof::inductive(shell(), 3), Proof::reachable(shell(), 16)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_doubles_are_found() {
+    Mutants::of("to_double")
+        .proved([Proof::inductive(double(9), 4), Proof::reachable(double(9), 14)])
+        .are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_sums_of_points_are_found() {
+    for design in [vote(3, 5), Design::module("point_moments"), Design::module("line_solve")] {
+        let simulation = simulated(&design);
+        Mutants::of(design.top()).simulated(simulation, &["--seed", "1"]).are_found();
     }
 }

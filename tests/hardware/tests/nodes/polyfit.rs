@@ -10,7 +10,7 @@ use crossdock_autorace::messages::autorace_msgs::Lane;
 use crossdock_autorace::nodes::{lane_of, package as software};
 use crossdock_graph::{ParameterOverrides, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
 use crossdock_msg::frame::FramePlan;
 use crossdock_msg::types::sensor_msgs::{Image, ImageView};
 use crossdock_msg::{Block, FlatBuffer, Message, Schema};
@@ -412,4 +412,14 @@ fn faults_of_the_node_are_caught() {
 fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&design(110, 64)));
     must(area_within_budget(&design(110, 128)));
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_fit_are_found() {
+    let (path, _, _) = file(&chance(1, 12), 10);
+    let options = ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "5"];
+    for module in ["fit_lines", "polyfit"] {
+        Mutants::of(module).simulated(simulation(10, 64), &options).are_found();
+    }
 }
