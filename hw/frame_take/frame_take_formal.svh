@@ -54,6 +54,8 @@ always @(posedge clk) if (formal_running) begin
   // A whole frame is worked off: in every cycle, but for those in which an event waits.
   if (ended && !(event_valid && !event_ready))
     a_moves: assert (state > Abort || state == Abort || pop != '0 || step || wrong != 3'd0 || fire);
+  // Data that a frame has not all of end with an event that says so.
+  if (state == Abort) a_aborts: assert (event_valid && event_last && event_user);
   a_drains: assert (state != Drain || s_axis_tready || failed);
   if (valid) begin
     a_whole: assert (ended && !damaged);

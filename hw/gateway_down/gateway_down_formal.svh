@@ -99,6 +99,9 @@ always @(posedge clk) if (!formal_running) begin
   formal_refused <= '0;
   formal_bytes <= '0;
 end else begin
+  // The first cycle behind a reset.
+  if (!formal_past)
+    a_begins: assert (!sent_valid && {count_messages, count_damaged, count_refused} == '0);
   formal_lasts <= formal_lasts + formal_last;
   formal_dones <= formal_dones + (done_valid && done_ready);
   formal_outs <= formal_outs + (formal_header && !header_empty);

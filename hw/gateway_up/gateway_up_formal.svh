@@ -110,6 +110,10 @@ always @(posedge clk) if (!formal_running) begin
   formal_mine <= '0;
   formal_second <= '0;
 end else begin
+  // The first cycle behind a reset.
+  if (!formal_past)
+    a_begins: assert ({count_messages, count_damaged, count_no_credit, count_own, count_refused,
+                       count_waiting} == '0);
   if (formal_begins) formal_full <= 1'b0;
   else if (formal_inside && burst_taken && !(formal_engine_takes && formal_block_end))
     formal_full <= 1'b1;

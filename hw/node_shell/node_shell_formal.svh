@@ -110,6 +110,9 @@ always @(posedge clk) if (formal_running) begin
     a_in_none_lost: assert (s_axis_tready == kernel_in_tready);
   end
 
+  // The first cycle behind a reset.
+  if (!formal_past)
+    a_begins: assert (enable && !drain && idle && sequence_number == '0 && counts == '0);
   // Idle is a shell to which nothing comes, in which nothing is, and of whose kernel's output
   // nothing is to be dropped any more.
   if (formal_past && $past(register_address == 4'd2))

@@ -33,6 +33,9 @@ wire  [WORD_WIDTH-1:0] formal_head = down_word[formal_client*WORD_WIDTH +: WORD_
 wire formal_send = register_write && register_address == 11'd2
     && register_write_data == formal_client && formal_level != DOWN_DEPTH;
 
+// The client that PORT names, as the host has written it.
+logic [Number-1:0] formal_port;
+
 // The clients from the one whose turn it is up to the followed one: they may go before it.
 wire  [CLIENTS-1:0] formal_not_after = ~after;
 logic [7:0] formal_turn;
@@ -53,7 +56,10 @@ always @(posedge clk) if (!formal_running) begin
   formal_quiet <= '0;
   formal_sent <= '0;
   formal_got <= '0;
+  formal_port <= '0;
 end else begin
+  if (register_write && register_address == 11'd4)
+    formal_port <= register_write_data[Number-1:0];
   if (push && up_written == formal_chosen) begin
     formal_queued <= 1'b1;
     for (int i = 0; i < CLIENTS; i++)
@@ -106,12 +112,12 @@ end else begin
         register_read_data == 64'($past(up_written)));
     if ($past(register_address == 11'd1)) a_reads_taken: assert (
         register_read_data == 64'($past(up_taken)));
-    if ($past(register_address == 11'd3 && port == formal_client)) a_reads_room: assert (
+    if ($past(register_address == 11'd3 && formal_port == formal_client)) a_reads_room: assert (
         register_read_data == 64'(DOWN_DEPTH - $past(formal_in_queue)));
-    if ($past(register_address == 11'd3 && port >= CLIENTS)) a_no_room_of_nobody: assert (
+    if ($past(register_address == 11'd3 && formal_port >= CLIENTS)) a_no_room_of_nobody: assert (
         register_read_data == '0);
     if ($past(register_address == 11'd4)) a_reads_port: assert (
-        register_read_data == 64'($past(port)));
+        register_read_data == 64'($past(formal_port)));
     if ($past(register_address == 11'd5)) a_reads_refused: assert (
         register_read_data == 64'($past(refused)));
     if ($past(register_address == 11'd6)) a_reads_shape: assert (register_read_data
@@ -127,6 +133,7 @@ end else begin
   end
 
   // Invariants that make the induction close.
+  i_port: assert (port == formal_port);
   i_quiet: assert (formal_quiet == '0 || doorbell);
   i_turns: assert (formal_others + formal_turn <= CLIENTS - 1 || formal_others == '0);
   i_upwards: assert ((formal_not_after & (formal_not_after + 1'b1)) == '0);

@@ -98,6 +98,13 @@ fn faults_of_the_clock_crossing_are_caught() {
     }
 }
 
+const FLUSHED: &str = "a reset lasts until the position that it sets has passed the crossing";
+
+const HARMLESS: [(&str, &str); 2] = [
+    ("axis_cdc.sv: `wp_crossing <= '0;`: `wp_crossing <= '0;` becomes `;`", FLUSHED),
+    ("axis_cdc.sv: `rp_crossing <= '0;`: `rp_crossing <= '0;` becomes `;`", FLUSHED),
+];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_clock_crossing_are_found() {
@@ -107,5 +114,6 @@ fn mutants_of_the_clock_crossing_are_found() {
             Proof::inductive(small(), 3).several_clocks(),
             Proof::reachable(small(), 24).several_clocks(),
         ])
+        .but(&HARMLESS)
         .are_found();
 }

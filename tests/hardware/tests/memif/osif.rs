@@ -105,6 +105,17 @@ fn faults_of_queues_and_doorbell_are_caught_by_proof_and_simulation() {
     must(Proof::bounded(small(), 12).catches(&UNCHECKED));
 }
 
+const NO_REGISTER: &str = "registers that the map does not have may say anything";
+
+const HARMLESS: [(&str, &str); 2] = [
+    ("osif.sv: `default: register_read_data <= '0;`: `'0` becomes `'1`", NO_REGISTER),
+    (
+        "osif.sv: `entry_part = (register_address[3:0] == '0) ? 64'(entry[WORD_WIDTH +: Number]) : '0;`: 2 of 2 \
+         `'0` becomes `'1`",
+        NO_REGISTER,
+    ),
+];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_queues_and_doorbell_are_found() {
@@ -112,5 +123,6 @@ fn mutants_of_queues_and_doorbell_are_found() {
         .simulated(simulated(4, 128, 16, 8), &["--seed", "1"])
         .simulated(simulated(1, 64, 2, 2), &["--seed", "1"])
         .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 16)])
+        .but(&HARMLESS)
         .are_found();
 }

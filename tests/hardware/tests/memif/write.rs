@@ -142,5 +142,6 @@ fn mutants_of_the_write_engine_are_found() {
         .simulated(simulated(64), &["--seed", "1"])
         .simulated(simulated(512), &["--seed", "1"])
         .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 28)])
+        .proved([Proof::reachable(small().set("OUTSTANDING", 1), 36)])
         .are_found();
 }

@@ -98,10 +98,15 @@ crate::picture_node::common_tests! {
     resets: 300, amount: "compensated-pictures"
 }
 
+const HARMLESS: [(&str, &str); 1] = [(
+    "stretch_levels.sv: `todo <= Steps'(8);`: `todo <= Steps'(8);` becomes `;`",
+    "the first of the eight steps begins all anew: those before it take some cycles and change nothing",
+)];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_compensation_are_found() {
-    for module in ["stretch_levels", "compensate_picture", "image_compensation"] {
-        NODE.mutants(module, SMALL).are_found();
+    for module in ["stretch_levels", "compensate_picture"] {
+        NODE.mutants(module, SMALL).but(&HARMLESS).are_found();
     }
 }

@@ -473,7 +473,7 @@ fn mutants_of_the_band_remap_are_found() {
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_rectify_are_found() {
-    for module in ["rectify_picture", "rectify_places", "rectify"] {
+    for module in ["rectify_picture", "rectify_places"] {
         RECTIFY.mutants(module, SMALL).are_found();
     }
     FUSED.mutants("rectify_resize", SMALL).are_found();
@@ -482,7 +482,7 @@ fn mutants_of_rectify_are_found() {
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_resize_are_found() {
-    for module in ["resize_picture", "resize_places", "resize"] {
+    for module in ["resize_picture", "resize_places"] {
         SIZED.notices(HALF.mutants(module, ANY), ANY).are_found();
     }
 }

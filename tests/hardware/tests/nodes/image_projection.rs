@@ -136,7 +136,7 @@ crate::picture_node::common_tests! {
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_projection_are_found() {
-    for module in ["project_picture", "projection_places", "image_projection"] {
+    for module in ["project_picture", "projection_places"] {
         NODE.mutants(module, SMALL).are_found();
     }
 }
