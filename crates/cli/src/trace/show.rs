@@ -117,14 +117,14 @@ fn tables(summary: &Summary) -> String {
         let published = topic.published.to_string();
         topics.row([name, published, count.to_string(), us(p50_ns), us(p99_ns), us(max_ns)]);
     }
-    text + &nodes.text() + "\n" + &topics.text() + "\n" + &kernels(summary)
+    // An empty line behind each that has rows: processes of ROS 2 have no nodes, say.
+    let shown = [nodes.text(), topics.text(), kernels(summary)].into_iter();
+    shown.filter(|table| !table.is_empty()).for_each(|table| text.push_str(&(table + "\n")));
+    text
 }
 
-/// Kernels by device and name, with an empty line after them; nothing where there are none.
+/// Kernels by device and name; empty when there is none.
 fn kernels(summary: &Summary) -> String {
-    if summary.kernels.is_empty() {
-        return String::new();
-    }
     let mut table = Table::new(&[
         ("kernel", Align::Left),
         ("device", Align::Left),
@@ -141,7 +141,7 @@ fn kernels(summary: &Summary) -> String {
         let [total, p50, p99, max] = figures;
         table.row([kernel, device, count.to_string(), total, p50, p99, max]);
     }
-    table.text() + "\n"
+    table.text()
 }
 
 fn share_line(share: &Share) -> String {

@@ -47,9 +47,10 @@ fn bursts_go_where_the_page_table_says_and_linear_data_has_no_gap() {
 
 /// Linear data has no gap. Pages 500 to 539, and the line behind: no line is fetched twice.
 fn flows(report: &Report) -> bool {
-    report.value("read_cycles") == report.value("read_beats")
-        && report.value("write_cycles") == report.value("write_beats")
-        && report.value("walks") == 7
+    ["both", "write", "read"].iter().all(|directions| {
+        let value = |name: &str| report.value(&format!("{directions}_{name}"));
+        [value("read_gaps"), value("write_gaps"), value("walks")] == [0, 0, 7]
+    })
 }
 
 #[test]
@@ -135,6 +136,13 @@ fn faults_of_the_page_table_are_caught_by_proof() {
     // HALF_A_LINE shows when the first line makes room: after four walks, some 50 cycles.
 }
 
+const ANY_LINE: &str = "any line may make room for a new one";
+const HARMLESS: [(&str, &str); 3] = [
+    ("memif_tlb.sv: `oldest <= oldest + 1'b1;`: `+` becomes `-`", ANY_LINE),
+    ("memif_tlb.sv: `aw_place = '0;`: `'0` becomes `'1`", "a place that no line has is not used"),
+    ("memif_tlb.sv: `ar_place = '0;`: `'0` becomes `'1`", "a place that no line has is not used"),
+];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_page_table_are_found() {
@@ -142,5 +150,6 @@ fn mutants_of_the_page_table_are_found() {
         .measured(simulated(64, 3), &["--seed", "1"], flows)
         .measured(simulated(512, 2), &["--seed", "1"], flows)
         .proved([Proof::inductive(small(), 3), Proof::reachable(small(), 22)])
+        .but(&HARMLESS)
         .are_found();
 }
