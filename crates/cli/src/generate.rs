@@ -4,7 +4,7 @@
 use crate::arguments::{GenArguments, GenCommand, HardwareArguments, Lang};
 use crate::definitions::definitions;
 use crate::hardware::{FabricFiles, generate_fabric};
-use crate::load::{read_graph, read_mapping};
+use crate::load::{interfaces, read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
@@ -53,7 +53,7 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     let mapping = read_mapping(&arguments.mapping)?.in_graph(&graph);
     let fabric = fabric(&mapping, arguments)?;
     let packages = Packages::of_graph(&arguments.package_path, &graph, &arguments.graph)?;
-    let definitions = definitions(&arguments.interfaces)?;
+    let definitions = definitions(&interfaces(&arguments.interfaces, &arguments.graph, &graph))?;
     let types = |name: &str| {
         let schema = Schema::from_library(definitions.library(), name);
         schema.map_err(|error| error.to_string())

@@ -29,10 +29,12 @@ const RUNTIME: &str = "runtime.o";
 
 /// What Verilator is told. No threads: a network is too small to be worth a barrier per edge.
 /// Registers that reset leaves alone start at random values of the model's seed.
-const VERILATOR: [&str; 9] = [
+const VERILATOR: [&str; 10] = [
     "--cc",
     "-O3",
     "-Wno-fatal",
+    // But what a module says of its own parameters is.
+    "-Werror-USERFATAL",
     "--x-assign",
     "fast",
     "--x-initial",
@@ -280,6 +282,25 @@ fn runtime(
     Ok(entry.join(RUNTIME))
 }
 
+/// What modules say of their own parameters, of what Verilator wrote: by the module's file and the
+/// instance that got them. `None` if nothing of the kind is the reason.
+fn refused(output: &str) -> Option<String> {
+    let mut reasons = String::new();
+    let mut lines = output.lines();
+    while let Some(line) = lines.next() {
+        // `%Error-USERFATAL: FILE:LINE:COLUMN: %m: TEXT`, and in the next line `... In instance 'PATH'`.
+        let Some(said) = line.strip_prefix("%Error-USERFATAL: ") else { continue };
+        let (place, text) = said.split_once(": ")?;
+        let file = place.split(':').next().unwrap_or(place);
+        let text = text.trim_start_matches("%m: ");
+        let instance = lines.next().and_then(|line| line.split('\'').nth(1)).unwrap_or_default();
+        let _ = writeln!(reasons, "    {file}, {instance}: {text}");
+    }
+    let advice = "give the node other parameters in the graph, the mapping or the package file, or place it \
+                  in software";
+    (!reasons.is_empty()).then(|| format!("modules refuse their parameters:\n{reasons}{advice}"))
+}
+
 fn build(
     folder: &Path,
     files: &[(&String, &String)],
@@ -295,7 +316,7 @@ fn build(
     let mut command = Command::new(&tools.verilator);
     command.current_dir(folder).env("VERILATOR_ROOT", &tools.verilator_root);
     command.args(VERILATOR).args(["--Mdir", "model", "--top-module", module, "-f", top.list]);
-    run(command)?;
+    run(command).map_err(|output| refused(&output).unwrap_or(output))?;
     // One unit: reading the headers is most of the time of a small network.
     let mut sources: Vec<String> = std::fs::read_dir(folder.join("model"))
         .map_err(|error| format!("what Verilator wrote cannot be read: {error}"))?

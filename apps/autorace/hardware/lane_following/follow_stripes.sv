@@ -33,6 +33,10 @@ module follow_stripes #(
   output logic [29:0]        columns    // the left one lowest
 );
 
+  if (POINTS_MIN > 32'h7fff_ffff || BANDS_MIN > 32'h7fff_ffff) begin : g_bad_least
+    $fatal(1, "%m: POINTS_MIN and BANDS_MIN are not negative");
+  end
+
   localparam int unsigned Width = lane_following_setup::Width;
   localparam int unsigned Height = lane_following_setup::Height;
   localparam int unsigned Beats = Width / 8 * Height;

@@ -45,6 +45,9 @@ module fit_lines #(
   if (GATE < 10 || GATE > 160) begin : g_bad_gate
     $fatal(1, "%m: GATE is 10 to 160");
   end
+  if (POINTS_MIN > 32'h7fff_ffff || BANDS_MIN > 32'h7fff_ffff) begin : g_bad_least
+    $fatal(1, "%m: POINTS_MIN and BANDS_MIN are not negative");
+  end
 
   localparam int unsigned Lanes = VIEW_BITS / 8;
   localparam int unsigned Rows = 960;

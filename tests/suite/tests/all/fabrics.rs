@@ -268,6 +268,23 @@ fn lane_control_alone_in_hardware_drives_the_course_the_same() {
 }
 
 #[test]
+fn a_parameter_that_a_module_refuses_ends_the_run_with_the_modules_words() {
+    let run = Run::new("fabric_refused");
+    let mapping = "apps/autorace/course.hardware.mapping.yaml";
+    for (parameter, reason) in [
+        ("polyfit.gate:=500", "GATE is 10 to 160"),
+        ("polyfit.bands_min:=-5", "POINTS_MIN and BANDS_MIN are not negative"),
+    ] {
+        let given = ["--mapping", mapping, "--rate", "max", "--duration", "0.2", "-p", parameter];
+        let output = run.output(&[&["run", COURSE][..], &given].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{parameter}: {said}");
+        let wanted = ["modules refuse their parameters", "fit_lines.sv", "u_node_polyfit", reason];
+        assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{parameter}: {said}");
+    }
+}
+
+#[test]
 #[ignore = "long: a board of its own"]
 fn a_light_alone_in_hardware_hands_over_to_the_other_in_software() {
     let run = Run::new("fabric_light");
