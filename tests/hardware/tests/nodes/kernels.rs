@@ -339,10 +339,18 @@ fn mutants_of_the_pixel_gear_are_found() {
         .are_found();
 }
 
+const HARMLESS: [(&str, &str); 1] = [(
+    "pixel_hsv.sv: `saturations[0] = '0;`: `'0` becomes `'1`",
+    "the colours of a black pixel do not differ, and nothing times anything is nothing",
+)];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_colours_are_found() {
     let (simulation, options) = colours(YELLOW, RED);
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    Mutants::of("pixel_hsv").measured(simulation, &options, are_of_the_software).are_found();
+    Mutants::of("pixel_hsv")
+        .measured(simulation, &options, are_of_the_software)
+        .but(&HARMLESS)
+        .are_found();
 }
