@@ -282,15 +282,21 @@ fn a_node_that_never_returns_is_named_and_left_behind() {
     }
 }
 
-/// An observer of a test's processes.
+/// An observer of a test's processes, which has seen all that are there.
 fn observer(folder: &Folder) -> Observer {
-    Observer::open(ObserverOptions {
+    let observer = Observer::open(ObserverOptions {
         domain_id: 0,
         name: "looking".to_owned(),
         rendezvous: Rendezvous::Folder(folder.path().join("crossdock")),
         access: Access::SameUser,
-    })
-    .expect("the domain")
+    });
+    let mut observer = observer.expect("the domain");
+    // One that is busy may not answer at the first time.
+    let deadline = Instant::now() + PATIENCE.expect("an end");
+    while !observer.refresh().expect("the status tables").is_empty() {
+        assert!(Instant::now() < deadline, "a process does not answer");
+    }
+    observer
 }
 
 #[test]
@@ -303,8 +309,7 @@ fn the_board_of_a_killed_process_says_which_node_ran_on_what() {
     let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
     let folder = Folder::new("killed");
     let mut processes = start(&plan, &folder);
-    let mut observer = observer(&folder);
-    observer.refresh().expect("the status tables");
+    let observer = observer(&folder);
     while !folder.path().join("stuck.log").exists() {
         std::thread::yield_now();
     }

@@ -43,7 +43,9 @@ pub fn log(line: String) {
     let node = line.split(':').next().expect("a node");
     let path = folder.join(node).with_extension("log");
     let mut file = File::options().create(true).append(true).open(path).expect("a log file");
-    writeln!(file, "{line}").expect("written");
+    // In one write: a process that is killed leaves a whole line or none, never one that the next
+    // life of its node would end.
+    file.write_all(format!("{line}\n").as_bytes()).expect("written");
 }
 
 /// Everything logged on this thread since the last call.
