@@ -59,6 +59,8 @@ const SHIPPED: (usize, usize) = (1000, 600);
 const SMALL: (usize, usize) = (448, 60);
 /// Points that a small picture has in a third of its rows.
 const SMALL_POINTS: u64 = 20;
+/// So many that stripes of enough points are refused for their bands.
+const SMALL_BANDS: u64 = 7;
 
 /// The package file for pictures of this size.
 fn package((width, height): (usize, usize)) -> HardwarePackage {
@@ -77,7 +79,11 @@ fn design(size: (usize, usize)) -> Design {
     let setup = must(following_setup_of(&package));
     let design = node_design(package, (GRAPH, MAPPING), "lane_following", &modules);
     let design = design.with_source(SETUP, &setup);
-    if size == SHIPPED { design } else { design.set("POINTS_MIN", SMALL_POINTS) }
+    if size == SHIPPED {
+        design
+    } else {
+        design.set("POINTS_MIN", SMALL_POINTS).set("BANDS_MIN", SMALL_BANDS)
+    }
 }
 
 fn simulation(size: (usize, usize)) -> Simulation {
@@ -108,6 +114,8 @@ fn file(sent: &[Sent], (width, height): (usize, usize)) -> (PathBuf, u64, [usize
     if (width, height) != SHIPPED {
         let points = ParameterValue::Integer(SMALL_POINTS as i64);
         told.insert("points_min".to_owned(), points);
+        let bands = ParameterValue::Integer(SMALL_BANDS as i64);
+        told.insert("bands_min".to_owned(), bands);
     }
     let told = in_yaml(told);
     let ports = ["image", "lane"];
@@ -267,7 +275,7 @@ fn the_node_is_clean_under_all_warnings() {
 
 #[test]
 fn pictures_of_all_kinds_give_the_lanes_of_the_software_node() {
-    let (path, published, [both, one]) = file(&chance(1, 64), SMALL);
+    let (path, published, [both, one]) = file(&chance(1, 96), SMALL);
     assert!(both >= 12 && one > both && published as usize > one, "{both} {one} {published}");
     for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
         let report = run(SMALL, &path, &["--seed", seed, "--stalls", stalls]);
@@ -424,7 +432,7 @@ const FAULTS: [Mutation; 8] = [
 #[test]
 #[ignore = "long: a simulator for each fault"]
 fn faults_of_the_node_are_caught() {
-    let (path, _, _) = file(&chance(1, 64), SMALL);
+    let (path, _, _) = file(&chance(1, 96), SMALL);
     let vectors = path.to_str().expect("a path");
     for fault in &FAULTS {
         let options = ["--vectors", vectors, "--seed", "1", "--stalls", "5"];
@@ -438,12 +446,17 @@ fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&design(SHIPPED)));
 }
 
+const HARMLESS: [(&str, &str); 1] = [(
+    "find_stripe.sv: `base <= '0;`: `'0` becomes `'1`",
+    "where a stripe begins that no band has found is nobody's business",
+)];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_stripes_are_found() {
-    let (path, _, _) = file(&chance(1, 64), SMALL);
+    let (path, _, _) = file(&chance(1, 96), SMALL);
     let options = ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "30"];
     for module in ["find_stripe", "follow_stripes", "mark_stripes"] {
-        Mutants::of(module).simulated(simulation(SMALL), &options).are_found();
+        Mutants::of(module).simulated(simulation(SMALL), &options).but(&HARMLESS).are_found();
     }
 }
