@@ -94,7 +94,7 @@ fn a_stopped_process_costs_who_waits_for_it_a_named_error_and_catches_up_when_it
     let mut graph = Graphed::start(
         "stopped",
         "topics:
-  /waits: { qos: { reliability: reliable, timeout_ms: 20, depth: 4 } }
+  /waits: { qos: { reliability: reliable, timeout_ms: 1000, depth: 4 } }
   /steady: { qos: { reliability: best_effort, depth: 4 } }
 nodes:
   patient: { package: probe, type: source, outputs: { out: /waits }, on_failure: drop_node,
