@@ -288,7 +288,7 @@ fn refused(output: &str) -> Option<String> {
     let mut reasons = String::new();
     let mut lines = output.lines();
     while let Some(line) = lines.next() {
-        // `%Error-USERFATAL: FILE:LINE:COLUMN: %m: TEXT`, and in the next line `... In instance 'PATH'`.
+        // `%Error-USERFATAL: FILE:LINE:COLUMN: %m: TEXT`; a line later, `In instance 'PATH'`.
         let Some(said) = line.strip_prefix("%Error-USERFATAL: ") else { continue };
         let (place, text) = said.split_once(": ")?;
         let file = place.split(':').next().unwrap_or(place);
