@@ -52,10 +52,13 @@ int main(int count, char** words) {
   std::vector<tb::Source> sources;
   std::vector<tb::Sink> sinks;
   const tb::Stalls often(stalls, 12);
+  // Pictures may come more slowly than what is made of them leaves.
+  const tb::Stalls coming(unsigned(options.number("input-stalls", stalls)),
+                          options.number("longest", 12));
 #define NODE_LANE(prefix, bytes) AXIS_LANE(dut, prefix, 0, bytes)
   const tb::Lane in = NODE_LANE(NODE_INPUT, NODE_INPUT_BYTES);
   const tb::Lane out = NODE_LANE(NODE_OUTPUT, NODE_OUTPUT_BYTES);
-  sources.emplace_back(in, often);
+  sources.emplace_back(in, coming);
   sinks.emplace_back("published", out, often, [&](const tb::Message& found) {
     if (NODE_STREAMS && found.damaged) {
       damaged += 1;

@@ -9,6 +9,11 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const TESTBENCH: &str = "../apps/autorace/hardware/picture_node_tb.cpp";
 
+/// Pictures that come so slowly that what is made of them waits for every row.
+const SLOW: [&str; 8] =
+    ["--seed", "4", "--stalls", "0", "--input-stalls", "10", "--longest", "2500"];
+const SLOW_PICTURES: usize = 12;
+
 /// A board with this node alone, its topics' bounds such that any limits of the node fit.
 const GRAPH: &str = "
 crossdock: 1
@@ -144,6 +149,9 @@ impl PictureNode {
             assert!(report.value("dropped") as usize > pictures / 6, "{report:?}");
             assert_eq!(report.value("damaged") > 0, self.streams, "{report:?}");
         }
+        let (path, count) = self.file(&frames::chance(3, SLOW_PICTURES, limits), limits);
+        let report = self.run(limits, &path, &SLOW);
+        assert_eq!(report.value("published"), count);
     }
 
     /// Pictures of recordings: four, or all. Gives how many.
@@ -203,9 +211,12 @@ impl PictureNode {
         let vectors = path.to_str().expect("a path");
         let simulation = self.simulation(limits);
         let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
+        let (slow, _) = self.file(&frames::chance(3, SLOW_PICTURES, limits), limits);
+        let slow = ["--vectors", slow.to_str().expect("a path")];
         mutants
             .simulated(simulation.clone(), &options)
-            .simulated(simulation, &[&options[..], &["--resets", "1"]].concat())
+            .simulated(simulation.clone(), &[&options[..], &["--resets", "1"]].concat())
+            .simulated(simulation, &[&slow[..], &SLOW].concat())
     }
 
     /// Each fault, on the frames of chance.
