@@ -61,6 +61,8 @@ int main(int count, char** words) {
       dut.bottom = unsigned(bottom);
       dut.reach = unsigned(reach);
       dut.start = 1;
+      bench.settle();
+      if (boxes == 0 && dut.done) tb::fail("done before a start");
       step();
       dut.start = 0;
       // Only the start looks at the box.

@@ -12,6 +12,7 @@ if (WIDTH <= 64) begin : g_properties
   logic              formal_whole = 1'b0;   // the row has come
   logic [7:0]        formal_given = '0;
   logic [Column-1:0] formal_last = '0;      // where the run that was given last ended
+  logic [7:0]        formal_beats = '0;     // that have come
 
   // Runs of the row: how many begin, and how many left of the one that is given.
   logic [7:0] formal_count;
@@ -47,10 +48,14 @@ if (WIDTH <= 64) begin : g_properties
         formal_last <= m_last;
       end
     end
+    if (take) formal_beats <= formal_beats + 8'd1;
     // Nothing is left out.
     if (formal_whole && !(m_valid && held_row == formal_row))
       a_all: assert (formal_given == formal_count);
-    if (formal_past && $past(over && idle)) a_over: assert (!m_valid);
+    // Behind the last row nothing is given.
+    if (formal_past && $past(formal_beats >= 8'(Beats * ROWS) && !m_valid))
+      a_over: assert (!m_valid);
+    a_idle: assert (idle == !m_valid);
     if (idle) a_ready: assert (s_ready);
 
     c_row: cover (formal_whole && formal_given == 8'd3);

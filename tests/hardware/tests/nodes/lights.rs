@@ -59,7 +59,7 @@ const PARTS: [&str; 9] = [
 
 /// A node as it is made.
 #[derive(Clone, Copy)]
-struct Eye {
+pub(crate) struct Eye {
     node: &'static str,
     size: (u32, u32),
     area_min: u32,
@@ -71,7 +71,7 @@ struct Eye {
 const RED: Eye = Eye { node: "red_light", size: (640, 480), area_min: 40, values: &[] };
 const GREEN: Eye = Eye { node: "green_light", ..RED };
 /// A small picture: every tenth pixel of the camera's.
-const SMALL_RED: Eye = Eye { size: (64, 48), area_min: 5, ..RED };
+pub(crate) const SMALL_RED: Eye = Eye { size: (64, 48), area_min: 5, ..RED };
 /// It needs no housing, searches everything, and takes what fills less of its box.
 const SMALL_GREEN: Eye = Eye {
     values: &[("housing", 0.0), ("rows", 1.0), ("fill", 0.2), ("aspect_max", 1.5)],
@@ -580,11 +580,13 @@ fn the_nodes_take_no_more_area_than_their_budget() {
 }
 
 /// The images of chance of an eye have to notice these.
-fn seen<'a>(mutants: Mutants<'a>, eye: Eye) -> Mutants<'a> {
+pub(crate) fn seen<'a>(mutants: Mutants<'a>, eye: Eye) -> Mutants<'a> {
     let (path, _) = eye.file(&chance(eye, 1, 150));
     let vectors = ["--vectors", path.to_str().expect("a path"), "--longest", "600000"];
     let options = ["--seed", "1", "--stalls", "25", "--silence", "0"];
-    mutants.simulated(eye.simulation(), &[&vectors[..], &options].concat())
+    let resets = ["--seed", "3", "--stalls", "10", "--silence", "0", "--resets", "4"];
+    let runs = [&options[..], &resets[..]].map(|run| [&vectors[..], run].concat());
+    runs.iter().fold(mutants, |mutants, run| mutants.simulated(eye.simulation(), run))
 }
 
 #[test]

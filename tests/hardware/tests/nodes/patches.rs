@@ -1,5 +1,6 @@
 //! The kernels of `hw/kernels` that find patches of one colour, each alone.
 
+use crate::lights;
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
@@ -27,6 +28,7 @@ fn all_runs_of_a_row_are_proved_to_be_given_once_and_whole() {
     must(lint(&Design::module("mark_runs")));
     must(lint(&runs()));
     must(Proof::bounded(runs(), 6).check());
+    must(Proof::bounded(runs().set("ROWS", 1), 6).check());
     must(Proof::reachable(runs(), 10).check());
 }
 
@@ -161,8 +163,9 @@ fn no_kernel_of_patches_is_slower_than_its_budget() {
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_runs_are_found() {
-    Mutants::of("mark_runs")
-        .proved([Proof::bounded(runs(), 6), Proof::reachable(runs(), 10)])
+    let one = runs().set("ROWS", 1);
+    lights::seen(Mutants::of("mark_runs"), lights::SMALL_RED)
+        .proved([Proof::bounded(one, 6), Proof::bounded(runs(), 6), Proof::reachable(runs(), 10)])
         .are_found();
 }
 
