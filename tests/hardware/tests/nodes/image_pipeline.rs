@@ -2,7 +2,7 @@
 //! that they share against its specification.
 
 use crate::frames::{self, Fields, Limits, Random, Sent, Twin};
-use crate::picture_node::PictureNode;
+use crate::picture_node::{HARMLESS, PictureNode};
 use crate::pictures;
 use crate::twin;
 use crossdock_graph::{HardwarePackage, ParameterValue, Violation};
@@ -454,21 +454,6 @@ fn the_nodes_of_the_image_pipeline_take_no_more_area_than_their_budget() {
     must(area_within_budget(&HALF.design(ANY_SHIPPED)));
     must(area_within_budget(&FUSED.design(SHIPPED)));
 }
-
-/// Pictures begin with a start, which begins all anew.
-const ANEW: &str = "what begins without a start takes nothing, and the start begins it anew";
-
-pub(crate) const HARMLESS: [(&str, &str); 6] = [
-    (
-        "band_remap.sv: `if (rst || begins) read_valid <= 1'b0;`: `||` becomes `&&`",
-        "nothing follows in a reset, which lasts, so that the stage is empty behind it anyhow",
-    ),
-    ("band_remap.sv: `if (rst) is_cut <= 1'b0;`: `1'b0` becomes `1'b1`", ANEW),
-    ("rectify_picture.sv: `.start(start && !busy),`: `&&` becomes `||`", ANEW),
-    ("resize_picture.sv: `wire        begins = start && !busy;`: `&&` becomes `||`", ANEW),
-    ("mark_lanes.sv: `wire begins = start && !busy;`: `&&` becomes `||`", ANEW),
-    ("project_picture.sv: `.start(start && !busy),`: `&&` becomes `||`", ANEW),
-];
 
 #[test]
 #[ignore = "long: mutants"]

@@ -2,9 +2,8 @@
 
 use crate::board;
 use crate::frames::{self, Limits};
-use crate::image_pipeline;
 use crate::lane_planner::in_yaml;
-use crate::picture_node::PictureNode;
+use crate::picture_node::{HARMLESS, PictureNode};
 use crossdock_autorace::projection_setup::projection_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
@@ -138,6 +137,6 @@ crate::picture_node::common_tests! {
 #[ignore = "long: mutants"]
 fn mutants_of_the_projection_are_found() {
     for module in ["project_picture", "projection_places"] {
-        NODE.mutants(module, SMALL).but(&image_pipeline::HARMLESS).are_found();
+        NODE.mutants(module, SMALL).but(&HARMLESS).are_found();
     }
 }

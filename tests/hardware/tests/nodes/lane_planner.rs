@@ -1,8 +1,8 @@
 //! The hardware node of the lane planner against the software one, frame by frame.
 
+use crate::board;
 use crate::frames::{self, Limits};
-use crate::picture_node::PictureNode;
-use crate::{board, image_pipeline};
+use crate::picture_node::{HARMLESS, PictureNode};
 use crossdock_autorace::lane_setup::lane_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
@@ -175,5 +175,5 @@ fn mutants_of_contrast_and_warp_are_found() {
 #[ignore = "long: mutants"]
 fn mutants_of_the_planner_are_found() {
     let mutants = WIDE.notices(NODE.mutants("mark_lanes", SMALL), SMALL);
-    mutants.but(&image_pipeline::HARMLESS).are_found();
+    mutants.but(&HARMLESS).are_found();
 }
