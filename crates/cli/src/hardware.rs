@@ -2,14 +2,15 @@
 //! package binaries and the graph file, their sources, and VHDL through GHDL. The crates below make
 //! and simulate the network.
 
-use crate::files::{Violations, read};
+use crate::files::{Violations, read, read_bounded};
 use anyhow::Result;
 use crossdock_graph::{
     Graph, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping, PackageDescriptions,
-    SourceKind, Violation, ViolationKind,
+    ParameterValue, SourceKind, Violation, ViolationKind,
 };
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +88,7 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
         let found = descriptions.hardware_node(&node.package, &node.node_type);
         let Some((package, hardware)) = found else { continue };
         if !implementations.iter().any(|known| std::ptr::eq(known.node, hardware)) {
+            made_from(package, hardware).map_err(Violations::from)?;
             let sources = sources(package, hardware).map_err(|it| Violations::from(vec![*it]))?;
             implementations.push(Implementation { package, node: hardware, sources });
         }
@@ -94,6 +96,47 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
     let implementations = &implementations;
     let request = Request { graph, mapping, descriptions, fabric, types, implementations };
     Ok(generate(&request).map_err(Violations::from)?)
+}
+
+/// Whether files that a module was made from still hold what they held then: else the hardware
+/// would silently do something else than the software, which reads them at each start.
+fn made_from(package: &HardwarePackage, node: &HardwareNode) -> Result<(), Vec<Violation>> {
+    let node_type = &node.description.node_type;
+    let mut changed = Vec::new();
+    for (name, digest) in &node.made_from {
+        // The reader has seen to it that this is a text.
+        let Some(ParameterValue::String(file)) = node.built_in.get(name) else { continue };
+        let (message, advice) = match read_bounded(Path::new(file)) {
+            Err(error) => (
+                format!(
+                    "`{node_type}` was made from the file {file} (parameter `{name}`), which cannot be \
+                     read: {error}"
+                ),
+                "start the command in the folder that this name is relative to, or correct the name"
+                    .to_owned(),
+            ),
+            Ok(bytes) => {
+                let found: String =
+                    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+                if found == *digest {
+                    continue;
+                }
+                (
+                    format!(
+                        "`{node_type}` was made from another content of {file} (parameter `{name}`) than \
+                         it has now"
+                    ),
+                    format!(
+                        "make its sources anew from this file, and then write `{name}: {found}` here; or \
+                         keep the node in software"
+                    ),
+                )
+            }
+        };
+        let (kind, path) = (ViolationKind::HardwareNode, ["nodes", node_type, "made_from", name]);
+        changed.push(Violation::at(kind, &package.source, &path, message, advice));
+    }
+    if changed.is_empty() { Ok(()) } else { Err(changed) }
 }
 
 /// The texts of a node type's sources. VHDL becomes Verilog.

@@ -143,7 +143,7 @@ impl NodeType for Gateways {
             detail: profile.name.as_bytes(),
             histogram: WithHistogram::No,
         })?;
-        let counts = Counts::new(setup, &plan.fabric, &plan.counts)?;
+        let counts = Counts::new(setup, &plan)?;
         let origins = Origins::default();
         Ok(Self {
             access: BoardAccess { board, windows, scratch, origins, unread: true },

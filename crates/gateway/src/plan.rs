@@ -26,6 +26,20 @@ pub struct HostPlan {
     pub real_time: bool,
     /// Counts in the network's registers, which the host reads and shows in this order.
     pub counts: Vec<HostCount>,
+    /// Where nodes say why they refused a message, which ends the host.
+    pub refusals: Vec<HostRefusal>,
+}
+
+/// Where a node of the board says why it refused a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostRefusal {
+    /// Where the number of the reason stands; 0: none.
+    pub at: HostCount,
+    /// The node.
+    pub node: String,
+    /// The reasons by their number, from 1.
+    pub reasons: Vec<String>,
 }
 
 /// Where a count stands. Its meaning is for the readers of the process's status table.

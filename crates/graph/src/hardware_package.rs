@@ -4,16 +4,19 @@
 //! Checks what one file can say alone. Whether it fits a graph and the package binaries is for
 //! `check`; sources are only named here. The format is described in `docs/formats`.
 
+mod parameters;
+mod refusals;
+
+pub use parameters::ParameterRange;
+pub use refusals::REFUSED_BITS;
+
 use crate::condition::Condition;
-use crate::description::{
-    InputDescription, NodeTypeDescription, OutputDescription, ParameterDescription,
-};
+use crate::description::{InputDescription, NodeTypeDescription, OutputDescription};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::names::{field_fault, listed, message_type_fault, token_fault};
 use crate::parameters::read_parameters;
 use crate::qos::QosRequest;
-use crate::read::{Keys, Reading};
-use crate::scalar::Scalar;
+use crate::read::{Fields, Keys, Reading};
 use crate::source::Source;
 use crate::stream::{STREAM_WIDTH_DEFAULT, read_width, width_of};
 use crate::value::ParameterValue;
@@ -70,9 +73,11 @@ const NODE: Keys = Keys {
         "module",
         "width",
         "drops",
+        "refuses",
         "condition",
         "parameters",
         "built_in",
+        "made_from",
         "inputs",
         "outputs",
     ],
@@ -117,6 +122,10 @@ pub struct HardwareNode {
     /// purpose.
     #[serde(default)]
     pub drops: bool,
+    /// Why it refuses messages that end a run, by the number that its output `refused` has for a
+    /// cycle, from 1; empty: it has no such output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuses: Vec<String>,
     /// The condition that its module sees to: a node in a fabric has to have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
@@ -124,6 +133,13 @@ pub struct HardwareNode {
     /// a fabric has to have them.
     #[serde(default)]
     pub built_in: BTreeMap<String, ParameterValue>,
+    /// By parameter under `built_in` that names a file: the SHA-256 of what was in the file when
+    /// the module was made, 64 digits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub made_from: BTreeMap<String, String>,
+    /// By parameter of the module: the values that it may have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ranges: BTreeMap<String, ParameterRange>,
     /// By input: most elements of sequences and bytes of texts that it has room for.
     pub input_bounds: BTreeMap<String, BTreeMap<String, u32>>,
     /// By output: most elements of sequences and bytes of texts that it publishes.
@@ -240,26 +256,19 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
     node.width = read_width(reading, &fields).unwrap_or(STREAM_WIDTH_DEFAULT);
     let drops = fields.get("drops").and_then(|it| reading.boolean(it, "`drops`"));
     node.drops = drops.unwrap_or_default();
+    if let Some(tree) = fields.get("refuses") {
+        node.refuses = refusals::refusals(reading, &name, tree);
+        if !node.drops {
+            let message = "a node that refuses messages drops them";
+            let advice = "write `drops: true` beside `refuses`, and give the module both outputs";
+            reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+        }
+    }
     if let Some(tree) = fields.get("condition") {
         reading.source.set(&["nodes", &name, "condition"], tree.place);
         node.condition = Condition::read(reading, tree);
     }
-    if let Some(tree) = fields.get("parameters") {
-        let entries = reading.map(tree, "`parameters`");
-        let parameters = entries.iter().filter_map(|entry| parameter(reading, &name, entry));
-        node.description.parameters = parameters.collect();
-        one_each(reading, entries);
-    }
-    if let Some(tree) = fields.get("built_in") {
-        node.built_in = read_parameters(reading, tree, &["nodes", &name, "built_in"]);
-        for parameter in &node.description.parameters {
-            if node.built_in.contains_key(&parameter.name) {
-                let message = format!("`{}` is built in, and a parameter too", parameter.name);
-                let advice = "remove it from `built_in` or from `parameters`";
-                reading.note(ViolationKind::Duplicate, tree.place, message, advice);
-            }
-        }
-    }
+    values(reading, &fields, &mut node);
     if let Some(tree) = fields.get("inputs") {
         for entry in reading.map(tree, "`inputs`") {
             input(reading, &mut node, entry);
@@ -284,6 +293,32 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
         reading.note(ViolationKind::MissingKey, entry.key_place, message, advice);
     }
     node
+}
+
+/// Parameters of the module, and values that it was made with.
+fn values(reading: &mut Reading, fields: &Fields<'_>, node: &mut HardwareNode) {
+    if let Some(tree) = fields.get("parameters") {
+        let entries = reading.map(tree, "`parameters`");
+        for entry in entries {
+            let parameter = parameters::parameter(reading, node, entry);
+            node.description.parameters.extend(parameter);
+        }
+        parameters::one_each(reading, entries);
+    }
+    if let Some(tree) = fields.get("built_in") {
+        let path = ["nodes", &node.description.node_type, "built_in"];
+        node.built_in = read_parameters(reading, tree, &path);
+        for parameter in &node.description.parameters {
+            if node.built_in.contains_key(&parameter.name) {
+                let message = format!("`{}` is built in, and a parameter too", parameter.name);
+                let advice = "remove it from `built_in` or from `parameters`";
+                reading.note(ViolationKind::Duplicate, tree.place, message, advice);
+            }
+        }
+    }
+    if let Some(tree) = fields.get("made_from") {
+        parameters::made_from(reading, node, tree);
+    }
 }
 
 fn sources(reading: &mut Reading, node: &str, tree: &Tree) -> Vec<String> {
@@ -340,47 +375,6 @@ fn source_fault(file: &str) -> Option<String> {
     }
     let endings = || listed(ENDINGS.iter().map(|(ending, _)| *ending));
     SourceKind::of(file).is_none().then(|| format!("does not end in {}", endings()))
-}
-
-/// Parameters of modules are 32-bit integers.
-fn parameter(reading: &mut Reading, node: &str, entry: &Entry) -> Option<ParameterDescription> {
-    let name = entry.key.clone();
-    reading.source.set(&["nodes", node, "parameters", &name], entry.key_place);
-    reading.check_name(&name, entry.key_place, "the parameter", token_fault);
-    let scalar = match Scalar::of(&entry.value) {
-        // 3.0 is a whole number, as everywhere in these files.
-        Some(Scalar::Double(value)) if value.fract() == 0.0 => Some(Scalar::Integer(value as i64)),
-        scalar => scalar,
-    };
-    let value = match scalar {
-        Some(Scalar::Integer(value)) if i32::try_from(value).is_ok() => value,
-        Some(Scalar::Integer(_) | Scalar::TooLarge) => {
-            let message = format!("parameter `{name}` must be {} to {}", i32::MIN, i32::MAX);
-            let advice = "choose a value in between: parameters of modules have 32 bits";
-            reading.note(ViolationKind::OutOfRange, entry.value.place, message, advice);
-            return None;
-        }
-        _ => {
-            let message = format!("parameter `{name}` of a module must be an integer");
-            let advice = "write a whole number, scaled if need be (per myriad, 1/256)";
-            reading.note(ViolationKind::WrongValue, entry.value.place, message, advice);
-            return None;
-        }
-    };
-    Some(ParameterDescription { name, default: ParameterValue::Integer(value), doc: String::new() })
-}
-
-/// Names that differ in case alone would be one parameter of the module.
-fn one_each(reading: &mut Reading, entries: &[Entry]) {
-    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for entry in entries {
-        let upper = HardwareNode::module_parameter(&entry.key);
-        if let Some(other) = seen.insert(upper.clone(), &entry.key) {
-            let message =
-                format!("`{}` becomes `{upper}` in the module, as `{other}` does", entry.key);
-            reading.note(ViolationKind::Duplicate, entry.key_place, message, "rename one of them");
-        }
-    }
 }
 
 /// The key `widths` of a port: what the mapping may choose from.

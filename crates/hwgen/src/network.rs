@@ -4,6 +4,7 @@
 use crate::group::identifier;
 use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
+use crossdock_graph::REFUSED_BITS;
 use serde::Serialize;
 
 /// Subscribers of one broadcast; more get a tree. The ready path of a broadcast grows with its
@@ -55,6 +56,9 @@ pub struct NetworkNode {
     /// Whether it says which messages it drops, so that the board counts them.
     #[serde(skip_serializing_if = "is_false")]
     pub drops: bool,
+    /// Why it refuses messages, by the number that it gives, from 1.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refuses: Vec<String>,
     /// Inputs of its type.
     pub inputs: Vec<NodeEnd>,
     /// Outputs of its type.
@@ -266,6 +270,9 @@ pub struct Register {
     /// What in it a host adds up and tells: messages that did not pass as they came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
+    /// The reason in it that ends a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
     /// Port of the topic's module.
     #[serde(skip)]
     pub port: String,
@@ -281,6 +288,20 @@ impl Register {
             _ => 0,
         }
     }
+}
+
+/// The reason in a register for which a node has refused the first message that it could not work
+/// on. A node in software ends the run with such a reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The node.
+    pub node: String,
+    /// Its lowest bit.
+    pub low: u32,
+    /// Its bits; 0: the node has refused nothing.
+    pub bits: u32,
+    /// The reasons by their number, from 1.
+    pub reasons: Vec<String>,
 }
 
 /// A count in a register.
@@ -318,6 +339,23 @@ pub enum Counted {
     Dropped,
     /// Messages that a keep-last FIFO did not take: damaged, or too long for it.
     Discarded,
+}
+
+/// What the word of a node that drops messages holds.
+fn dropped_meaning(node: &NetworkNode) -> String {
+    let name = &node.name;
+    if node.refuses.is_empty() {
+        return format!(
+            "messages that node {name} took and dropped on purpose; saturating; the board's, not the \
+             network's"
+        );
+    }
+    let reasons = node.refuses.iter().zip(1..).map(|(reason, number)| format!("{number} {reason}"));
+    format!(
+        "messages that node {name} took and dropped on purpose (15:0, saturating), and why it refused the \
+         first of them that it could not work on (18:16): 0 none, {}; the board's, not the network's",
+        reasons.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Bits of the count of what a node drops.
@@ -428,6 +466,7 @@ impl TopicNetwork {
             bits,
             meaning,
             counts: Vec::new(),
+            refusal: None,
             port: name.to_owned(),
         }
     }
@@ -529,6 +568,7 @@ impl Network {
             bits: 64,
             meaning: meaning.to_owned(),
             counts: Vec::new(),
+            refusal: None,
             port: String::new(),
         };
         let mut registers = vec![
@@ -558,12 +598,8 @@ impl Network {
             access: "read",
             topic: String::new(),
             clock: node.clock.clk(),
-            bits: DROPPED_BITS,
-            meaning: format!(
-                "messages that node {} took and dropped on purpose; saturating; the board's, not the \
-                 network's",
-                node.name
-            ),
+            bits: DROPPED_BITS + if node.refuses.is_empty() { 0 } else { REFUSED_BITS },
+            meaning: dropped_meaning(node),
             counts: vec![Count {
                 what: Counted::Dropped,
                 of: node.name.clone(),
@@ -571,6 +607,12 @@ impl Network {
                 low: 0,
                 bits: DROPPED_BITS,
             }],
+            refusal: (!node.refuses.is_empty()).then(|| Refusal {
+                node: node.name.clone(),
+                low: DROPPED_BITS,
+                bits: REFUSED_BITS,
+                reasons: node.refuses.clone(),
+            }),
             port: String::new(),
         });
         words.collect()

@@ -2,14 +2,15 @@
 // the adapters of its ports and its kernel.
 //
 // Function      A message that has come whole (`s_valid`, from a take adapter; of a node with several
-//               inputs, when a set of messages is there) and that the node works on (`s_good`) starts
-//               the kernel. When the kernel has its result (`made`), `m_valid` offers the message
+//               inputs, when a set of messages is there) and that the node works on (`s_fault` is 0)
+//               starts the kernel. When the kernel has its result (`made`), `m_valid` offers the message
 //               that it goes into, with the node's own sequence, from 0, to the publish adapter. The
 //               message that came stands until then: its fields may go into the one that leaves, and
 //               nothing has to be kept. The kernel keeps its result as long.
-// Settled       s_good is looked at in the first cycle of s_valid with `s_settled`.
-// Refused       What is not good, and what is no message (`s_failed`), is taken and counted by a
-//               cycle of `dropped`. Nothing is published for it.
+// Settled       s_fault is looked at in the first cycle of s_valid with `s_settled`.
+// Refused       What has a fault, and what is no message (`s_failed`), is taken and counted by a
+//               cycle of `dropped`. Nothing is published for it. `refused` has the fault of a message
+//               in that cycle, and is 0 in all others.
 // Next          `next` is high in the cycle in which a message is done with: published, refused or
 //               failed. What the kernel has of it is void.
 // Latency       1 cycle from s_valid to start, 1 from made to m_valid.
@@ -30,7 +31,7 @@ module message_shell (
   output logic        s_ready,
   input  wire         s_failed,
   input  wire         s_settled,
-  input  wire         s_good,
+  input  wire  [2:0]  s_fault,
   output logic        start,
   input  wire         made,
   output logic        next,
@@ -38,6 +39,7 @@ module message_shell (
   input  wire         m_ready,
   output logic [31:0] m_sequence,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -48,7 +50,8 @@ module message_shell (
   logic [1:0] state;
 
   wire looks = state == Wait && s_valid && s_settled;
-  wire refuses = looks && !s_good;
+  wire takes = looks && s_fault == '0;
+  wire refuses = looks && s_fault != '0;
   wire published = m_valid && m_ready;
 
   assign m_valid = state == Publish;
@@ -56,10 +59,11 @@ module message_shell (
   assign next = s_ready || s_failed;
 
   always_ff @(posedge clk) begin
-    start <= looks && s_good;
+    start <= takes;
     dropped <= refuses || s_failed;
+    refused <= looks ? s_fault : '0;
     case (state)
-      Wait: if (looks && s_good) state <= Make;
+      Wait: if (takes) state <= Make;
       // Not in the cycle of `start`: what is made then is of the message before.
       Make: if (made && !start) state <= Publish;
       default: if (m_ready) state <= Wait;
@@ -69,6 +73,7 @@ module message_shell (
       state <= Wait;
       start <= 1'b0;
       dropped <= 1'b0;
+      refused <= '0;
       m_sequence <= '0;
     end
   end

@@ -7,11 +7,13 @@ logic [31:0] formal_takes = '0;    // good messages that have been taken
 logic [31:0] formal_starts = '0;
 logic        formal_made = 1'b0;   // the kernel has been started for the message that stands
 
+wire s_good = (s_fault == '0);
+
 always @(posedge clk) if (formal_running) begin
   if (formal_past && $past(s_valid && !s_ready)) e_valid: assume (s_valid);
   e_fails: assume (!(s_valid && s_failed));
   if (formal_past && $past(s_valid && s_settled && !s_ready))
-    e_verdict: assume (s_settled && s_good == $past(s_good));
+    e_verdict: assume (s_settled && s_fault == $past(s_fault));
   e_ready: assume (!m_ready || m_valid);
 
   if (s_valid && s_ready && s_good) formal_takes <= formal_takes + 32'd1;
@@ -30,6 +32,8 @@ always @(posedge clk) if (formal_running) begin
   a_next: assert (next == ((s_valid && s_ready) || s_failed));
   if (formal_past) begin
     a_told: assert (dropped == $past(s_failed || (s_valid && s_ready && !s_good)));
+    a_reason: assert (refused
+        == ($past(s_valid && s_ready && !s_good) ? $past(s_fault) : 3'd0));
     if ($past(m_valid && !m_ready)) a_stands: assert (m_valid && $stable(m_sequence));
     a_wakes: assert (!$past(passes || s_valid) || busy);
   end

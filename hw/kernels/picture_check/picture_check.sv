@@ -9,7 +9,10 @@
 //               (apps/autorace/src/nodes/message.rs, apps/image_pipeline/src/picture.rs), and what
 //               there is no room for.
 // Verdict       `fits`, in the cycle of `look`: all but step * height. `looked`: it stands.
-//               `settled`: so does `good`, all together. Before `settled` `good` means nothing.
+//               `settled`: so does `fault`, why it is no such picture. Before `settled` `fault` means
+//               nothing. 0: it is one. 1: another encoding. 2: rows are not packed. 3: more bytes
+//               than MAX_BYTES or MAX_ROW_BYTES. 4: the data have not step * height bytes. 5: another
+//               size. The first of these that holds counts. Hardware packages name them `pictures`.
 //               `kind`, while the fields stand: 0 mono8, 1 rgb8, 2 bgr8; chance if not `fits`.
 // Latency       1 cycle from `look` to `looked`, bits of MAX_BYTES + 1 to `settled`.
 // Reset         Nothing looked at.
@@ -41,7 +44,7 @@ module picture_check #(
   output logic [1:0]  kind,
   output logic        looked,
   output logic        settled,
-  output logic        good
+  output logic [2:0]  fault
 );
 
   if (CHANNELS != 0 && CHANNELS != 1 && CHANNELS != 3) begin : g_bad_channels
@@ -68,13 +71,17 @@ module picture_check #(
   wire [33:0] row_bytes = triples ? {2'd0, width} + {1'd0, width, 1'b0} : {2'd0, width};
   wire        sides = SIDE_MAX == 0 || (width >= 32'(SIDE_MIN) && width <= 32'(SIDE_MAX)
       && height >= 32'(SIDE_MIN) && height <= 32'(SIDE_MAX));
-  assign fits = named && row_bytes == {2'd0, step} && length <= 32'(MAX_BYTES)
-      && (step <= 32'(MAX_ROW_BYTES) || length == '0) && sides
+  wire        packs = row_bytes == {2'd0, step};
+  wire        has_room = length <= 32'(MAX_BYTES)
+      && (step <= 32'(MAX_ROW_BYTES) || length == '0);
+  wire        sized = sides
       && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT));
+  assign fits = named && packs && has_room && sized;
 
   // step * height, a bit of height per cycle from the top. What does not fit into the bits of a
   // length never becomes smaller again.
-  logic             fitted;
+  logic [1:0]       unfit;       // 1 to 3, or 0
+  logic             is_sized;
   logic [Bits-1:0]  area;
   logic             over;
   logic [Bits-1:0]  rows;
@@ -82,13 +89,15 @@ module picture_check #(
   wire  [Bits+1:0]  grown = {1'b0, area, 1'b0} + (rows[Bits-1] ? {2'd0, step[Bits-1:0]} : '0);
 
   assign settled = looked && todo == '0;
-  assign good = fitted && !over && area == length[Bits-1:0];
+  wire              fills = !over && area == length[Bits-1:0];
+  assign fault = (unfit != '0) ? 3'(unfit) : !fills ? 3'd4 : !is_sized ? 3'd5 : 3'd0;
 
   always_ff @(posedge clk) begin
     if (!looked) begin
       if (look) begin
         looked <= 1'b1;
-        fitted <= fits;
+        unfit <= !named ? 2'd1 : !packs ? 2'd2 : !has_room ? 2'd3 : 2'd0;
+        is_sized <= sized;
         area <= '0;
         over <= ((step >> Bits) != '0 && height != '0) || ((height >> Bits) != '0 && step != '0);
         rows <= height[Bits-1:0];

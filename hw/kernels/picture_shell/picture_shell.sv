@@ -7,7 +7,8 @@
 //               (stamp, frame), its size, and the node's own sequence, from 0. A node whose picture
 //               has another size or encoding gives its own values to the publish adapter.
 // Refused       What picture_check refuses, and what is no message (`s_failed`). It is taken to its
-//               end at the pace of all others and counted by a cycle of `dropped`.
+//               end at the pace of all others and counted by a cycle of `dropped`. `refused` has
+//               the fault that picture_check found in that cycle, and is 0 in all others.
 // Streaming     STREAMS 1: for kernels that give their first bytes while a picture comes. Nothing
 //               is fed before picture_check has settled, and not before the message before is out.
 //               `start` begins a picture, with its fields and its k_kind (see picture_check). If
@@ -101,6 +102,7 @@ module picture_shell #(
   output logic                    m_given,
   input  wire                     m_wanted,
   output logic                    dropped,
+  output logic [2:0]              refused,
   output logic                    busy
 );
 
@@ -121,7 +123,8 @@ module picture_shell #(
   wire fits;
   wire looked;
   wire settled;
-  wire good;
+  wire [2:0] fault;
+  wire good = (fault == '0);
   wire ends = (s_valid && s_ready) || s_failed;
 
   picture_check #(
@@ -147,7 +150,7 @@ module picture_shell #(
     .kind(k_kind),
     .looked,
     .settled,
-    .good
+    .fault
   );
 
   // Into the kernel, and out of it ---------------------------------------------------------------
@@ -238,6 +241,7 @@ module picture_shell #(
 
   always_ff @(posedge clk) begin
     dropped <= !rst && ends && (s_failed || !good);
+    refused <= (!rst && ends && !s_failed) ? fault : '0;
     begun <= m_valid && !m_ready;
     if (begins) begin
       held <= 1'b1;

@@ -83,6 +83,7 @@ always @(posedge clk) if (formal_running) begin
   end
   if (formal_past) begin
     a_told: assert (dropped == $past(ends && (s_failed || !good)));
+    a_reason: assert (refused == ($past(ends && !s_failed) ? $past(fault) : 3'd0));
     // The clock goes on while anything can move without input.
     a_wakes: assert (!$past(waits || passes) || busy);
   end

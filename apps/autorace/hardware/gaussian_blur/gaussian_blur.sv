@@ -7,12 +7,13 @@
 //               is_bigendian 0, whatever came: bytes have no order. The frame's header has
 //               blurred_publisher_id, the stamp of the frame that came, and the node's own
 //               sequence, from 0. A picture without pixels is published as it came.
-// Refused       What the software node refuses: another encoding than rgb8, step other than
-//               3 * width, data of another length than step * height. Beside that what is no message at
+// Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
+//               width, data of another length than step * height. Beside that what is no message at
 //               all, see frame_take: damaged, cut, over-long, a length above its bound. And
 //               pictures that are wider than MAX_WIDTH or have more than MAX_BYTES. Such a message
 //               is taken to its end at the pace of all others, and counted by a cycle of `dropped`.
-//               (The software node ends the run with an error.)
+//               `refused` has the reason in that cycle, unless it is no message at all: the run
+//               ends with it, as with the software node.
 // Damaged       Most of what is wrong shows before the first pixel, and nothing is published. But a
 //               message may turn out to be damaged, cut or over-long when its blurred pixels have
 //               begun to leave. Then its frame comes to its end, and is marked damaged (tuser), so
@@ -52,6 +53,7 @@ module gaussian_blur #(
   output logic        m_axis_blurred_tvalid,
   input  wire         m_axis_blurred_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -118,6 +120,7 @@ module gaussian_blur #(
     .made_valid(picture_valid),
     .made_ready(picture_ready),
     .dropped,
+    .refused,
     .busy
   );
 

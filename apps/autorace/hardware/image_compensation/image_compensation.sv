@@ -8,14 +8,15 @@
 //               is_bigendian 0, whatever came: bytes have no order. The frame's header has
 //               compensated_publisher_id, the stamp of the frame that came, and the node's own
 //               sequence, from 0. A picture without pixels is published as it came.
-// Refused       What the software node refuses: another encoding than rgb8, step other than
-//               3 * width, data of another length than step * height. Beside that what is no
-//               message at all, see frame_take: damaged, cut, over-long, a length above its bound.
-//               And pictures of more than MAX_BYTES. Such a message is taken to its end at the
-//               pace of all others, and nothing is published; it leaves no trace in the messages
-//               before and behind it but a cycle of `dropped`, by which the board counts it. (The
-//               software node ends the run with an error.) If its data have gone into the kernel
-//               before it turned out to be wrong, they come out of it and are gone.
+// Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
+//               width, data of another length than step * height. Beside that what is no message at
+//               all, see frame_take: damaged, cut, over-long, a length above its bound. And
+//               pictures of more than MAX_BYTES. Such a message is taken to its end at the pace of
+//               all others, and nothing is published; it leaves no trace in the messages before and
+//               behind it but a cycle of `dropped`, by which the board counts it. `refused` has the
+//               reason in that cycle, unless it is no message at all: the run ends with it, as with
+//               the software node. If its data have gone into the kernel before it turned out to be
+//               wrong, they come out of it and are gone.
 // Latency       From the first beat in to the last beat out: twice the beats and 580 cycles. The
 //               first beat leaves when the whole picture can follow without a gap.
 // Throughput    1 beat per cycle in both directions; the next message comes while the picture
@@ -53,6 +54,7 @@ module image_compensation #(
   output logic        m_axis_compensated_tvalid,
   input  wire         m_axis_compensated_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -115,6 +117,7 @@ module image_compensation #(
     .made_valid(picture_valid),
     .made_ready(picture_ready),
     .dropped,
+    .refused,
     .busy
   );
 

@@ -9,9 +9,10 @@
 //               sequence, from 0.
 // Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
 //               width, data of another length than step * height, another size than Width x Height.
-//               Beside that what is no message at all, see frame_take. Such a message is taken to its
-//               end at the pace of all others, and counted by a cycle of `dropped`. (The software node
-//               ends the run with an error.)
+//               Beside that what is no message at all, see frame_take. Such a message is taken to
+//               its end at the pace of all others, and counted by a cycle of `dropped`. `refused`
+//               has the reason in that cycle, unless it is no message at all: the run ends with it,
+//               as with the software node.
 // Damaged       What turns out to be wrong when the picture has begun to leave comes to its end,
 //               marked damaged (tuser), and uses up no sequence number.
 // Latency       From the first beat in to the last beat out: a cycle per pixel of the rows above the
@@ -42,6 +43,7 @@ module image_projection (
   output logic        m_axis_projected_tvalid,
   input  wire         m_axis_projected_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -108,6 +110,7 @@ module image_projection (
     .made_valid(picture_valid),
     .made_ready(picture_ready),
     .dropped,
+    .refused,
     .busy
   );
 

@@ -7,9 +7,10 @@
 //               stamp of the frame that came, and the node's own sequence, from 0.
 // Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
 //               width, data of another length than step * height, another size than Width x Height
-//               (lane_following_setup). Beside that what is no message at all, see frame_take. Such a
-//               message is taken to its end and counted by a cycle of `dropped`, and the stripes found
-//               last stay as they are. (The software node ends the run with an error.)
+//               (lane_following_setup). Beside that what is no message at all, see frame_take. Such
+//               a message is taken to its end and counted by a cycle of `dropped`, and the stripes
+//               found last stay as they are. `refused` has the reason in that cycle, unless it is
+//               no message at all: the run ends with it, as with the software node.
 // Latency       From the last beat in to the last beat out: that of follow_stripes and 240 cycles.
 // Throughput    2 pixels per cycle, see mark_stripes; the next picture waits until the lane has been
 //               published.
@@ -43,6 +44,7 @@ module lane_following #(
   output logic        m_axis_lane_tvalid,
   input  wire         m_axis_lane_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 

@@ -10,8 +10,9 @@
 // Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
 //               width, data of another length than step * height, another size than Width x Height.
 //               Beside that what is no message at all, see frame_take. Such a message is taken to
-//               its end at the pace of all others, and counted by a cycle of `dropped`. (The
-//               software node ends the run with an error.)
+//               its end at the pace of all others, and counted by a cycle of `dropped`. `refused`
+//               has the reason in that cycle, unless it is no message at all: the run ends with it,
+//               as with the software node.
 // Damaged       As gaussian_blur: what turns out to be wrong when the view has begun to leave comes
 //               to its end, marked damaged (tuser), and uses up no sequence number.
 // Latency       From the first beat in to the last beat out: a cycle per beat of rows that the view
@@ -48,6 +49,7 @@ module lane_planner #(
   output logic        m_axis_view_tvalid,
   input  wire         m_axis_view_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -117,6 +119,7 @@ module lane_planner #(
     .made_valid(view_valid),
     .made_ready(view_ready),
     .dropped,
+    .refused,
     .busy
   );
 

@@ -8,11 +8,12 @@
 // Hand-over     Nothing is found unless green is armed (GreenArm in apps/autorace/src/hand_over.rs): at
 //               the start, by red in the image before, until green was lit and is gone for 5 images,
 //               and again after 30 images without it (green_arm).
-// Refused       What the software node refuses: another encoding than rgb8, step other than 3 * width,
-//               data of another length than step * height. Beside that another size than WIDTH x
-//               HEIGHT, and what is no message at all, see frame_take. Such a message is taken to its
-//               end and counted by a cycle of `dropped`, and the hand-over does not see it. (The
-//               software node ends the run with an error.)
+// Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
+//               width, data of another length than step * height. Beside that another size than
+//               WIDTH x HEIGHT, and what is no message at all, see frame_take. Such a message is
+//               taken to its end and counted by a cycle of `dropped`, and the hand-over does not
+//               see it. `refused` has the reason in that cycle, unless it is no message at all: the
+//               run ends with it, as with the software node.
 // Latency       From the last beat in to the last beat out: that of find_lamp and 60 cycles.
 // Throughput    1 beat per cycle, see find_lamp; the next image waits until the light has been
 //               published.
@@ -54,6 +55,7 @@ module green_light #(
   output logic        m_axis_light_tvalid,
   input  wire         m_axis_light_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 

@@ -7,11 +7,12 @@
 //               sequence, from 0.
 // Hand-over     While green was lit in the image before, nothing is found (seen_light; searches_red in
 //               apps/autorace/src/hand_over.rs).
-// Refused       What the software node refuses: another encoding than rgb8, step other than 3 * width,
-//               data of another length than step * height. Beside that another size than WIDTH x
-//               HEIGHT, and what is no message at all, see frame_take. Such a message is taken to its
-//               end and counted by a cycle of `dropped`, and the hand-over does not see it. (The
-//               software node ends the run with an error.)
+// Refused       What the software node refuses: another encoding than rgb8, step other than 3 *
+//               width, data of another length than step * height. Beside that another size than
+//               WIDTH x HEIGHT, and what is no message at all, see frame_take. Such a message is
+//               taken to its end and counted by a cycle of `dropped`, and the hand-over does not
+//               see it. `refused` has the reason in that cycle, unless it is no message at all: the
+//               run ends with it, as with the software node.
 // Latency       From the last beat in to the last beat out: that of find_lamp and 60 cycles.
 // Throughput    1 beat per cycle, see find_lamp; the next image waits until the light has been
 //               published.
@@ -53,6 +54,7 @@ module red_light #(
   output logic        m_axis_light_tvalid,
   input  wire         m_axis_light_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 

@@ -8,8 +8,9 @@
 // Refused       What the software node refuses: another encoding than mono8, step other than width,
 //               data of another length than step * height, another size than 640 x 960. Beside that
 //               what is no message at all, see frame_take. Such a message is taken to its end and
-//               counted by a cycle of `dropped`, and the lines found last stay as they are. (The
-//               software node ends the run with an error.)
+//               counted by a cycle of `dropped`, and the lines found last stay as they are.
+//               `refused` has the reason in that cycle, unless it is no message at all: the run
+//               ends with it, as with the software node.
 // Latency       From the last beat in to the last beat out: that of fit_lines and 280 cycles.
 // Throughput    1 beat per cycle, see fit_lines; the next view waits until the lane has been
 //               published.
@@ -44,6 +45,7 @@ module polyfit #(
   output logic        m_axis_lane_tvalid,
   input  wire         m_axis_lane_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 

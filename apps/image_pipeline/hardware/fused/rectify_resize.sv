@@ -37,6 +37,7 @@ module rectify_resize #(
   output logic        m_axis_resized_tvalid,
   input  wire         m_axis_resized_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -122,6 +123,7 @@ module rectify_resize #(
     .made_valid(given),
     .made_ready(picture_ready),
     .dropped,
+    .refused,
     .busy
   );
 

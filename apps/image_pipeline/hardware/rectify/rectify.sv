@@ -7,11 +7,12 @@
 // Published     Height, width, step and the length of the data as they came, the encoding, too;
 //               is_bigendian 0. The frame's header has image_rect_publisher_id, the stamp of the
 //               frame that came, and the node's own sequence, from 0.
-// Refused       What the software node refuses: another encoding than mono8, rgb8 and bgr8, rows that
-//               are not packed, data of another length than its rows, another size than the
-//               calibration's. Beside that what is no message at all, see frame_take. Such a message
-//               is taken to its end at the pace of all others, and counted by a cycle of `dropped`.
-//               (The software node ends the run with an error.)
+// Refused       What the software node refuses: another encoding than mono8, rgb8 and bgr8, rows
+//               that are not packed, data of another length than its rows, another size than the
+//               calibration's. Beside that what is no message at all, see frame_take. Such a
+//               message is taken to its end at the pace of all others, and counted by a cycle of
+//               `dropped`. `refused` has the reason in that cycle, unless it is no message at all:
+//               the run ends with it, as with the software node.
 // Damaged       What turns out to be wrong when the picture has begun to leave comes to its end,
 //               marked damaged (tuser), and uses up no sequence number.
 // Latency       From the first beat in to the last beat out: a cycle per pixel and per pixel of the rows
@@ -41,6 +42,7 @@ module rectify (
   output logic        m_axis_image_rect_tvalid,
   input  wire         m_axis_image_rect_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -105,6 +107,7 @@ module rectify (
     .made_valid(picture_valid),
     .made_ready(picture_ready),
     .dropped,
+    .refused,
     .busy
   );
 

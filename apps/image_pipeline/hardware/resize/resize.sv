@@ -6,12 +6,13 @@
 // Published     WIDTH x HEIGHT pixels, or half as many on each side; the encoding that came;
 //               is_bigendian 0. The frame's header has resized_publisher_id, the stamp of the frame
 //               that came, and the node's own sequence, from 0.
-// Refused       What the software node refuses: another encoding than mono8, rgb8 and bgr8, rows that
-//               are not packed, data of another length than its rows, a side of no pixel (here or
-//               there) or of more than 16384. Beside that what is no message at all, see frame_take,
-//               and pictures that are wider than MAX_WIDTH or have more than MAX_BYTES. Such a message
-//               is taken to its end at the pace of all others, and counted by a cycle of `dropped`.
-//               (The software node ends the run with an error.)
+// Refused       What the software node refuses: another encoding than mono8, rgb8 and bgr8, rows
+//               that are not packed, data of another length than its rows, a side of no pixel (here
+//               or there) or of more than 16384. Beside that what is no message at all, see
+//               frame_take, and pictures that are wider than MAX_WIDTH or have more than MAX_BYTES.
+//               Such a message is taken to its end at the pace of all others, and counted by a
+//               cycle of `dropped`. `refused` has the reason in that cycle, unless it is no message
+//               at all: the run ends with it, as with the software node.
 // Damaged       What turns out to be wrong when the picture has begun to leave comes to its end,
 //               marked damaged (tuser), and uses up no sequence number.
 // Latency       From the first beat in to the last beat out: a cycle per pixel of the larger picture, and
@@ -50,6 +51,7 @@ module resize #(
   output logic        m_axis_resized_tvalid,
   input  wire         m_axis_resized_tready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -124,6 +126,7 @@ module resize #(
     .made_valid(picture_valid),
     .made_ready(picture_ready),
     .dropped,
+    .refused,
     .busy
   );
 

@@ -6,11 +6,11 @@ use crate::load::Loaded;
 use crate::output::tell;
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Cache, Library, Profile, Search};
-use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan};
+use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan, HostRefusal};
 use crossdock_graph::{FabricPlan, GatewayPlan, ParameterValue, Reliability};
 use crossdock_hwgen::Generated;
 use crossdock_hwgen::board::gateways;
-use crossdock_hwgen::network::{Count, PortOwner, Register, TopicNetwork};
+use crossdock_hwgen::network::{Count, PortOwner, Refusal, Register, TopicNetwork};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
 use std::collections::BTreeMap;
@@ -106,6 +106,7 @@ fn prepare_fabric(
         real_time: fabric.host.as_ref().is_some_and(|host| !host.time.is_unpaced()),
         gateways: Vec::new(),
         counts: counts(&generated.registers).map(|(_, place)| place).collect(),
+        refusals: refusals(&generated.registers).collect(),
     };
     let host = fabric.host.as_mut().context("it has no host")?;
     let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
@@ -143,6 +144,15 @@ fn counts(registers: &[Register]) -> impl Iterator<Item = (&Count, HostCount)> {
         let place =
             |it: &Count| HostCount { address: register.address, low: it.low, bits: it.bits };
         register.counts.iter().map(move |count| (count, place(count)))
+    })
+}
+
+/// Where nodes say why they refused a message.
+fn refusals(registers: &[Register]) -> impl Iterator<Item = HostRefusal> {
+    registers.iter().filter_map(|register| {
+        let Refusal { node, low, bits, reasons } = register.refusal.clone()?;
+        let at = HostCount { address: register.address, low, bits };
+        Some(HostRefusal { at, node, reasons })
     })
 }
 

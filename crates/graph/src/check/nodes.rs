@@ -8,7 +8,7 @@ use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
 use crate::parameters::USE_SIM_TIME;
 use crate::qos::is_time;
-use crate::value::ParameterValue;
+use crate::value::{ParameterType, ParameterValue};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::BTreeMap;
 
@@ -239,7 +239,30 @@ impl<'a> Check<'a> {
                     about => format!("write a value of type {wanted} ({about})"),
                 };
                 self.node_fault(ViolationKind::ParameterType, node, &path, message, advice);
+            } else if resolved.in_fabric {
+                self.in_range(node, resolved, (name, value));
             }
+        }
+    }
+
+    /// A value for which the module cannot be made ends here, not when the board is built.
+    fn in_range(
+        &mut self,
+        node: &GraphNode,
+        resolved: &Resolved<'a>,
+        (name, value): (&String, &ParameterValue),
+    ) {
+        let Some((_, hardware)) = resolved.hardware else { return };
+        let Some(range) = hardware.ranges.get(name) else { return };
+        if let Some(ParameterValue::Integer(value)) = value.converted_to(ParameterType::Integer)
+            && !range.contains(value)
+        {
+            let text = range.text();
+            let message =
+                format!("parameter `{name}` of `{}` in hardware must be {text}", node.node_type);
+            let advice = "choose such a value, or keep the node in a process".to_owned();
+            let path = ["parameters", name.as_str()];
+            self.node_fault(ViolationKind::OutOfRange, node, &path, message, advice);
         }
     }
 

@@ -142,6 +142,22 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
          parameters of modules have 32 bits"
     );
     assert_eq!(
+        refused("parameters:", "refuses: pictures\n    parameters:"),
+        "p.yaml:6:14: a node that refuses messages drops them; write `drops: true` beside `refuses`, and \
+         give the module both outputs"
+    );
+    assert_eq!(
+        refused("parameters:", "made_from: { camera: a }\n    parameters:"),
+        "p.yaml:6:18: `camera` is under `made_from`, and `built_in` names no file `camera`; name a value \
+         under `built_in` that is the name of a file"
+    );
+    let made_from = "built_in: { camera: c.yaml }\n    made_from: { camera: a }\n    parameters:";
+    assert_eq!(
+        refused("parameters:", made_from),
+        "p.yaml:7:26: the digest of `camera` must be a SHA-256: 64 digits, 0 to 9 and a to f; write what \
+         `sha256sum` prints for the file, in quotes"
+    );
+    assert_eq!(
         refused("mask: 255", "mask: 255, Mask: 1"),
         "p.yaml:6:30: `Mask` becomes `MASK` in the module, as `mask` does; rename one of them"
     );
@@ -149,6 +165,46 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
         refused("type: sensor_msgs/msg/Image }", "type: Image }"),
         "p.yaml:8:34: the message type `Image` is no valid ROS name: it is not of the form \
          `package/msg/Type`; write it like `sensor_msgs/msg/Image`"
+    );
+}
+
+#[test]
+fn a_parameter_has_values_within_its_range() {
+    let range = "mask: { default: 255, from_value: -1, to_value: 255, step: 4 }";
+    let text = PACKAGE.replace("mask: 255", range);
+    let package = HardwarePackage::from_yaml("p", text.as_bytes()).unwrap();
+    let node = package.node_type("invert").unwrap();
+    assert_eq!(node.description.parameter("mask").unwrap().default, ParameterValue::Integer(255));
+    let all = descriptions(Some(invert(vec![])), Some(&text));
+    for (mask, is_one) in [("3", true), ("-1", true), ("255", true)].into_iter().chain([
+        ("4", false),
+        ("-5", false),
+        ("259", false),
+    ]) {
+        let graph = GRAPH.replace("mask: 3", &format!("mask: {mask}"));
+        let checked = checked_graph(&graph, &in_fabric(), &all);
+        assert_eq!(checked.is_ok(), is_one, "{mask}: {checked:#?}");
+        if let Err(violations) = checked {
+            assert_eq!(
+                violations,
+                [
+                    "g.yaml:10:25: node `invert`: parameter `mask` of `invert` in hardware must be -1 to \
+                  255 in steps of 4; choose such a value, or keep the node in a process"
+                ]
+            );
+            // The software has its own range.
+            let software = invert(vec![parameter("mask", 1_i64)]);
+            let all = descriptions(Some(software), Some(&text));
+            assert!(checked_graph(&graph, &in_process(), &all).is_ok());
+        }
+    }
+    let wrong = text.replace("default: 255", "default: 254");
+    let violations = HardwarePackage::from_yaml("p.yaml", wrong.as_bytes()).unwrap_err();
+    assert_eq!(violations.len(), 1, "{violations:#?}");
+    assert_eq!(
+        violations[0].to_string(),
+        "p.yaml:6:25: the default of `mask` must be -1 to 255 in steps of 4, and it is 254; correct the \
+         default, or the range"
     );
 }
 

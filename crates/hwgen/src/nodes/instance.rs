@@ -5,6 +5,7 @@ use crate::library::{LibraryModule, Parameter};
 use crate::network::{DROPPED_BITS, Network, NetworkNode, NodeEnd};
 use crate::verilog::{Body, signals};
 use crate::{restart, standing};
+use crossdock_graph::REFUSED_BITS;
 
 /// The wire that says whether a node needs its clock.
 fn busy(node: &NetworkNode) -> String {
@@ -17,6 +18,9 @@ pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
     if node.drops {
         body.wire(None, &dropped(node));
     }
+    if !node.refuses.is_empty() {
+        body.wire(Some(REFUSED_BITS), &refused(node));
+    }
     let mut connections = vec![
         ("clk".to_owned(), ticks(body, number, node)),
         ("rst".to_owned(), restart::reset(&node.clock)),
@@ -24,6 +28,9 @@ pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
     ];
     if node.drops {
         connections.push(("dropped".to_owned(), dropped(node)));
+    }
+    if !node.refuses.is_empty() {
+        connections.push(("refused".to_owned(), refused(node)));
     }
     for end in &node.inputs {
         connections.extend(stream(end, "s"));
@@ -58,7 +65,13 @@ fn dropped(node: &NetworkNode) -> String {
     format!("dropped_{}", node.identifier)
 }
 
-/// The count of what a node drops, in a word of `status`.
+/// The wire with the reason why a node refuses a message, for a cycle; 0: it refuses none.
+fn refused(node: &NetworkNode) -> String {
+    format!("refused_{}", node.identifier)
+}
+
+/// The count of what a node drops, and the first reason why it refused a message, in a word of
+/// `status`.
 pub(crate) fn count(body: &mut Body, node: &NetworkNode, word: usize) {
     let to = |port: &str, to: String| (port.to_owned(), to);
     let (low, bits) = (64 * word, DROPPED_BITS as usize);
@@ -71,7 +84,22 @@ pub(crate) fn count(body: &mut Body, node: &NetworkNode, word: usize) {
     let parameters = [("COUNT_WIDTH", Parameter::Number(DROPPED_BITS.into()))];
     let name = format!("u_count_{}", node.identifier);
     body.instance(LibraryModule::EventCount, &name, &parameters, &connections);
-    body.line(&format!("  assign status[{} +: {}] = '0;\n", low + bits, 64 - bits));
+    let mut unused = low + bits;
+    if !node.refuses.is_empty() {
+        let (why, clk) = (format!("why_{}", node.identifier), node.clock.clk());
+        let (refused, reset) = (refused(node), restart::reset(&node.clock));
+        body.line(&format!(
+            "  logic [{}:0] {why};  // the first reason\n  \
+             always_ff @(posedge {clk})\n    \
+             if ({reset}) {why} <= '0;\n    \
+             else if ({why} == '0) {why} <= {refused};\n  \
+             assign status[{unused} +: {REFUSED_BITS}] = {why};",
+            REFUSED_BITS - 1
+        ));
+        unused += REFUSED_BITS as usize;
+    }
+    let bits = low + 64 - unused;
+    body.line(&format!("  assign status[{unused} +: {bits}] = '0;\n"));
 }
 
 /// A port of a node: its stream, or nothing that ever comes and a sink that takes everything.

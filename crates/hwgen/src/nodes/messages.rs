@@ -6,7 +6,7 @@ use super::ports::TypePort;
 use crate::library::LibraryModule;
 use crate::message::{Member, MessageShape, Port, adapter_name, range};
 use crate::verilog::signals;
-use crossdock_graph::HardwareNode;
+use crossdock_graph::{HardwareNode, REFUSED_BITS};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -260,6 +260,9 @@ impl Adapter<'_> {
         self.port("output wire", 32, "sec");
         self.port("output wire", 32, "nanosec");
         self.port("output wire", 1, "dropped");
+        if triggers[0].port.message_type == IMAGE {
+            self.port("output wire", REFUSED_BITS.into(), "refused");
+        }
         self.port("output wire", 1, "busy");
         let last = triggers.len() as u64;
         for name in ["came", "go_on", "failed", "passes"] {
@@ -397,7 +400,12 @@ impl Adapter<'_> {
         if is_image {
             self.check(inputs[0].port.name);
         }
-        let (settled, good) = if is_image { ("settled", "good") } else { ("1'b1", "1'b1") };
+        let (settled, fault) =
+            if is_image { ("settled", "picture_fault") } else { ("1'b1", "3'd0") };
+        let refused = if is_image { "refused" } else { "none_refused" };
+        if !is_image {
+            self.unread(REFUSED_BITS.into(), refused);
+        }
         let of = |one, all| if several { all } else { one };
         let mut passes = of("passes", "passes != '0 || dropped").to_owned();
         let mut told = of("dropped", "none_dropped");
@@ -418,7 +426,7 @@ impl Adapter<'_> {
                 ["s_ready", of("go_on", "all_go_on")],
                 ["s_failed", of("failed", "1'b0")],
                 ["s_settled", settled],
-                ["s_good", good],
+                ["s_fault", fault],
                 ["start", "start"],
                 ["made", "made"],
                 ["next", "next"],
@@ -426,6 +434,7 @@ impl Adapter<'_> {
                 ["m_ready", "published"],
                 ["m_sequence", "made_sequence"],
                 ["dropped", told],
+                ["refused", refused],
                 ["busy", "busy"],
             ],
         );
@@ -480,9 +489,8 @@ impl Adapter<'_> {
             self.unread(1, name);
         }
         self.unread(2, "kind");
-        for name in ["settled", "good"] {
-            self.wire(1, name);
-        }
+        self.wire(1, "settled");
+        self.wire(REFUSED_BITS.into(), "picture_fault");
         let of = |field: &str| format!("{input}__{field}");
         let parameters = ["CHANNELS", "MAX_BYTES", "MAX_ROW_BYTES", "WIDTH", "HEIGHT"];
         self.instance(
@@ -504,7 +512,7 @@ impl Adapter<'_> {
                 ["kind", "kind"],
                 ["looked", "looked"],
                 ["settled", "settled"],
-                ["good", "good"],
+                ["fault", "picture_fault"],
             ],
         );
         // Of its longest names only the beginning matters.
@@ -515,12 +523,12 @@ impl Adapter<'_> {
     fn publish(&mut self, first: &MessagePort<'_>, output: &MessagePort<'_>) {
         let (name, from) = (output.port.name, first.port.name);
         // The bounds of the ports are such that publishing cannot fail.
-        self.unread(1, "refused");
+        self.unread(1, "unpublished");
         let mut to: Vec<[String; 2]> = vec![same("clk"), same("rst")];
         for (port, wire) in [
             ("valid", "publishes".to_owned()),
             ("ready", "published".to_owned()),
-            ("failed", "refused".to_owned()),
+            ("failed", "unpublished".to_owned()),
             ("header_publisher_id", format!("{name}_publisher_id")),
             ("header_sequence", "made_sequence".to_owned()),
             ("header_stamp", format!("{from}_header_stamp")),

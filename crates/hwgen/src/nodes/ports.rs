@@ -110,6 +110,7 @@ pub(super) fn attach(
         parameters: parameters(request, node, implementation, violations),
         clock: Clock { name: None },
         drops: implementation.node.drops,
+        refuses: implementation.node.refuses.clone(),
         inputs: Vec::new(),
         outputs: Vec::new(),
     };

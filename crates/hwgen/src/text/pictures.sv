@@ -63,6 +63,7 @@ module NODE_pictures #(
   input  wire         made_valid,
   output logic        made_ready,
   output logic        dropped,
+  output logic [2:0]  refused,
   output logic        busy
 );
 
@@ -111,7 +112,7 @@ module NODE_pictures #(
   wire [8:0]  parsed;
   wire [7:0]  is_bigendian;
   wire [31:0] data_index;
-  wire        refused;
+  wire        unpublished;
   // What is published. The first byte of the encoding is the lowest.
   wire [1:0]  out_kind = (OUT_CHANNELS == 0) ? came_kind : (OUT_CHANNELS == 1) ? 2'd0 : 2'd1;
   wire [39:0] out_encoding = (out_kind == 2'd0) ? "8onom" : (out_kind == 2'd1) ? 40'("8bgr")
@@ -127,7 +128,7 @@ module NODE_pictures #(
 
   // The bounds of the ports are such that publishing cannot fail.
   wire unused = &{1'b0, fault, header_publisher_id, payload_bytes, sequence_number, parsed,
-      is_bigendian, data_index, refused, encoding, made_height, made_width, made_step, made_length,
+      is_bigendian, data_index, unpublished, encoding, made_height, made_width, made_step, made_length,
       out_encoding};
 
   NODE_INPUT_take #(
@@ -231,6 +232,7 @@ module NODE_pictures #(
     .m_given(given),
     .m_wanted(wanted),
     .dropped,
+    .refused,
     .busy
   );
 
@@ -241,7 +243,7 @@ module NODE_pictures #(
     .rst,
     .valid(publishes),
     .ready(published),
-    .failed(refused),
+    .failed(unpublished),
     .header_publisher_id(publisher_id),
     .header_sequence(made_sequence),
     .header_stamp(made_stamp),

@@ -14,6 +14,8 @@ use std::process::{Command, Stdio};
 
 const COURSE: &str = "apps/autorace/course.graph.yaml";
 const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
+const CAMERA: &str = "apps/image_pipeline/camera.graph.yaml";
+const CAMERA_STREAMED: &str = "apps/image_pipeline/camera.streamed.mapping.yaml";
 const COMPENSATED: &str = "/camera/image_compensated";
 /// Between blur, planner and polyfit: inside the fabric if they are.
 const INSIDE: [&str; 2] = ["/camera/image_blurred", "/lane/view"];
@@ -270,18 +272,74 @@ fn lane_control_alone_in_hardware_drives_the_course_the_same() {
 #[test]
 fn a_parameter_that_a_module_refuses_ends_the_run_with_the_modules_words() {
     let run = Run::new("fabric_refused");
-    let mapping = "apps/autorace/course.hardware.mapping.yaml";
-    for (parameter, reason) in [
-        ("polyfit.gate:=500", "GATE is 10 to 160"),
-        ("polyfit.bands_min:=-5", "POINTS_MIN and BANDS_MIN are not negative"),
-    ] {
-        let given = ["--mapping", mapping, "--rate", "max", "--duration", "0.2", "-p", parameter];
-        let output = run.output(&[&["run", COURSE][..], &given].concat());
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{parameter}: {said}");
-        let wanted = ["modules refuse their parameters", "fit_lines.sv", "u_node_polyfit", reason];
-        assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{parameter}: {said}");
+    // Sides of pictures are a pair, which no range of one of them says.
+    let given = ["--mapping", CAMERA_STREAMED, "--rate", "max", "-p", "ResizeNode.width:=9"];
+    let output = run.output(&[&["run", CAMERA][..], &given].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    let reason = "TO_WIDTH and TO_HEIGHT are both 0 or both not";
+    for wanted in
+        ["modules refuse their parameters", "resize_picture.sv", "u_node_ResizeNode", reason]
+    {
+        assert!(said.contains(wanted), "{wanted} is not in {said}");
     }
+}
+
+#[test]
+fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware_too() {
+    let run = Run::new("fabric_picture");
+    for (mapping, reason) in [
+        ("apps/image_pipeline/camera.chain.mapping.yaml", "the image is 320 x 480"),
+        (CAMERA_STREAMED, "node `RectifyNode` has refused a message: it has another size"),
+    ] {
+        let given = ["--mapping", mapping, "--rate", "max", "-p", "camera.width:=320", "--json"];
+        let all = [&["run", CAMERA][..], &given].concat();
+        let output = crossdock(&run, &all).output().expect("crossdock starts");
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(1), "{summary:#}");
+        assert_eq!(summary["ok"], false, "{summary:#}");
+        let said = summary["end"].as_str().expect("why it ended");
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+fn a_file_that_a_module_was_made_from_still_holds_what_it_held_then() {
+    let run = Run::new("fabric_file");
+    let package = workspace().join("apps/image_pipeline/hardware");
+    let folder = run.file("hardware");
+    let copied = Command::new("cp").arg("-r").arg(&package).arg(&folder).status();
+    assert!(copied.expect("cp starts").success());
+    let camera = folder.join("camera.yaml");
+    let camera = camera.to_str().expect("UTF-8");
+    let name = "image_pipeline.hardware.yaml";
+    for (file, from) in [
+        (format!("hardware/{name}"), package.join(name)),
+        ("camera.graph.yaml".to_owned(), workspace().join(CAMERA)),
+    ] {
+        let text = std::fs::read_to_string(from).expect("the file");
+        let here = text.replace("apps/image_pipeline/hardware/camera.yaml", camera);
+        assert_ne!(here, text);
+        written(&run, &file, &here);
+    }
+    let graph = run.file("camera.graph.yaml");
+    let check = || {
+        let graph = graph.to_str().expect("UTF-8");
+        run.output(&["check", graph, "--mapping", CAMERA_STREAMED])
+    };
+    let said = check();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let text = std::fs::read_to_string(camera).expect("the calibration");
+    std::fs::write(camera, text.replace("0.", "0.0")).expect("written");
+    let said = check();
+    let errors = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(1), "{errors}");
+    for part in ["was made from another content", camera, "write `calibration: ", name] {
+        assert!(errors.contains(part), "`{part}` is missing in: {errors}");
+    }
+    std::fs::remove_file(camera).expect("removed");
+    let errors = String::from_utf8_lossy(&check().stderr).into_owned();
+    assert!(errors.contains("cannot be read"), "{errors}");
 }
 
 #[test]
@@ -680,6 +738,8 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
     let params = ["--params", params.to_str().expect("UTF-8")];
     let told = ["`clip_percent` would have no effect", "clip_per_myriad"];
     refused("parameter", &text, &params, &told);
+    let told = ["parameter `gate` of `polyfit` in hardware must be 10 to 160"];
+    refused("range", &text, &["-p", "polyfit.gate:=500"], &told);
 
     // What has no time that could wait, is right only with a recording.
     let mapping = waiting(&run, "highway");

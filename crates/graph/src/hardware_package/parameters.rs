@@ -1,0 +1,156 @@
+//! Parameters of a node type in hardware: defaults and ranges, and the files that values under
+//! `built_in` name.
+
+use super::HardwareNode;
+use crate::description::ParameterDescription;
+use crate::names::token_fault;
+use crate::read::{Keys, Reading};
+use crate::scalar::Scalar;
+use crate::value::ParameterValue;
+use crate::violation::ViolationKind;
+use crate::yaml::{Data, Entry, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const PARAMETER: Keys = Keys {
+    what: "a parameter in hardware",
+    required: &["default"],
+    optional: &["from_value", "to_value", "step"],
+};
+/// Hexadecimal digits of a SHA-256 (FIPS 180-4).
+const DIGEST_DIGITS: usize = 64;
+
+/// The values that a module's parameter may have, as a `rcl_interfaces/msg/IntegerRange` says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterRange {
+    /// The smallest one.
+    pub from_value: i64,
+    /// The largest one.
+    pub to_value: i64,
+    /// The distance between two of them, counted from the smallest one.
+    pub step: u64,
+}
+
+impl ParameterRange {
+    /// Whether a value lies in it.
+    #[must_use]
+    pub fn contains(&self, value: i64) -> bool {
+        let Self { from_value, to_value, step } = *self;
+        (from_value..=to_value).contains(&value)
+            && value.abs_diff(from_value).is_multiple_of(step.max(1))
+    }
+
+    /// The range for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { from_value, to_value, step } = self;
+        match step {
+            0 | 1 => format!("{from_value} to {to_value}"),
+            step => format!("{from_value} to {to_value} in steps of {step}"),
+        }
+    }
+}
+
+/// Reads a parameter with its range, if it has one. Parameters of modules are 32-bit integers.
+pub(super) fn parameter(
+    reading: &mut Reading,
+    node: &mut HardwareNode,
+    entry: &Entry,
+) -> Option<ParameterDescription> {
+    let name = entry.key.clone();
+    let node_type = node.description.node_type.clone();
+    reading.source.set(&["nodes", &node_type, "parameters", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the parameter", token_fault);
+    let value = if matches!(entry.value.data, Data::Map(_)) {
+        let fields = reading.fields(&entry.value, &PARAMETER);
+        let mut number = |key: &str| number(reading, &name, fields.get(key)?);
+        let default = number("default");
+        let (from, to) = (number("from_value"), number("to_value"));
+        let step = fields
+            .get("step")
+            .and_then(|it| reading.integer(it, "`step`", 1..=u64::from(u32::MAX)));
+        let range = ParameterRange {
+            from_value: from.unwrap_or(i32::MIN.into()),
+            to_value: to.unwrap_or(i32::MAX.into()),
+            step: step.unwrap_or(1),
+        };
+        let default = default?;
+        if !range.contains(default) {
+            let text = range.text();
+            let message = format!("the default of `{name}` must be {text}, and it is {default}");
+            let advice = "correct the default, or the range";
+            reading.note(ViolationKind::OutOfRange, entry.value.place, message, advice);
+        }
+        node.ranges.insert(name.clone(), range);
+        default
+    } else {
+        number(reading, &name, &entry.value)?
+    };
+    Some(ParameterDescription { name, default: ParameterValue::Integer(value), doc: String::new() })
+}
+
+fn number(reading: &mut Reading, name: &str, tree: &Tree) -> Option<i64> {
+    let scalar = match Scalar::of(tree) {
+        // 3.0 is a whole number, as everywhere in these files.
+        Some(Scalar::Double(value)) if value.fract() == 0.0 => Some(Scalar::Integer(value as i64)),
+        scalar => scalar,
+    };
+    let (kind, message, advice) = match scalar {
+        Some(Scalar::Integer(value)) if i32::try_from(value).is_ok() => return Some(value),
+        Some(Scalar::Integer(_) | Scalar::TooLarge) => (
+            ViolationKind::OutOfRange,
+            format!("parameter `{name}` must be {} to {}", i32::MIN, i32::MAX),
+            "choose a value in between: parameters of modules have 32 bits",
+        ),
+        _ => (
+            ViolationKind::WrongValue,
+            format!("parameter `{name}` of a module must be an integer"),
+            "write a whole number, scaled if need be (per myriad, 1/256)",
+        ),
+    };
+    reading.note(kind, tree.place, message, advice);
+    None
+}
+
+/// Names that differ in case alone would be one parameter of the module.
+pub(super) fn one_each(reading: &mut Reading, entries: &[Entry]) {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for entry in entries {
+        let upper = HardwareNode::module_parameter(&entry.key);
+        if let Some(other) = seen.insert(upper.clone(), &entry.key) {
+            let message =
+                format!("`{}` becomes `{upper}` in the module, as `{other}` does", entry.key);
+            reading.note(ViolationKind::Duplicate, entry.key_place, message, "rename one of them");
+        }
+    }
+}
+
+/// Reads the key `made_from`: by parameter under `built_in` that names a file, the digest of what
+/// was in the file when the module was made.
+pub(super) fn made_from(reading: &mut Reading, node: &mut HardwareNode, tree: &Tree) {
+    let path = ["nodes", &node.description.node_type, "made_from"];
+    reading.source.set(&path, tree.place);
+    for entry in reading.map(tree, "`made_from`") {
+        let name = &entry.key;
+        reading.source.set(&[&path[..], &[name]].concat(), entry.key_place);
+        if !matches!(node.built_in.get(name), Some(ParameterValue::String(_))) {
+            let message =
+                format!("`{name}` is under `made_from`, and `built_in` names no file `{name}`");
+            let advice = "name a value under `built_in` that is the name of a file";
+            reading.note(ViolationKind::WrongValue, entry.key_place, message, advice);
+            continue;
+        }
+        let what = format!("the digest of `{name}`");
+        let Some(digest) = reading.text(&entry.value, &what) else { continue };
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if digest.len() == DIGEST_DIGITS && digest.bytes().all(is_digit) {
+            node.made_from.insert(name.clone(), digest);
+        } else {
+            let message =
+                format!("{what} must be a SHA-256: {DIGEST_DIGITS} digits, 0 to 9 and a to f");
+            let advice = "write what `sha256sum` prints for the file, in quotes";
+            reading.note(ViolationKind::WrongValue, entry.value.place, message, advice);
+        }
+    }
+}
