@@ -7,7 +7,7 @@
 mod parameters;
 mod refusals;
 
-pub use parameters::ParameterRange;
+pub use parameters::{ParameterRange, ScaledParameter};
 pub use refusals::REFUSED_BITS;
 
 use crate::condition::Condition;
@@ -137,7 +137,10 @@ pub struct HardwareNode {
     /// the module was made, 64 digits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub made_from: BTreeMap<String, String>,
-    /// By parameter of the module: the values that it may have.
+    /// By parameter of the node: which one of the module it is in another unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scaled: BTreeMap<String, ScaledParameter>,
+    /// By parameter of the node: the values that the module's may have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ranges: BTreeMap<String, ParameterRange>,
     /// By input: most elements of sequences and bytes of texts that it has room for.
@@ -206,12 +209,6 @@ impl HardwareNode {
     #[must_use]
     pub fn file_name(source: &str) -> &str {
         source.rsplit('/').next().unwrap_or(source)
-    }
-
-    /// The parameter of the module for a parameter of the node type.
-    #[must_use]
-    pub fn module_parameter(name: &str) -> String {
-        name.to_uppercase()
     }
 }
 
@@ -403,7 +400,7 @@ fn widths(reading: &mut Reading, tree: &Tree, path: &[&str]) -> Vec<u32> {
 fn width_parameters(reading: &mut Reading, node: &HardwareNode, entry: &Entry) {
     let parameters = node.description.parameters.iter();
     let mut seen: BTreeMap<String, String> = parameters
-        .map(|it| (HardwareNode::module_parameter(&it.name), format!("parameter `{}`", it.name)))
+        .map(|it| (node.module_parameter(&it.name), format!("parameter `{}`", it.name)))
         .collect();
     for port in node.input_widths.keys().chain(node.output_widths.keys()) {
         let parameter = HardwareNode::width_parameter(port);

@@ -64,7 +64,7 @@ pub use device::{
 };
 pub use hardware_package::{
     HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, ParameterRange, REFUSED_BITS,
-    SourceKind,
+    ScaledParameter, SourceKind,
 };
 pub use hosts::{FarPort, HostPart, MappedHost, PortEnd};
 pub use import::{ImportJoin, ImportOptions, Imported};

@@ -481,6 +481,7 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
         node(", parameters: { clip: -2147483648, size: 2147483647, whole: 3.0 }"),
         node(", parameters: { a: { default: 8, from_value: 0, to_value: 16, step: 8 } }"),
         node(", parameters: { a: { default: -3 } }"),
+        node(", parameters: { a: { default: 3, of: b, times: 100 } }"),
         node(", drops: true, refuses: pictures"),
         node(", drops: true, refuses: [it is too long, b, c, d, e, f, g]"),
         node(&format!(", built_in: {{ a: b.yaml }}, made_from: {{ a: {} }}", "0a".repeat(32))),
@@ -498,6 +499,9 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
     let bad = [
         node(", drops: 3"),
         node(", parameters: { a: { from_value: 0 } }"),
+        node(", parameters: { a: { default: 3, times: 100 } }"),
+        node(", parameters: { a: { default: 3, of: 4, times: 100 } }"),
+        node(", parameters: { a: { default: 3, of: b, times: 0 } }"),
         node(", parameters: { a: { default: 1.5 } }"),
         node(", parameters: { a: { default: 1, step: 0 } }"),
         node(", parameters: { a: { default: 1, most: 2 } }"),

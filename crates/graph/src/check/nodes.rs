@@ -254,16 +254,17 @@ impl<'a> Check<'a> {
     ) {
         let Some((_, hardware)) = resolved.hardware else { return };
         let Some(range) = hardware.ranges.get(name) else { return };
-        if let Some(ParameterValue::Integer(value)) = value.converted_to(ParameterType::Integer)
-            && !range.contains(value)
-        {
-            let text = range.text();
-            let message =
-                format!("parameter `{name}` of `{}` in hardware must be {text}", node.node_type);
-            let advice = "choose such a value, or keep the node in a process".to_owned();
-            let path = ["parameters", name.as_str()];
-            self.node_fault(ViolationKind::OutOfRange, node, &path, message, advice);
+        let is_in = hardware.module_value(name, value).is_some_and(|it| range.contains(it.into()));
+        if is_in {
+            return;
         }
+        let scaled = hardware.scaled.get(name).filter(|scaled| scaled.times != 1);
+        let times = scaled.map_or(String::new(), |scaled| format!(" times {}", scaled.times));
+        let (of, text) = (&node.node_type, range.text());
+        let message = format!("parameter `{name}`{times} of `{of}` in hardware must be {text}");
+        let advice = "choose such a value, or keep the node in a process".to_owned();
+        let path = ["parameters", name.as_str()];
+        self.node_fault(ViolationKind::OutOfRange, node, &path, message, advice);
     }
 
     /// Every node has this parameter, whatever its type says.

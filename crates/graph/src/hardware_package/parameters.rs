@@ -6,7 +6,7 @@ use crate::description::ParameterDescription;
 use crate::names::token_fault;
 use crate::read::{Keys, Reading};
 use crate::scalar::Scalar;
-use crate::value::ParameterValue;
+use crate::value::{ParameterType, ParameterValue};
 use crate::violation::ViolationKind;
 use crate::yaml::{Data, Entry, Tree};
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,12 @@ use std::collections::BTreeMap;
 const PARAMETER: Keys = Keys {
     what: "a parameter in hardware",
     required: &["default"],
-    optional: &["from_value", "to_value", "step"],
+    optional: &["from_value", "to_value", "step", "of", "times"],
 };
 /// Hexadecimal digits of a SHA-256 (FIPS 180-4).
 const DIGEST_DIGITS: usize = 64;
+/// Of a unit of the module in a unit of the node.
+const TIMES_MAX: u64 = 1_000_000_000;
 
 /// The values that a module's parameter may have, as a `rcl_interfaces/msg/IntegerRange` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +54,41 @@ impl ParameterRange {
     }
 }
 
+/// A parameter of the node that the module has in another unit, as a whole number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaledParameter {
+    /// Name of the module's parameter, as a parameter of a node would be called.
+    pub module: String,
+    /// The module's value is the node's times this, rounded to the nearest whole number; halves
+    /// away from 0.
+    pub times: u32,
+}
+
+impl HardwareNode {
+    /// The parameter of the module for a parameter of the node type.
+    #[must_use]
+    pub fn module_parameter(&self, name: &str) -> String {
+        let scaled = self.scaled.get(name);
+        scaled.map_or(name, |scaled| scaled.module.as_str()).to_uppercase()
+    }
+
+    /// The value of the module's parameter for a value of the node's; `None`: it is of another
+    /// type, or has no 32 bits.
+    #[must_use]
+    pub fn module_value(&self, name: &str, value: &ParameterValue) -> Option<i32> {
+        let Some(ScaledParameter { times, .. }) = self.scaled.get(name) else {
+            let ParameterValue::Integer(value) = value else { return None };
+            return i32::try_from(*value).ok();
+        };
+        let ParameterValue::Double(value) = value.converted_to(ParameterType::Double)? else {
+            return None;
+        };
+        let value = (value * f64::from(*times)).round();
+        (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value).then_some(value as i32)
+    }
+}
+
 /// Reads a parameter with its range, if it has one. Parameters of modules are 32-bit integers.
 pub(super) fn parameter(
     reading: &mut Reading,
@@ -82,12 +119,40 @@ pub(super) fn parameter(
             let advice = "correct the default, or the range";
             reading.note(ViolationKind::OutOfRange, entry.value.place, message, advice);
         }
+        if let Some(tree) = fields.get("of") {
+            let times = fields.get("times").map(|it| reading.integer(it, "`times`", 1..=TIMES_MAX));
+            return scaled(reading, node, (name, default, range), (tree, times.flatten()));
+        }
+        if let Some(tree) = fields.get("times") {
+            let message = "`times` says nothing without `of`";
+            let advice = "name the parameter of the node under `of`, or remove `times`";
+            reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+        }
         node.ranges.insert(name.clone(), range);
         default
     } else {
         number(reading, &name, &entry.value)?
     };
     Some(ParameterDescription { name, default: ParameterValue::Integer(value), doc: String::new() })
+}
+
+/// A parameter of the module that is one of the node's in another unit.
+fn scaled(
+    reading: &mut Reading,
+    node: &mut HardwareNode,
+    (module, default, range): (String, i64, ParameterRange),
+    (of, times): (&Tree, Option<u64>),
+) -> Option<ParameterDescription> {
+    let name = reading.name(of, "the parameter", token_fault)?;
+    let times = u32::try_from(times.unwrap_or(1)).ok()?;
+    if node.scaled.insert(name.clone(), ScaledParameter { module, times }).is_some() {
+        let message = format!("`of: {name}` stands at two parameters");
+        let advice = "name another parameter of the node at one of them";
+        reading.note(ViolationKind::Duplicate, of.place, message, advice);
+    }
+    node.ranges.insert(name.clone(), range);
+    let default = ParameterValue::Double(default as f64 / f64::from(times));
+    Some(ParameterDescription { name, default, doc: String::new() })
 }
 
 fn number(reading: &mut Reading, name: &str, tree: &Tree) -> Option<i64> {
@@ -117,7 +182,7 @@ fn number(reading: &mut Reading, name: &str, tree: &Tree) -> Option<i64> {
 pub(super) fn one_each(reading: &mut Reading, entries: &[Entry]) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for entry in entries {
-        let upper = HardwareNode::module_parameter(&entry.key);
+        let upper = entry.key.to_uppercase();
         if let Some(other) = seen.insert(upper.clone(), &entry.key) {
             let message =
                 format!("`{}` becomes `{upper}` in the module, as `{other}` does", entry.key);

@@ -209,6 +209,42 @@ fn a_parameter_has_values_within_its_range() {
 }
 
 #[test]
+fn a_module_may_have_a_parameter_of_the_node_in_another_unit() {
+    let scaled =
+        "mask_per_mille: { default: 255, from_value: 0, to_value: 500, of: mask, times: 1000 }";
+    let text = PACKAGE.replace("mask: 255", scaled);
+    let package = HardwarePackage::from_yaml("p", text.as_bytes()).unwrap();
+    let node = package.node_type("invert").unwrap();
+    assert_eq!(node.description.parameter("mask").unwrap().default, ParameterValue::Double(0.255));
+    assert_eq!(node.module_parameter("mask"), "MASK_PER_MILLE");
+    for (value, module) in [(0.4996, Some(500)), (-0.0015, Some(-2)), (1e300, None)] {
+        assert_eq!(node.module_value("mask", &ParameterValue::Double(value)), module, "{value}");
+    }
+    assert_eq!(node.module_value("mask", &ParameterValue::Integer(2)), Some(2000));
+    assert_eq!(node.module_value("mask", &ParameterValue::Bool(true)), None);
+    let software = Some(invert(vec![parameter("mask", 0.5)]));
+    let all = descriptions(software, Some(&text));
+    for (mask, is_one) in [("0.3", true), ("0", true), ("0.5006", false), ("1e20", false)] {
+        let graph = GRAPH.replace("mask: 3", &format!("mask: {mask}"));
+        let checked = checked_graph(&graph, &in_fabric(), &all);
+        assert_eq!(checked.is_ok(), is_one, "{mask}: {checked:#?}");
+        if let Err(violations) = checked {
+            assert_eq!(
+                violations,
+                [
+                    "g.yaml:10:25: node `invert`: parameter `mask` times 1000 of `invert` in hardware must \
+                  be 0 to 500; choose such a value, or keep the node in a process"
+                ]
+            );
+        }
+    }
+    // The module's own name is none of the node.
+    let graph = GRAPH.replace("mask: 3", "mask_per_mille: 3");
+    let violations = checked_graph(&graph, &in_fabric(), &all).unwrap_err();
+    assert!(violations[0].contains("has no parameter `mask_per_mille`"), "{violations:#?}");
+}
+
+#[test]
 fn the_widths_of_a_port_are_read_and_are_parameters_of_their_own() {
     let text = PACKAGE.replace("Image } }", "Image, widths: [128, 64] } }");
     let package = HardwarePackage::from_yaml("p", text.as_bytes()).unwrap();

@@ -174,16 +174,13 @@ fn parameters(
     let values = description.parameters.iter().map(|parameter| {
         let name = &parameter.name;
         let said = node.parameters.get(name).unwrap_or(&parameter.default);
-        let value = match said {
-            ParameterValue::Integer(value) => i32::try_from(*value).ok(),
-            _ => None,
-        };
+        let value = implementation.node.module_value(name, said);
         if value.is_none() {
-            let message = format!("parameter `{name}` of a module must be an integer of 32 bits");
+            let message = format!("parameter `{name}` must be an integer of 32 bits in the module");
             let advice = format!("choose {} to {}", i32::MIN, i32::MAX);
             note(ViolationKind::ParameterType, name, message, advice);
         }
-        let name = HardwareNode::module_parameter(name);
+        let name = implementation.node.module_parameter(name);
         ModuleParameter { name, value: value.unwrap_or_default() }
     });
     values.collect()

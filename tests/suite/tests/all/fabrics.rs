@@ -230,7 +230,10 @@ fn a_recording_gives_the_same_lights_with_compensation_and_blur_in_hardware() {
     let bag = bag.to_str().expect("UTF-8");
     let duration = if long() { "5" } else { "0.4" };
     let params = "apps/autorace/params/autorace.yaml";
+    // The module has this parameter in another unit.
+    let clip = ["-p", "compensation.clip_percent:=2.5"];
     let arguments = ["--input", bag, "--params", params, "--duration", duration];
+    let arguments = [&arguments[..], &clip].concat();
     the_mapping_does_not_matter(HIGHWAY, ["highway", "hardware"], &[], &arguments);
 }
 
@@ -732,12 +735,13 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
     refused("not_inside", &inside, &[], &["node `red_light`", "hardware-mapped", "`gateway`"]);
     let twice = text.replace("board:", "drive:");
     refused("same_name", &twice, &[], &["a process and a fabric are both called `drive`"]);
-    let params = run.file("params.yaml");
-    std::fs::write(&params, "crossdock: 1\nnodes: { compensation: { clip_percent: 3.0 } }\n")
-        .expect("written");
-    let params = ["--params", params.to_str().expect("UTF-8")];
-    let told = ["`clip_percent` would have no effect", "clip_per_myriad"];
-    refused("parameter", &text, &params, &told);
+    let told =
+        ["`interpolation` would have no effect", "`width`, `height`, `max_width` and `max_bytes`"];
+    let area =
+        ["check", CAMERA, "--mapping", CAMERA_STREAMED, "-p", "ResizeNode.interpolation:=area"];
+    let errors = run.output(&area).stderr;
+    let errors = String::from_utf8_lossy(&errors);
+    assert!(told.iter().all(|part| errors.contains(part)), "{errors}");
     let told = ["parameter `gate` of `polyfit` in hardware must be 10 to 160"];
     refused("range", &text, &["-p", "polyfit.gate:=500"], &told);
 
