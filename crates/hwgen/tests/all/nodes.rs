@@ -323,7 +323,7 @@ fn ports_and_parameters_must_be_those_of_the_node_type() {
     let wide = refused("parameters: { level: -7 }", "parameters: { level: 3000000000 }");
     assert_eq!(
         wide,
-        "g.yaml:7:106: node `first`: parameter `level` of a module must be an integer of 32 bits; choose \
+        "g.yaml:7:106: node `first`: parameter `level` must be an integer of 32 bits in the module; choose \
          -2147483648 to 2147483647"
     );
     let types = all_refused(&[(
