@@ -4,6 +4,10 @@
 //! Checks what one file can say alone. Whether it fits a graph and the package binaries is for
 //! `check`; sources are only named here. The format is described in `docs/formats`.
 
+mod area;
+
+pub use area::{NodeArea, NodeUltraRam};
+
 use crate::condition::Condition;
 use crate::description::{
     InputDescription, NodeTypeDescription, OutputDescription, ParameterDescription,
@@ -70,6 +74,7 @@ const NODE: Keys = Keys {
         "module",
         "width",
         "drops",
+        "area",
         "condition",
         "parameters",
         "built_in",
@@ -117,6 +122,9 @@ pub struct HardwareNode {
     /// purpose.
     #[serde(default)]
     pub drops: bool,
+    /// What it takes of a part; `None`: nobody has said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<NodeArea>,
     /// The condition that its module sees to: a node in a fabric has to have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
@@ -240,6 +248,7 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
     node.width = read_width(reading, &fields).unwrap_or(STREAM_WIDTH_DEFAULT);
     let drops = fields.get("drops").and_then(|it| reading.boolean(it, "`drops`"));
     node.drops = drops.unwrap_or_default();
+    node.area = fields.get("area").and_then(|tree| area::read(reading, tree, &name));
     if let Some(tree) = fields.get("condition") {
         reading.source.set(&["nodes", &name, "condition"], tree.place);
         node.condition = Condition::read(reading, tree);

@@ -62,7 +62,9 @@ pub use description::{
 pub use device::{
     CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic, MappedDevice, Otherwise,
 };
-pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
+pub use hardware_package::{
+    HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, NodeArea, NodeUltraRam, SourceKind,
+};
 pub use hosts::{FarPort, HostPart, MappedHost, PortEnd};
 pub use import::{ImportJoin, ImportOptions, Imported};
 pub use include::{IncludedFile, OpenIncluded};
