@@ -4,6 +4,7 @@
 use crate::group::identifier;
 use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
+use crossdock_graph::NodeArea;
 use serde::Serialize;
 
 /// Subscribers of one broadcast; more get a tree. The ready path of a broadcast grows with its
@@ -55,6 +56,9 @@ pub struct NetworkNode {
     /// Whether it says which messages it drops, so that the board counts them.
     #[serde(skip_serializing_if = "is_false")]
     pub drops: bool,
+    /// What its package says that it takes of a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area: Option<NodeArea>,
     /// Inputs of its type.
     pub inputs: Vec<NodeEnd>,
     /// Outputs of its type.

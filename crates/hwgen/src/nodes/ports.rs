@@ -110,6 +110,7 @@ pub(super) fn attach(
         parameters: parameters(request, node, implementation, violations),
         clock: Clock { name: None },
         drops: implementation.node.drops,
+        area: implementation.node.area,
         inputs: Vec::new(),
         outputs: Vec::new(),
     };
