@@ -4,9 +4,11 @@
 //! Checks what one file can say alone. Whether it fits a graph and the package binaries is for
 //! `check`; sources are only named here. The format is described in `docs/formats`.
 
+mod area;
 mod parameters;
 mod refusals;
 
+pub use area::{NodeArea, NodeUltraRam};
 pub use parameters::{ParameterRange, ScaledParameter};
 pub use refusals::REFUSED_BITS;
 
@@ -74,6 +76,7 @@ const NODE: Keys = Keys {
         "width",
         "drops",
         "refuses",
+        "area",
         "condition",
         "parameters",
         "built_in",
@@ -126,6 +129,9 @@ pub struct HardwareNode {
     /// cycle, from 1; empty: it has no such output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuses: Vec<String>,
+    /// What it takes of a part; `None`: nobody has said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<NodeArea>,
     /// The condition that its module sees to: a node in a fabric has to have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
@@ -261,6 +267,7 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
             reading.note(ViolationKind::MissingKey, tree.place, message, advice);
         }
     }
+    node.area = fields.get("area").and_then(|tree| area::read(reading, tree, &name));
     if let Some(tree) = fields.get("condition") {
         reading.source.set(&["nodes", &name, "condition"], tree.place);
         node.condition = Condition::read(reading, tree);

@@ -63,8 +63,8 @@ pub use device::{
     CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic, MappedDevice, Otherwise,
 };
 pub use hardware_package::{
-    HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, ParameterRange, REFUSED_BITS,
-    ScaledParameter, SourceKind,
+    HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, NodeArea, NodeUltraRam, ParameterRange,
+    REFUSED_BITS, ScaledParameter, SourceKind,
 };
 pub use hosts::{FarPort, HostPart, MappedHost, PortEnd};
 pub use import::{ImportJoin, ImportOptions, Imported};

@@ -1,8 +1,10 @@
 //! What a network takes of a device, estimated: the sum of what its library modules were measured
-//! to take. The measured figures come from `hw/budget.json`, which the hardware tests hold the
-//! modules against; none is written down here.
+//! to take, and what packages say of the nodes on the board. The measured figures come from
+//! `hw/budget.json`, which the hardware tests hold the modules against; none is written down here.
 
 use crate::library::{Instance, LibraryModule};
+use crate::network::{Network, PortOwner};
+use crossdock_graph::NodeArea;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -21,14 +23,22 @@ pub struct Area {
     pub bram18: u64,
     /// UltraRAM in units of 288 kbit.
     pub uram: u64,
+    /// Multipliers.
+    pub dsp: u64,
 }
 
 impl Area {
     /// Of the figures in their order in the budget.
-    fn of([lut, ff, bram18, uram]: [f64; 4]) -> Self {
-        let [lut, ff, bram18, uram] =
-            [lut, ff, bram18, uram].map(|figure| figure.max(0.0).round() as u64);
-        Self { lut, ff, bram18, uram }
+    fn of(figures: Figures) -> Self {
+        let [lut, ff, bram18, uram, dsp] = figures.map(|figure| figure.max(0.0).round() as u64);
+        Self { lut, ff, bram18, uram, dsp }
+    }
+}
+
+impl From<NodeArea> for Area {
+    /// With all memory in blocks of 18 kbit.
+    fn from(NodeArea { lut, ff, bram18, dsp, in_uram: _ }: NodeArea) -> Self {
+        Self { lut, ff, bram18, uram: 0, dsp }
     }
 }
 
@@ -38,6 +48,7 @@ impl std::ops::AddAssign for Area {
         self.ff += other.ff;
         self.bram18 += other.bram18;
         self.uram += other.uram;
+        self.dsp += other.dsp;
     }
 }
 
@@ -47,6 +58,7 @@ impl std::ops::SubAssign for Area {
         self.ff -= other.ff;
         self.bram18 -= other.bram18;
         self.uram -= other.uram;
+        self.dsp -= other.dsp;
     }
 }
 
@@ -63,31 +75,33 @@ pub struct Part {
 
 impl Part {
     /// Parts of boards that profiles and papers name. The estimates are of the first ones, which
-    /// are UltraScale+ parts (AMD DS890, DS987). A block of an ECP5 (Lattice FPGA-DS-02012) has
-    /// 18 kbit too, but its look-up tables have four inputs, so that logic takes more of them.
+    /// are UltraScale+ parts (AMD DS890, DS891, DS987). A block of an ECP5 (Lattice FPGA-DS-02012)
+    /// has 18 kbit too, but its look-up tables have four inputs, so that logic takes more of them.
+    /// Its multipliers are smaller, 18 x 18 bits: UltraScale+ parts have 27 x 18.
     pub const ALL: [Self; 3] = [
         Self {
             name: "XCZU7EV",
             board: "ZCU104",
-            room: Area { lut: 230_400, ff: 460_800, bram18: 624, uram: 96 },
+            room: Area { lut: 230_400, ff: 460_800, bram18: 624, uram: 96, dsp: 1728 },
         },
         Self {
             name: "XCK26",
             board: "KV260",
-            room: Area { lut: 117_120, ff: 234_240, bram18: 288, uram: 64 },
+            room: Area { lut: 117_120, ff: 234_240, bram18: 288, uram: 64, dsp: 1248 },
         },
         Self {
             name: "LFE5UM-85F",
             board: "boards with an ECP5-85",
-            room: Area { lut: 83_640, ff: 83_640, bram18: 208, uram: 0 },
+            room: Area { lut: 83_640, ff: 83_640, bram18: 208, uram: 0, dsp: 156 },
         },
     ];
 
     /// Whether it has room for this.
     #[must_use]
     pub fn fits(&self, area: Area) -> bool {
-        let Area { lut, ff, bram18, uram } = self.room;
-        area.lut <= lut && area.ff <= ff && area.bram18 <= bram18 && area.uram <= uram
+        let Area { lut, ff, bram18, uram, dsp } = self.room;
+        let memory = area.bram18 <= bram18 && area.uram <= uram;
+        area.lut <= lut && area.ff <= ff && memory && area.dsp <= dsp
     }
 }
 
@@ -101,6 +115,8 @@ pub struct Needs {
     deep: Vec<(Area, Area)>,
     /// Instances without a figure, which are not in the sum.
     pub unknown: usize,
+    /// Nodes without a figure, which are not in the sum: nobody has said what they take.
+    pub unknown_nodes: Vec<String>,
 }
 
 impl Needs {
@@ -118,6 +134,39 @@ impl Needs {
         }
         needs.deep.sort_by_key(|(area, _)| std::cmp::Reverse(area.bram18));
         needs
+    }
+
+    /// The same with the nodes of the network's fabric. They are part of the board, or will be.
+    #[must_use]
+    pub fn with_nodes(mut self, network: &Network) -> Self {
+        for node in &network.nodes {
+            let Some(area) = node.area else {
+                self.unknown_nodes.push(node.name.clone());
+                continue;
+            };
+            self.area += area.into();
+            self.deep.extend(area.in_uram.map(|deep| {
+                let bram18 = deep.bram18.min(area.bram18);
+                let blocks = Area { bram18, ..Area::default() };
+                (blocks, Area { uram: deep.uram, ..Area::default() })
+            }));
+        }
+        // Nodes without an implementation: the network knows their ports alone.
+        for (.., port) in network.ports() {
+            let PortOwner::Node { node, .. } = &port.owner else { continue };
+            let is_known = network.nodes.iter().any(|known| known.name == *node);
+            if !is_known && !self.unknown_nodes.contains(node) {
+                self.unknown_nodes.push(node.clone());
+            }
+        }
+        self.deep.sort_by_key(|(area, _)| std::cmp::Reverse(area.bram18));
+        self
+    }
+
+    /// Whether everything is in the sum.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.unknown == 0 && self.unknown_nodes.is_empty()
     }
 
     /// What they take on a part: if it has too few blocks of 18 kbit, deep memories lie in its
@@ -243,8 +292,8 @@ pub fn label(module: LibraryModule, parameters: &[(&str, u64)]) -> String {
     std::iter::once(module.name().to_owned()).chain(parameters).collect()
 }
 
-/// Figures of a design: look-up tables, flip-flops, blocks of 18 kbit, UltraRAM.
-type Figures = [f64; 4];
+/// Figures of a design: look-up tables, flip-flops, blocks of 18 kbit, UltraRAM, multipliers.
+type Figures = [f64; 5];
 
 /// The figures of a design with its memory in blocks of 18 kbit, and in UltraRAM if it is deep.
 struct Measured {
@@ -259,8 +308,9 @@ fn budget() -> &'static BTreeMap<String, Measured> {
         let designs = budget["designs"].as_object().into_iter().flatten();
         let figures = |of: &Value| {
             let figure = |name: &str| of[name].as_f64();
-            let uram = figure("uram").unwrap_or(0.0);
-            Some([figure("lut")?, figure("ff")?, figure("bram18")?, uram])
+            // Most designs have none, and no such figures.
+            let [uram, dsp] = ["uram", "dsp"].map(|rare| figure(rare).unwrap_or(0.0));
+            Some([figure("lut")?, figure("ff")?, figure("bram18")?, uram, dsp])
         };
         let measured = designs.filter_map(|(label, of)| {
             let blocks = figures(of)?;
@@ -340,7 +390,7 @@ fn interpolated(
     let (low, high) = (*values.get(above - 1)?, *values.get(above)?);
     let share = (value as f64 - low as f64) / (high as f64 - low as f64);
     let (low, high) = (at(low)?, at(high)?);
-    Some([0, 1, 2, 3].map(|i| low[i] + share * (high[i] - low[i])))
+    Some([0, 1, 2, 3, 4].map(|i| low[i] + share * (high[i] - low[i])))
 }
 
 #[cfg(test)]
@@ -364,7 +414,8 @@ mod tests {
     fn a_part_has_room_for_what_is_within_all_of_its_figures() {
         for part in Part::ALL {
             assert!(part.fits(part.room), "{}", part.name);
-            let Area { lut, bram18, uram, .. } = part.room;
+            let Area { lut, bram18, uram, dsp, .. } = part.room;
+            assert!(!part.fits(Area { dsp: dsp + 1, ..Area::default() }), "{}", part.name);
             assert!(!part.fits(Area { bram18: bram18 + 1, ..Area::default() }), "{}", part.name);
             assert!(!part.fits(Area { uram: uram + 1, ..Area::default() }), "{}", part.name);
             assert!(!part.fits(Area { lut: lut + 1, ..part.room }), "{}", part.name);

@@ -4,7 +4,7 @@
 use crate::group::identifier;
 use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
-use crossdock_graph::REFUSED_BITS;
+use crossdock_graph::{NodeArea, REFUSED_BITS};
 use serde::Serialize;
 
 /// Subscribers of one broadcast; more get a tree. The ready path of a broadcast grows with its
@@ -59,6 +59,9 @@ pub struct NetworkNode {
     /// Why it refuses messages, by the number that it gives, from 1.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refuses: Vec<String>,
+    /// What its package says that it takes of a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area: Option<NodeArea>,
     /// Inputs of its type.
     pub inputs: Vec<NodeEnd>,
     /// Outputs of its type.

@@ -4,7 +4,7 @@
 use crate::area::{Area, Needs, Part, estimate, measured_with};
 use crate::layout::{ElementCount, FieldPlace, PayloadLayout};
 use crate::library::Instance;
-use crate::network::{Network, NetworkPort, Register, Stage};
+use crate::network::{Network, NetworkNode, NetworkPort, Register, Stage};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -107,17 +107,18 @@ fn nodes(network: &Network) -> String {
     text
 }
 
-/// What the network and its board take, by topic and module.
+/// What the network, its board and its nodes take, by topic and module.
 fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
     let mut text = format!(
         "\n## Area, estimated\n\nThe sum of what the library modules take alone on an UltraScale+ part, as {} \
          counts it for each (the figures that `hw/budget.json` holds them to); between the parameters that \
-         were measured it is taken to be linear. Not placed, not routed; says nothing of clock rates. Block \
-         memory in units of 18 kbit.\n\n| topic | module | instances | look-up tables | flip-flops | block \
-         memory |\n|---|---|---|---|---|---|\n",
+         were measured it is taken to be linear. Nodes take what their package files say (`area`), with the \
+         default values of their parameters. Not placed, not routed; says nothing of clock rates. Block \
+         memory in units of 18 kbit.\n\n| topic or node | module | instances | look-up tables | flip-flops \
+         | block memory | multipliers |\n|---|---|---|---|---|---|---|\n",
         measured_with()
     );
-    let needs = Needs::of(instances.iter().flatten());
+    let needs = needs(network, instances);
     let mut count = 0;
     let topics = network.topics.iter().map(|topic| topic.shown().to_string());
     let parts = topics.chain(["of the board".to_owned()]);
@@ -130,64 +131,106 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
             *sum += area;
         }
         for (module, (instances, area)) in modules {
-            let Area { lut, ff, bram18, .. } = area;
-            let _ =
-                writeln!(text, "| {part} | `{module}` | {instances} | {lut} | {ff} | {bram18} |");
+            let _ = writeln!(text, "| {part} | `{module}` | {instances} | {} |", figures(area));
             count += instances;
         }
     }
-    let Area { lut, ff, bram18, .. } = needs.area;
-    let _ = writeln!(text, "| all | | {count} | {lut} | {ff} | {bram18} |");
+    for node in &network.nodes {
+        let Some(area) = node.area else { continue };
+        let NetworkNode { name, module, .. } = node;
+        let _ = writeln!(text, "| {name} | `{module}` | 1 | {} |", figures(area.into()));
+        count += 1;
+    }
+    let _ = writeln!(text, "| all | | {count} | {} |", figures(needs.area));
     if needs.unknown > 0 {
         let _ =
             writeln!(text, "\nWithout a figure, and not in the sum: {} instances.", needs.unknown);
     }
+    if let Some(nodes) = uncounted(&needs) {
+        let _ = writeln!(text, "\nNot in the sum: {nodes}.");
+    }
     text + &room(&needs)
+}
+
+/// Cells of a row but for UltraRAM, where only parts may put memory.
+fn figures(Area { lut, ff, bram18, dsp, uram: _ }: Area) -> String {
+    format!("{lut} | {ff} | {bram18} | {dsp}")
+}
+
+/// What the network takes with its board and its nodes.
+fn needs(network: &Network, instances: &[Vec<Instance>]) -> Needs {
+    Needs::of(instances.iter().flatten()).with_nodes(network)
+}
+
+/// The nodes that are not in the sum, with the reason.
+fn uncounted(needs: &Needs) -> Option<String> {
+    let nodes: Vec<_> = needs.unknown_nodes.iter().map(|node| format!("`{node}`")).collect();
+    let nodes = nodes.join(", ");
+    (!nodes.is_empty())
+        .then(|| format!("{nodes}, as no hardware package file says what they take (`area`)"))
 }
 
 /// What parts have of everything that the network and its board take.
 fn room(needs: &Needs) -> String {
-    let mut text = "\n## Room\n\nWhat parts have. Nodes are not counted above. A row says no if what is \
-                    counted is too large already. If a part has too few blocks of 18 kbit, FIFOs lie in its \
-                    UltraRAM (288 kbit each), the largest first: tell the vendor's tool so.\n\n| part | board | \
-                    look-up tables | flip-flops | block memory | UltraRAM | fits |\n|---|---|---|---|---|---|---|\n"
+    let mut text = "\n## Room\n\nWhat parts have, and whether the sum above fits. If a part has too few \
+                    blocks of 18 kbit, FIFOs and memories of nodes that may do so lie in its UltraRAM (288 kbit \
+                    each), the largest first: tell the vendor's tool so.\n\n| part | board | look-up tables | \
+                    flip-flops | block memory | UltraRAM | multipliers | fits |\n|---|---|---|---|---|---|---|---|\n"
         .to_owned();
+    let counted = if needs.is_complete() { "" } else { "what is counted: " };
     for part in Part::ALL {
-        let Area { lut, ff, bram18, uram } = part.room;
+        let Area { lut, ff, bram18, uram, dsp } = part.room;
         let placed = needs.on(&part);
         let fits = match (part.fits(placed), placed.uram) {
             (false, _) => "no".to_owned(),
-            (true, 0) => "yes".to_owned(),
-            (true, uram) => format!("yes, with {} and {uram} of UltraRAM", placed.bram18),
+            (true, 0) => format!("{counted}yes"),
+            (true, uram) => format!("{counted}yes, with {} and {uram} of UltraRAM", placed.bram18),
         };
         let Part { name, board, .. } = part;
-        let _ = writeln!(text, "| {name} | {board} | {lut} | {ff} | {bram18} | {uram} | {fits} |");
+        let _ = writeln!(
+            text,
+            "| {name} | {board} | {lut} | {ff} | {bram18} | {uram} | {dsp} | {fits} |"
+        );
     }
     text
 }
 
-/// A sentence for people if parts have no room for the network.
+/// A sentence for people if parts have no room for the network with its nodes.
 pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<String> {
-    let needs = Needs::of(instances.iter().flatten());
-    let small: Vec<String> = Part::ALL
-        .iter()
-        .filter(|part| !part.fits(needs.on(part)))
-        .map(|Part { name, board, room }| {
-            format!("{} and {} of UltraRAM of {name} ({board})", room.bram18, room.uram)
-        })
-        .collect();
+    let needs = needs(network, instances);
+    let small = Part::ALL.iter().filter_map(|part| Some((part, short(part, needs.on(part))?)));
+    let small: Vec<String> =
+        small.map(|(part, has)| format!("{} ({}) has {has}", part.name, part.board)).collect();
     if small.is_empty() {
         return None;
     }
+    let Area { lut, ff, bram18, dsp, .. } = needs.area;
+    let not_counted =
+        uncounted(&needs).map_or_else(String::new, |nodes| format!(", without {nodes}"));
     Some(format!(
-        "network `{}` takes about {} blocks of 18 kbit, {} look-up tables and {} flip-flops, more than a \
-         part has (blocks: {}); shorten its FIFOs, or lower the bounds of its messages",
+        "network `{}` and its nodes take about {bram18} blocks of 18 kbit, {lut} look-up tables, {ff} \
+         flip-flops and {dsp} multipliers{not_counted}. That is more than parts have: {}; shorten its \
+         FIFOs, lower the bounds of its messages, or place fewer nodes in the fabric",
         network.module,
-        needs.area.bram18,
-        needs.area.lut,
-        needs.area.ff,
         small.join(", ")
     ))
+}
+
+/// What is short on a part for this area, with all that the part has of it.
+fn short(part: &Part, area: Area) -> Option<String> {
+    let room = part.room;
+    let blocks = match room.uram {
+        0 => format!("{} blocks", room.bram18),
+        uram => format!("{} blocks and {uram} of UltraRAM", room.bram18),
+    };
+    let figures = [
+        (area.bram18 > room.bram18, blocks),
+        (area.lut > room.lut, format!("{} look-up tables", room.lut)),
+        (area.ff > room.ff, format!("{} flip-flops", room.ff)),
+        (area.dsp > room.dsp, format!("{} multipliers", room.dsp)),
+    ];
+    let short: Vec<_> = figures.into_iter().filter(|(short, _)| *short).map(|it| it.1).collect();
+    (!short.is_empty()).then(|| short.join(", "))
 }
 
 /// What messages pass between a port and its topic, and where the host looks.

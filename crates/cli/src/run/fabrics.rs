@@ -3,7 +3,7 @@
 use crate::definitions::{Definitions, definitions};
 use crate::hardware::{FabricFiles, generate_fabric};
 use crate::load::Loaded;
-use crate::output::tell;
+use crate::output::{say, tell};
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Cache, Library, Profile, Search};
 use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan, HostRefusal};
@@ -56,7 +56,7 @@ pub(crate) fn check(loaded: &Loaded) -> Result<()> {
     let definitions = definitions(&loaded.interfaces)?;
     for fabric in fabrics {
         let generated = generated(fabric, loaded, &definitions);
-        generated.with_context(|| format!("fabric `{}`", fabric.name))?;
+        warn(&generated.with_context(|| format!("fabric `{}`", fabric.name))?);
     }
     Ok(())
 }
@@ -80,6 +80,13 @@ fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Definitions) ->
     Ok(generated)
 }
 
+/// Says that boards may have no room for it.
+fn warn(generated: &Generated) {
+    for warning in &generated.warnings {
+        say!("warning: {warning}");
+    }
+}
+
 /// The message type of this name, or why there is none.
 fn schema(definitions: &Definitions, name: &str) -> Result<Schema, String> {
     Schema::from_library(definitions.library(), name).map_err(|error| error.to_string())
@@ -92,6 +99,7 @@ fn prepare_fabric(
     profile: &Profile,
 ) -> Result<Vec<Count>> {
     let generated = generated(fabric, loaded, definitions)?;
+    warn(&generated);
     let cache = Cache::from_environment()?;
     let search = Search::from_environment();
     let built = Library::build_board(&generated, &search, &cache, &mut tell)?;

@@ -1,6 +1,7 @@
 //! What the board takes of an UltraScale+ part, beside table II of the fpgaDDS paper.
 
 use crate::caller::GraphNetwork;
+use crossdock_graph::NodeArea;
 use crossdock_hwgen::board::gateways;
 use serde_json::{Value, json};
 
@@ -13,13 +14,6 @@ pub(crate) const TABLE_II: [(&str, u64, f64, u64, u64); 2] = [
 ];
 pub(crate) const SOURCE: &str = "fpgaDDS paper, table II: the graph with image projection and lane following, \
                                  of a vendor's tools";
-/// The replay memory of image compensation holds an image; the budget has a small one of
-/// 24 000 bytes.
-const REPLAY_BEATS: u64 = 640 * 480 * 3 / 8;
-const SMALL_REPLAY_BEATS: u64 = 24_000 / 8;
-/// Beats of 72 bits in a block memory of 36 kbit.
-const BRAM_BEATS: u64 = 512;
-
 /// A part of a board.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
@@ -45,28 +39,15 @@ impl Area {
     }
 }
 
-/// Nodes, their designs in the budget, and those with a view of 128 bit.
-const NODES: [(&str, &str, Option<&str>); 9] = [
-    ("image_compensation", "image_compensation-max_bytes-24000", None),
-    ("gaussian_blur", "gaussian_blur-max_width-640-max_bytes-921600", None),
-    ("image_projection", "image_projection", None),
-    ("lane_following", "lane_following", None),
-    ("lane_planner", "lane_planner", Some("lane_planner-view_bits-128")),
-    ("polyfit", "polyfit-gate-110", Some("polyfit-gate-110-view_bits-128")),
-    ("red_light", "red_light-area_min-40-width-640-height-480", None),
-    ("green_light", "green_light-area_min-40-width-640-height-480", None),
-    ("lane_control", "lane_control-blind_images-10", None),
-];
+/// Nodes with a view of 128 bit, and their designs in the budget: package files have the areas of
+/// nodes with streams of 64 bit.
+const WIDE: [(&str, &str); 2] =
+    [("lane_planner", "lane_planner-view_bits-128"), ("polyfit", "polyfit-gate-110-view_bits-128")];
 
-/// Which designs of the budget a board has, what for, and how many.
-fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
-    let of_nodes = network.generated.network.nodes.iter().filter_map(|node| {
-        let (name, design, wide) = NODES.iter().find(|(name, ..)| *name == node.node_type)?;
-        let is_wide = node.inputs.iter().chain(&node.outputs).any(|end| end.width == 128);
-        Some(((*name).to_owned(), wide.filter(|_| is_wide).unwrap_or(design), 1))
-    });
+/// What the board has beside its nodes: what it is, its design in the budget, and how many.
+fn way(network: &GraphNetwork) -> [(&'static str, &'static str, u64); 9] {
     let count = gateways(&network.generated.network).len() as u64;
-    let way = [
+    [
         ("gateways", "gateway-width-64-address_width-48", count),
         ("port of host memory", "memif_share-width-64-address_width-48-ports-8", 1),
         ("windows", "memif_mmu-width-64-address_width-48-windows-16-outstanding-32", 1),
@@ -76,27 +57,32 @@ fn designs(network: &GraphNetwork) -> Vec<(String, &'static str, u64)> {
         ("lease of the host", "host_lease", 1),
         ("stop of host memory", "memif_stop", 1),
         ("words of the network", "register_words-status-32-control-1", 1),
-    ];
-    of_nodes.chain(way.map(|(name, design, count)| (name.to_owned(), design, count))).collect()
+    ]
 }
 
-/// The parts of a board, as far as the budget has them.
+/// The parts of a board, as far as its package files and the budget have them.
 fn parts(network: &GraphNetwork) -> Vec<Part> {
     let budget: Value = serde_json::from_str(BUDGET).unwrap_or_default();
-    let parts = designs(network).into_iter().filter_map(|(name, design, count)| {
+    let budgeted = |design: &str| -> Option<NodeArea> {
         let of = |what: &str| budget["designs"][design][what].as_u64();
         let (lut, ff, bram18) = (of("lut")?, of("ff")?, of("bram18")?);
-        let mut bram = bram18 as f64 / 2.0;
-        if name == "image_compensation" {
-            let more = REPLAY_BEATS.div_ceil(BRAM_BEATS) - SMALL_REPLAY_BEATS.div_ceil(BRAM_BEATS);
-            bram += more as f64;
-        }
-        let dsp = of("dsp").unwrap_or(0);
-        let times = count as f64;
-        let (lut, ff, dsp) = (lut * count, ff * count, dsp * count);
-        Some(Part { name, count, lut, ff, bram: bram * times, dsp })
+        Some(NodeArea { lut, ff, bram18, dsp: of("dsp").unwrap_or(0), in_uram: None })
+    };
+    let of_nodes = network.generated.network.nodes.iter().filter_map(|node| {
+        let is_wide = node.inputs.iter().chain(&node.outputs).any(|end| end.width == 128);
+        let wide = WIDE.iter().find(|(name, _)| is_wide && *name == node.node_type);
+        let area = wide.map_or(node.area, |(_, design)| budgeted(design))?;
+        Some(part(&node.node_type, 1, area))
     });
-    parts.collect()
+    let way = way(network).into_iter();
+    let way = way.filter_map(|(name, design, count)| Some(part(name, count, budgeted(design)?)));
+    of_nodes.chain(way).collect()
+}
+
+/// So many of what takes this area each.
+fn part(name: &str, count: u64, NodeArea { lut, ff, bram18, dsp, .. }: NodeArea) -> Part {
+    let (lut, ff, dsp) = (lut * count, ff * count, dsp * count);
+    Part { name: name.to_owned(), count, lut, ff, bram: (bram18 * count) as f64 / 2.0, dsp }
 }
 
 /// All of them.
@@ -130,5 +116,4 @@ pub(crate) fn facts(areas: &[Area]) -> Value {
 
 /// What the figures of a board are.
 pub(crate) const IS: &str = "Yosys 0.70, synth_xilinx -family xcup: the sum of modules that were synthesised \
-                             alone (hw/budget.json), without the topics' networks; the memory of a whole image in \
-                             compensation is computed, as block memory. Yosys uses no URAM";
+                             alone (hw/budget.json), without the topics' networks, and without URAM";

@@ -8,7 +8,7 @@ use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
 use crate::parameters::USE_SIM_TIME;
 use crate::qos::is_time;
-use crate::value::{ParameterType, ParameterValue};
+use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
 use std::collections::BTreeMap;
 

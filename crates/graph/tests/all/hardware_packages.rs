@@ -3,8 +3,9 @@
 
 use crate::support;
 use crossdock_graph::{
-    BinaryDescription, Graph, HardwarePackage, Mapping, NodeTypeDescription, PackageDescription,
-    PackageDescriptions, ParameterValue, Plan, RunOptions, Violation, check, check_fabrics,
+    BinaryDescription, Graph, HardwarePackage, Mapping, NodeArea, NodeTypeDescription,
+    NodeUltraRam, PackageDescription, PackageDescriptions, ParameterValue, Plan, RunOptions,
+    Violation, check, check_fabrics,
 };
 use support::{IMAGE, LANE, input, node_type, output, parameter};
 
@@ -277,6 +278,48 @@ fn the_widths_of_a_port_are_read_and_are_parameters_of_their_own() {
         refused("mask: 255", "inverted_bits: 255"),
         "p.yaml:4:3: the width of `inverted` becomes `INVERTED_BITS` in the module, as parameter \
          `inverted_bits` does; rename the port, or the other one"
+    );
+}
+
+#[test]
+fn what_a_node_takes_of_a_part_is_read_and_checked() {
+    let plain = HardwarePackage::from_yaml("p", PACKAGE.as_bytes()).unwrap();
+    assert_eq!(plain.node_type("invert").unwrap().area, None);
+    let text = PACKAGE.replace(
+        "    parameters:",
+        "    area: { lut: 9, ff: 8, bram18: 7, dsp: 6, in_uram: { bram18: 5, uram: 4 } }\n    parameters:",
+    );
+    let package = HardwarePackage::from_yaml("p", text.as_bytes()).unwrap();
+    let in_uram = Some(NodeUltraRam { bram18: 5, uram: 4 });
+    let area = NodeArea { lut: 9, ff: 8, bram18: 7, dsp: 6, in_uram };
+    assert_eq!(package.node_type("invert").unwrap().area, Some(area));
+    let refused = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        let text = text.replacen(from, to, 1);
+        let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:#?}");
+        violations[0].to_string()
+    };
+    assert_eq!(
+        refused("ff: 8", "ff: -8"),
+        "p.yaml:6:25: `ff` of an area must be 0 to 100000000; choose a value in between"
+    );
+    assert_eq!(
+        refused("dsp: 6", "dsp: six"),
+        "p.yaml:6:44: `dsp` of an area must be an integer, not text; write a whole number"
+    );
+    assert_eq!(
+        refused(" dsp: 6,", ""),
+        "p.yaml:6:11: the area of a node type needs the key `dsp`; add `dsp: ...`"
+    );
+    assert_eq!(
+        refused("uram: 4", "uram: 0"),
+        "p.yaml:6:75: `uram` of an area must be 1 to 100000000; choose a value in between"
+    );
+    assert_eq!(
+        refused("bram18: 5", "bram18: 8"),
+        "p.yaml:6:56: 8 blocks of `invert` may lie in UltraRAM, more than the 7 that it takes; \
+         `in_uram.bram18` is a part of `bram18`: correct one of them"
     );
 }
 

@@ -9,7 +9,7 @@ use crate::message::MessageShape;
 use crate::network::{
     Clock, ModuleParameter, Network, NetworkNode, NetworkPort, NodeEnd, PortOwner, TopicNetwork,
 };
-use crossdock_graph::{GraphNode, HardwareNode, ParameterValue, Violation, ViolationKind};
+use crossdock_graph::{GraphNode, HardwareNode, Violation, ViolationKind};
 use std::collections::BTreeMap;
 
 /// A port of a node type.
@@ -111,6 +111,7 @@ pub(super) fn attach(
         clock: Clock { name: None },
         drops: implementation.node.drops,
         refuses: implementation.node.refuses.clone(),
+        area: implementation.node.area,
         inputs: Vec::new(),
         outputs: Vec::new(),
     };

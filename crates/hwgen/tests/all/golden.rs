@@ -115,14 +115,21 @@ fn a_network_that_is_larger_than_a_part_says_so() {
     let large = generated(DRIVE, DRIVE_MAPPING).unwrap();
     let report = &large.files["report.md"];
     assert!(
-        report.contains("| ZCU104 | 230400 | 460800 | 624 | 96 | yes, with 9 and "),
+        report.contains(
+            "| ZCU104 | 230400 | 460800 | 624 | 96 | 1728 | what is counted: yes, with 9 and "
+        ),
         "{report}"
     );
-    assert!(report.contains("| KV260 | 117120 | 234240 | 288 | 64 | no |"), "{report}");
+    assert!(report.contains("| KV260 | 117120 | 234240 | 288 | 64 | 1248 | no |"), "{report}");
     let [warning] = large.warnings.as_slice() else { panic!("{:?}", large.warnings) };
-    assert!(warning.contains("(blocks: 288 and 64 of UltraRAM of XCK26 (KV260), "), "{warning}");
+    let (told, small) = warning.split_once(" parts have: ").unwrap();
+    assert!(small.starts_with("XCK26 (KV260) has 288 blocks and 64 of UltraRAM, "), "{warning}");
+    // Its nodes are edges of the board.
+    let edges = ", without `compensation`, `control`, `stop`, `blur`, `follow`, `red`, `green`, as no \
+                 hardware package file";
+    assert!(told.contains(edges), "{warning}");
     let small = DRIVE_MAPPING.replace("      red: { image: { keep_last: 1 } }\n", "");
     let small = generated(DRIVE, &small).unwrap();
-    assert!(small.files["report.md"].contains("| 624 | 96 | yes |"));
+    assert!(small.files["report.md"].contains("| 624 | 96 | 1728 | what is counted: yes |"));
     assert!(small.warnings.is_empty(), "{:?}", small.warnings);
 }

@@ -113,6 +113,83 @@ fn all_refused(changes: &[(&str, &str)]) -> Vec<String> {
     files.generated().unwrap_err()
 }
 
+/// Two nodes of the board have more memory and more multipliers than some parts.
+const LARGE: &str =
+    "    area: { lut: 100, ff: 200, bram18: 400, dsp: 700, in_uram: { bram18: 390, uram: 30 } }\n";
+
+/// Files in which the node type has an area.
+fn with_area(area: &str) -> Files {
+    let mut files = Files::new();
+    let sources = "    sources: [rtl/filter_core.sv, rtl/filter.svh]\n";
+    assert!(files.package.contains(sources));
+    files.package = files.package.replacen(sources, &format!("{sources}{area}"), 1);
+    files
+}
+
+#[test]
+fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what_is_short() {
+    let mut files = with_area(LARGE);
+    // The third node is an edge of the board: nobody knows what it takes.
+    let made = files.generated().unwrap();
+    let report = &made.files["report.md"];
+    for node in ["first", "second"] {
+        let row = format!("| {node} | `filter_core` | 1 | 100 | 200 | 400 | 700 |\n");
+        assert!(report.contains(&row), "{report}");
+    }
+    let all = report.lines().find(|line| line.starts_with("| all | ")).unwrap();
+    let board = with_area("    area: { lut: 0, ff: 0, bram18: 0, dsp: 0 }\n").generated().unwrap();
+    let rest = board.files["report.md"].lines().find(|line| line.starts_with("| all | "));
+    let figures = |line: &str| -> Vec<u64> {
+        line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect()
+    };
+    let [count, lut, ff, bram18, dsp] = figures(rest.unwrap())[..] else { panic!("{rest:?}") };
+    assert_eq!(figures(all), [count, lut + 200, ff + 400, bram18 + 800, dsp + 1400]);
+    assert!(report.contains("\nNot in the sum: `watch`, as no hardware package file says "));
+    let fits =
+        format!("| 624 | 96 | 1728 | what is counted: yes, with {} and 30 of ", bram18 + 410);
+    assert!(report.contains(&fits), "{report}");
+    assert!(report.contains("| 64 | 1248 | no |\n"), "{report}");
+    let [warning] = made.warnings.as_slice() else { panic!("{:?}", made.warnings) };
+    let (told, small) = warning.split_once(". That is more than parts have: ").unwrap();
+    let takes = format!(
+        "network `network_board` and its nodes take about {} blocks of 18 kbit, {} look-up tables, {} \
+         flip-flops and 1400 multipliers, without `watch`, as no hardware package file says what they \
+         take (`area`)",
+        bram18 + 800,
+        lut + 200,
+        ff + 400
+    );
+    assert_eq!(told, takes);
+    let short = "XCK26 (KV260) has 1248 multipliers, LFE5UM-85F (boards with an \
+                 ECP5-85) has 208 blocks, 156 multipliers; shorten ";
+    assert!(small.starts_with(short), "{warning}");
+    // With a figure of each node the answer is one of the whole board.
+    files.package.push_str(WATCH);
+    let made = files.generated().unwrap();
+    let report = &made.files["report.md"];
+    assert!(!report.contains("Not in the sum"), "{report}");
+    assert!(report.contains("| 624 | 96 | 1728 | yes, with "), "{report}");
+    assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
+}
+
+const WATCH: &str = "  \
+  watch:
+    module: filter_core
+    sources: [rtl/filter_core.sv, rtl/filter.svh]
+    area: { lut: 0, ff: 0, bram18: 0, dsp: 0 }
+    inputs:
+      image: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 5000 } }
+";
+
+#[test]
+fn nodes_without_an_area_are_named_in_the_report() {
+    let made = Files::new().generated().unwrap();
+    let named = "\nNot in the sum: `first`, `second`, `watch`, as no hardware package file says ";
+    assert!(made.files["report.md"].contains(named), "{}", made.files["report.md"]);
+    assert!(made.files["report.md"].contains("| 624 | 96 | 1728 | what is counted: yes |"));
+    assert!(made.warnings.is_empty(), "{:?}", made.warnings);
+}
+
 #[test]
 fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
     let generated = Files::new().generated().unwrap();

@@ -1,6 +1,7 @@
 //! Kernels of hardware nodes against their specifications, nodes against their software twins.
 #![allow(missing_docs)]
 
+mod areas;
 mod board;
 mod frames;
 mod gaussian_blur;

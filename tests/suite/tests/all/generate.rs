@@ -39,6 +39,30 @@ fn a_network_is_written_whole_and_the_same_every_time() {
 }
 
 #[test]
+fn a_board_whose_nodes_are_too_large_for_a_part_is_warned_of_before_anything_runs() {
+    let run = Run::new("gen_hw_large");
+    let graph = "apps/autorace/course.graph.yaml";
+    let mapping = "apps/autorace/course.board.mapping.yaml";
+    let checked = run.output(&["check", graph, "--mapping", mapping]);
+    let told = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success(), "{told}");
+    let is_warning = |line: &&str| line.starts_with("warning: network `network_board` and its ");
+    let warning = told.lines().find(is_warning).unwrap_or_else(|| panic!("{told}"));
+    let small =
+        "parts have: LFE5UM-85F (boards with an ECP5-85) has 208 blocks; shorten its FIFOs, ";
+    assert!(warning.contains(small), "{warning}");
+    let folder = run.file("board");
+    let folder = folder.to_str().expect("UTF-8");
+    let made = run.output(&["gen", "hw", graph, "--mapping", mapping, "-o", folder]);
+    let told = String::from_utf8_lossy(&made.stdout);
+    assert_eq!(told.lines().find(is_warning), Some(warning));
+    // The other parts have UltraRAM for the picture of compensation.
+    let report = &files(Path::new(folder))["report.md"];
+    let [ultra_scale, ecp5] = ["yes, with ", "no |"].map(|fits| report.matches(fits).count());
+    assert_eq!((ultra_scale, ecp5), (2, 1), "{report}");
+}
+
+#[test]
 fn own_message_types_are_found_and_a_missing_one_is_named_with_its_line() {
     let run = Run::new("gen_hw_types");
     let write = |name: &str, text: &str| {
