@@ -74,6 +74,8 @@ pub struct Generated {
     pub files: BTreeMap<String, String>,
     /// What to tell people though the network was made: sentences.
     pub warnings: Vec<String>,
+    /// Whether no part that is known has room for it: one of the warnings says so.
+    pub fits_no_part: bool,
 }
 
 impl Generated {
@@ -216,6 +218,7 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     };
     instances.extend(of_board);
     let warnings = report::tight(&network, &instances).into_iter().collect();
+    let fits_no_part = report::fits_no_part(&network, &instances);
     files.insert("report.md".to_owned(), report::report(&network, &instances));
     surroundings(&network, &registers, order, of_nodes, &mut files);
     export(&network, &registers, used, &mut files);
@@ -228,7 +231,7 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     };
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
-    Generated { network, identity, registers, files, warnings }
+    Generated { network, identity, registers, files, warnings, fits_no_part }
 }
 
 /// What the board's nodes are made of, and the list of it.

@@ -216,6 +216,12 @@ pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<St
     ))
 }
 
+/// Whether none of the parts has room for the network with its nodes.
+pub(crate) fn fits_no_part(network: &Network, instances: &[Vec<Instance>]) -> bool {
+    let needs = needs(network, instances);
+    !Part::ALL.iter().any(|part| part.fits(needs.on(part)))
+}
+
 /// What is short on a part for this area, with all that the part has of it.
 fn short(part: &Part, area: Area) -> Option<String> {
     let room = part.room;

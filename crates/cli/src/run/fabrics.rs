@@ -80,9 +80,10 @@ fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Definitions) ->
     Ok(generated)
 }
 
-/// Says that boards may have no room for it.
+/// Says that no board has room for it. A run is a simulation, in which a part that is too small is
+/// no reason to say anything: `report.md` has all of them.
 fn warn(generated: &Generated) {
-    for warning in &generated.warnings {
+    for warning in generated.warnings.iter().filter(|_| generated.fits_no_part) {
         say!("warning: {warning}");
     }
 }

@@ -43,19 +43,31 @@ fn a_board_whose_nodes_are_too_large_for_a_part_is_warned_of_before_anything_run
     let run = Run::new("gen_hw_large");
     let graph = "apps/autorace/course.graph.yaml";
     let mapping = "apps/autorace/course.board.mapping.yaml";
-    let checked = run.output(&["check", graph, "--mapping", mapping]);
-    let told = String::from_utf8_lossy(&checked.stderr);
-    assert!(checked.status.success(), "{told}");
+    let check = |mapping: &str| {
+        let checked = run.output(&["check", graph, "--mapping", mapping]);
+        let told = String::from_utf8_lossy(&checked.stderr).into_owned();
+        assert!(checked.status.success(), "{told}");
+        told
+    };
+    assert_eq!(check(mapping), "", "there are parts with room for it");
+    let folder = run.file("board");
+    let folder = folder.to_str().expect("UTF-8");
+    let made = run.output(&["gen", "hw", graph, "--mapping", mapping, "-o", folder]);
+    let told = String::from_utf8_lossy(&made.stdout);
     let is_warning = |line: &&str| line.starts_with("warning: network `network_board` and its ");
     let warning = told.lines().find(is_warning).unwrap_or_else(|| panic!("{told}"));
     let small =
         "parts have: LFE5UM-85F (boards with an ECP5-85) has 208 blocks; shorten its FIFOs, ";
     assert!(warning.contains(small), "{warning}");
-    let folder = run.file("board");
-    let folder = folder.to_str().expect("UTF-8");
-    let made = run.output(&["gen", "hw", graph, "--mapping", mapping, "-o", folder]);
-    let told = String::from_utf8_lossy(&made.stdout);
-    assert_eq!(told.lines().find(is_warning), Some(warning));
+    let text = std::fs::read_to_string(workspace().join(mapping)).expect("the mapping");
+    let blurred = "/camera/image_blurred: { mapping: hardware";
+    assert!(text.contains(blurred), "{text}");
+    let fifo = "subscribers: { planner: { image: { fifo_messages: 8 } } }";
+    let large = run.file("large.mapping.yaml");
+    std::fs::write(&large, text.replace(blurred, &format!("{blurred}, {fifo}"))).expect("written");
+    let told = check(large.to_str().expect("UTF-8"));
+    let warning = told.lines().find(is_warning).unwrap_or_else(|| panic!("{told}"));
+    assert!(warning.contains("XCZU7EV (ZCU104) has 624 blocks and 96 of UltraRAM"), "{warning}");
     // The other parts have UltraRAM for the picture of compensation.
     let report = &files(Path::new(folder))["report.md"];
     let [ultra_scale, ecp5] = ["yes, with ", "no |"].map(|fits| report.matches(fits).count());
