@@ -98,10 +98,10 @@ fn told(generated: &Generated, folder: &Path) -> String {
     let mut text = String::new();
     for topic in &network.topics {
         text.push_str(&format!(
-            "{}: {} publishers, {} subscribers, {} bits, {} beats for the longest message\n",
+            "{}: {}, {}, {} bits, {} beats for the longest message\n",
             topic.shown(),
-            topic.publishers.len(),
-            topic.subscribers.len(),
+            output::counted(topic.publishers.len() as u64, "publisher", "publishers"),
+            output::counted(topic.subscribers.len() as u64, "subscriber", "subscribers"),
             topic.width,
             topic.beats_max(topic.width)
         ));

@@ -41,8 +41,9 @@ impl Lag {
         let [real, on_board] = self.passed.map(|time| time.as_secs_f64());
         NodeError::new(format!(
             "the simulation of fabric `{}` cannot keep up with real time: it took {real:.1} s for \
-             {:.1} ms on the board, and messages of {topic} wait; write `on_lag: slow_time` for the \
-             fabric into the mapping, run with --rate max, or publish less often",
+             {:.1} ms on the board, and messages of {topic} wait; if a recording or a node with \
+             `lockstep` makes the time, write `on_lag: slow_time` for the fabric into the mapping, or run \
+             with --rate max; else publish less often",
             self.fabric,
             on_board * 1e3
         ))

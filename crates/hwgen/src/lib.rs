@@ -95,6 +95,17 @@ impl Generated {
         self.files.contains_key("board.f")
     }
 
+    /// Why the network has no board, at its topic in the mapping file; `None`: it has one, or
+    /// nothing passes between its nodes and software.
+    #[must_use]
+    pub fn obstacle_in(&self, mapping: &Mapping) -> Option<Violation> {
+        let (topic, message, advice) = board::obstacle(&self.network)?;
+        let path = ["topics", topic.as_str()];
+        let kind = ViolationKind::Stream;
+        let violation = Violation::at(kind, &mapping.source, &path, message, advice);
+        Some(violation.for_topic(&topic))
+    }
+
     /// Why the network has no board, and what to do: a sentence for people.
     #[must_use]
     pub fn obstacle(&self) -> String {

@@ -1,6 +1,7 @@
 //! Fabrics of a run: each is generated, built once and kept, and its host told what it hosts.
 
 use crate::definitions::{Definitions, definitions};
+use crate::files::Violations;
 use crate::hardware::{FabricFiles, generate_fabric};
 use crate::load::Loaded;
 use crate::output::{say, tell};
@@ -76,6 +77,9 @@ fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Definitions) ->
         fabric: &fabric.name,
         types: &|name| schema(definitions, name),
     })?;
+    if let Some(obstacle) = generated.obstacle_in(&loaded.mapping) {
+        return Err(Violations::from(vec![obstacle]).into());
+    }
     ensure!(generated.has_board(), "{}", generated.obstacle());
     Ok(generated)
 }

@@ -2,6 +2,7 @@
 //! Record what is meant to change with `CROSSDOCK_RECORD_GOLDEN=1`.
 
 use crate::support;
+use crossdock_graph::Mapping;
 use crossdock_hwgen::network::PortOwner;
 use std::path::Path;
 use support::{DRIVE, DRIVE_MAPPING, generated};
@@ -102,6 +103,10 @@ fn direct_streams_count_among_the_gateways_of_a_board() {
     let says = "18 gateways in one fabric, 18 of them for single ports on software-mapped topics, more \
                 than 16. To have one, map topics to `gateway`";
     assert!(made.files["report.md"].contains(says), "{}", made.files["report.md"]);
+    let mapping = Mapping::from_yaml("m.yaml", DRIVE_MAPPING[..topics].as_bytes()).unwrap();
+    let obstacle = made.obstacle_in(&mapping).unwrap().to_string();
+    assert!(obstacle.starts_with("m.yaml:"), "{obstacle}");
+    assert!(obstacle.contains(": 18 gateways in one fabric, 18 of them"), "{obstacle}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_network_is_written_whole_and_the_same_every_time() {
         let output = run.output(&["gen", "hw", GRAPH, "--mapping", MAPPING, "-o", folder]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let told = String::from_utf8(output.stdout).expect("UTF-8");
-        assert!(told.contains("/cmd_vel: 2 publishers, 1 subscribers, 64 bits, 9 beats"), "{told}");
+        assert!(told.contains("/cmd_vel: 2 publishers, 1 subscriber, 64 bits, 9 beats"), "{told}");
         found.push(files(Path::new(folder)));
     }
     assert_eq!(found[0], found[1]);
@@ -105,7 +105,7 @@ fn own_message_types_are_found_and_a_missing_one_is_named_with_its_line() {
     let output = run.output(&[&command[..], &["--interfaces", &types]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let told = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(told.contains("/x: 1 publishers, 1 subscribers, 64 bits, 5 beats"), "{told}");
+    assert!(told.contains("/x: 1 publisher, 1 subscriber, 64 bits, 5 beats"), "{told}");
 }
 
 const PICTURES: &str = "crates/fabric/tests/pictures/pictures.hardware.yaml";
