@@ -8,6 +8,7 @@ use super::table_iii::Version;
 use crate::gateway::Mapped;
 use crate::report::{Column, Table};
 use crossdock_fabric::{Figure, Profile};
+use crossdock_hwgen::area::Part as DevicePart;
 use std::fmt::Write as _;
 
 /// Table III of the fpgaDDS paper: the model, and what our board takes.
@@ -182,6 +183,15 @@ fn area(areas: &[Area]) -> String {
     for Area { what, parts } in areas {
         let Part { lut, ff, bram, dsp, .. } = sum(parts);
         let _ = writeln!(text, "| Crossdock, {what} | {lut} | {ff} | {bram} | 0 | {dsp} |");
+    }
+    for part in DevicePart::ALL.iter().filter(|part| part.board == "ZCU104") {
+        let room = part.room;
+        let (lut, ff, bram) = (room.lut, room.ff, room.bram18 / 2);
+        let _ = writeln!(
+            text,
+            "| the board of the paper has | {lut} | {ff} | {bram} | {} | {} |",
+            room.uram, room.dsp
+        );
     }
     for Area { what, parts } in areas {
         let _ = writeln!(text, "\n{what}:\n\n| part | number | LUT | FF | BRAM | DSP |");
