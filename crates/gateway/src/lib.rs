@@ -37,4 +37,4 @@ mod up;
 mod windows;
 
 pub use node::{HOST_PLAN, package};
-pub use plan::{HostCount, HostGateway, HostPlan, HostRefusal};
+pub use plan::{HostCount, HostGateway, HostPlan, HostRefusal, HostedNode};

@@ -7,7 +7,7 @@ use crate::plan::{HostGateway, HostPlan};
 use crate::record::fabric_counter;
 use crate::up::Up;
 use crate::windows::Windows;
-use crossdock_comm::status_records::kind;
+use crossdock_comm::status_records::{NodeDetail, kind};
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
 use crossdock_fabric::{Board, Cache, HostEvent, IDLE_CYCLES, Library, Profile, Stop};
@@ -93,6 +93,8 @@ struct Gateways {
     access: BoardAccess,
     gateways: Vec<Gateway>,
     entity: Entity,
+    /// The nodes on the board. No executor runs them, so that nothing is counted here.
+    _nodes: Vec<Entity>,
     counts: Counts,
     slice_ps: u64,
     /// Publishers that were connected at the last look.
@@ -143,12 +145,22 @@ impl NodeType for Gateways {
             detail: profile.name.as_bytes(),
             histogram: WithHistogram::No,
         })?;
+        let nodes = plan.nodes.iter().map(|node| {
+            setup.status_table().add(EntityDescription {
+                kind: kind::NODE,
+                name: &node.name,
+                detail: NodeDetail::native(node.node_type.clone()).encode().as_bytes(),
+                histogram: WithHistogram::No,
+            })
+        });
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         let counts = Counts::new(setup, &plan)?;
         let origins = Origins::default();
         Ok(Self {
             access: BoardAccess { board, windows, scratch, origins, unread: true },
             gateways,
             entity,
+            _nodes: nodes,
             counts,
             slice_ps: CYCLES_PER_POLL * profile.period_ps,
             matched: 0,

@@ -20,6 +20,8 @@ pub struct HostPlan {
     pub profile: String,
     /// What stands in registers that reset leaves alone.
     pub seed: u32,
+    /// The nodes on the board, which it shows beside its own.
+    pub nodes: Vec<HostedNode>,
     /// The gateways, by their number on the board.
     pub gateways: Vec<HostGateway>,
     /// Whether others do not wait for it, so that it ends if it falls behind.
@@ -28,6 +30,17 @@ pub struct HostPlan {
     pub counts: Vec<HostCount>,
     /// Where nodes say why they refused a message, which ends the host.
     pub refusals: Vec<HostRefusal>,
+}
+
+/// A node on the board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostedNode {
+    /// Its name in the graph.
+    pub name: String,
+    /// Its type, `package/type`.
+    #[serde(rename = "type")]
+    pub node_type: String,
 }
 
 /// Where a node of the board says why it refused a message.

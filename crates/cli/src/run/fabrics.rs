@@ -7,11 +7,11 @@ use crate::load::Loaded;
 use crate::output::{say, tell};
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Cache, Library, Profile, Search};
-use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan, HostRefusal};
+use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan, HostRefusal, HostedNode};
 use crossdock_graph::{FabricPlan, GatewayPlan, ParameterValue, Reliability};
 use crossdock_hwgen::Generated;
 use crossdock_hwgen::board::gateways;
-use crossdock_hwgen::network::{Count, PortOwner, Refusal, Register, TopicNetwork};
+use crossdock_hwgen::network::{Count, NetworkNode, PortOwner, Refusal, Register, TopicNetwork};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
 use std::collections::BTreeMap;
@@ -117,6 +117,7 @@ fn prepare_fabric(
         profile: profile.name.to_owned(),
         seed: SEED,
         real_time: fabric.host.as_ref().is_some_and(|host| !host.time.is_unpaced()),
+        nodes: generated.network.nodes.iter().map(hosted).collect(),
         gateways: Vec::new(),
         counts: counts(&generated.registers).map(|(_, place)| place).collect(),
         refusals: refusals(&generated.registers).collect(),
@@ -149,6 +150,11 @@ fn prepare_fabric(
     let value = ParameterValue::String(plan.to_text());
     node.parameters.insert(HOST_PLAN.to_owned(), value);
     Ok(counts(&generated.registers).map(|(count, _)| count.clone()).collect())
+}
+
+fn hosted(node: &NetworkNode) -> HostedNode {
+    let NetworkNode { name, package, node_type, .. } = node;
+    HostedNode { name: name.clone(), node_type: format!("{package}/{node_type}") }
 }
 
 /// What the registers count, and where it stands.

@@ -696,6 +696,11 @@ fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else
     let info = run.output(&["topic", "info", COMPENSATED]);
     let info = String::from_utf8_lossy(&info.stdout).into_owned();
     assert!(info.contains("gateways_board"), "{info}");
+    let nodes = run.json(&["node", "list", "--json"]);
+    let is_blur = |node: &&Value| node["node"] == "blur";
+    let blur = nodes.as_array().and_then(|nodes| nodes.iter().find(is_blur)).expect("a node");
+    assert_eq!(blur["type"], "autorace/gaussian_blur", "{blur:#}");
+    assert_eq!((&blur["process"], &blur["executor"]), (&"board".into(), &Value::Null), "{blur:#}");
 
     kill_process(host_of(&running), Signal::KILL).expect("a signal");
     let (status, told) = running.end();
