@@ -103,7 +103,7 @@ fn direct_streams_count_among_the_gateways_of_a_board() {
     let says = "18 gateways in one fabric, 18 of them for single ports on software-mapped topics, more \
                 than 16. To have one, map topics to `gateway`";
     assert!(made.files["report.md"].contains(says), "{}", made.files["report.md"]);
-    let mapping = Mapping::from_yaml("m.yaml", DRIVE_MAPPING[..topics].as_bytes()).unwrap();
+    let mapping = Mapping::from_yaml("m.yaml", &DRIVE_MAPPING.as_bytes()[..topics]).unwrap();
     let obstacle = made.obstacle_in(&mapping).unwrap().to_string();
     assert!(obstacle.starts_with("m.yaml:"), "{obstacle}");
     assert!(obstacle.contains(": 18 gateways in one fabric, 18 of them"), "{obstacle}");
