@@ -136,7 +136,8 @@ if (Words <= 16) begin : g_properties
     end
     for (int i = 0; i < Words; i++)
       if (formal_asked && !done) begin
-        // Those before the next one, and no others, but for what is of no row of the margin.
+        // Words before the next one have been looked at, if they have pixels of the margin, and no
+        // others have.
         if (scans && i >= read_at) assert (!formal_seen[i] && !(is_read && formal_at == Place'(i)));
         if (!scans || i < read_at)
           assert (formal_seen[i] || (is_read && formal_at == Place'(i))

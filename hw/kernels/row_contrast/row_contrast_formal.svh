@@ -1,5 +1,5 @@
-// Properties of row_contrast: every group leaves once, in order and in time; of a pixel, which is any,
-// the marks are those that sums of the pixels beside it say. For bounded proofs of short rows.
+// Properties of row_contrast: every group leaves once, in order and in time; the marks of a pixel,
+// which is any, are the ones that sums of the pixels beside it say. For bounded proofs of short rows.
 `include "axis_formal.svh"
 
 `AXIS_ASSUME_STABLE(s_valid && !clear, s_ready || clear, {s_values, s_first, s_second})

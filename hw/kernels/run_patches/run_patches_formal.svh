@@ -58,7 +58,7 @@ always_comb begin
   end
 end
 
-// What the runs of each label have together: that of two labels, when they become one.
+// What the runs of each label have together. Two of these are added when two labels become one.
 logic [FormalRuns*Patch-1:0] formal_patches;
 logic [Patch-1:0]            formal_one;
 logic [Patch-1:0]            formal_other;

@@ -97,6 +97,14 @@ fn sums_are_proved_to_have_every_near_point_once() {
     must(Proof::reachable(moments, 14).check());
 }
 
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn votes_are_proved_to_be_counted_once_and_found() {
+    must(lint(&vote(1, 2)));
+    must(Proof::bounded(vote(1, 2), 16).check());
+    must(Proof::reachable(vote(1, 2), 18).check());
+}
+
 const FAULTS_OF_RUNS: [Mutation; 3] = [
     Mutation {
         what: "a run at the edge is given",
@@ -147,9 +155,27 @@ const FAULTS_OF_MOMENTS: [Mutation; 2] = [
     },
 ];
 
+const FAULTS_OF_VOTES: [Mutation; 2] = [
+    Mutation {
+        what: "a scan leaves the votes",
+        file: "line_vote.sv",
+        from: "votes[at] <= scanning ? '0 : here + 1'b1;",
+        to: "votes[at] <= scanning ? here : here + 1'b1;",
+    },
+    Mutation {
+        what: "a point left of the origin votes",
+        file: "line_vote.sv",
+        from: "is_close && !place[11] && place",
+        to: "is_close && place",
+    },
+];
+
 #[test]
 #[ignore = "long: faults that must be caught"]
 fn faults_of_kernels_of_points_are_caught_by_proof() {
+    for fault in &FAULTS_OF_VOTES {
+        must(Proof::bounded(vote(1, 2), 16).catches(fault));
+    }
     for fault in &FAULTS_OF_MOMENTS {
         must(Proof::bounded(Design::module("point_moments"), 8).catches(fault));
     }
