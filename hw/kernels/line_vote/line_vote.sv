@@ -138,6 +138,10 @@ module line_vote #(
 
   wire unused = &{1'b0, s_x2[0], turn[14:0]};
 
+`ifdef FORMAL
+  `include "line_vote_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -8,13 +8,13 @@
 //               box, within the picture. `done` says that m_marked of its m_all pixels are marked;
 //               both stand until the next start or clear.
 // Clear         A picture begins. Marks of the one before are still there until others come.
-// Latency       From start to done: 4 cycles and one for each 8 columns of each row of the box with
+// Latency       From start to done: 2 cycles and one for each 8 columns of each row of the box with
 //               its margin, begun ones included.
 // Throughput    1 beat per cycle. One count at a time.
 // Back-pressure None.
 // Reset         as clear
-// Limits        No start while marks come, nor between a start and its `done`. The box is in the
-//               picture.
+// Limits        Between a start and its `done` is no other start, and no mark comes from that start
+//               on. The box is in the picture.
 // Parameters    WIDTH: columns, a multiple of 8, 16 to 4096. HEIGHT: 2 to 4096.
 `default_nettype none
 
@@ -153,6 +153,10 @@ module margin_count #(
     if (write) store[write_at] <= s_marks;
     if (scans) marks <= store[read_at];
   end
+
+`ifdef FORMAL
+  `include "margin_count_formal.svh"
+`endif
 
 endmodule
 

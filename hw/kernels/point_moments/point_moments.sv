@@ -127,6 +127,10 @@ module point_moments (
 
   wire unused = &{1'b0, sixtieth[20], sixtieth[15:0]};
 
+`ifdef FORMAL
+  `include "point_moments_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -260,6 +260,10 @@ module row_contrast #(
   // Wider rows have more bits than a count, which is REACH at most.
   wire unused = &{1'b0, inner, outer, width_left, width_right};
 
+`ifdef FORMAL
+  `include "row_contrast_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -243,6 +243,10 @@ module run_patches #(
     end
   end
 
+`ifdef FORMAL
+  `include "run_patches_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -152,6 +152,20 @@ fn pictures_are_proved_to_be_told_from_what_is_none() {
     must(Proof::reachable(check(3, 60), 10).check());
 }
 
+/// Rows of two groups.
+pub(crate) fn contrast() -> Design {
+    let design = Design::module("row_contrast").set("PIXELS", 2).set("WIDTH", 4);
+    design.set("REACH", 2).set("ROW_BITS", 2).set("CONTRAST", 2)
+}
+
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn pixels_are_proved_to_stand_out_of_those_beside_them() {
+    must(lint(&Design::module("row_contrast")));
+    must(Proof::bounded(contrast(), 14).check());
+    must(Proof::reachable(contrast(), 18).check());
+}
+
 const FAULTS_OF_THE_GEAR: [Mutation; 2] = [
     Mutation {
         what: "what comes is put over what stays",
@@ -204,6 +218,27 @@ const FAULTS_OF_ROWS: [Mutation; 2] = [
     },
 ];
 
+const FAULTS_OF_CONTRAST: [Mutation; 3] = [
+    Mutation {
+        what: "the window on the right ends a pixel early",
+        file: "row_contrast.sv",
+        from: "wire [Place-1:0]  end_0 = x + out + 1'b1;",
+        to: "wire [Place-1:0]  end_0 = x + out;",
+    },
+    Mutation {
+        what: "sums are read before they are written",
+        file: "row_contrast.sv",
+        from: "32'({ahead, Lane'(0)}) > 32'(need) + 32'(PIXELS - 1);",
+        to: "32'({ahead, Lane'(0)}) + 32'(PIXELS) > 32'(need);",
+    },
+    Mutation {
+        what: "a row begins a group too early",
+        file: "row_contrast.sv",
+        from: "base <= base + Group'(Last + 1);",
+        to: "base <= base + Group'(Last);",
+    },
+];
+
 const FAULTS_OF_PIXELS: [Mutation; 2] = [
     Mutation {
         what: "the byte that is over is taken from the wrong end",
@@ -253,6 +288,14 @@ fn faults_of_kernels_are_caught_by_proof() {
 }
 
 #[test]
+#[ignore = "long: half a minute of the solver for each fault"]
+fn faults_of_contrast_are_caught_by_proof() {
+    for fault in &FAULTS_OF_CONTRAST {
+        must(Proof::bounded(contrast(), 14).catches(fault));
+    }
+}
+
+#[test]
 #[ignore = "long: two minutes of the solver for each fault"]
 fn faults_between_lines_are_caught_by_proof() {
     for fault in &FAULTS_BETWEEN_LINES {
@@ -270,7 +313,10 @@ fn shipped() -> impl Iterator<Item = Design> {
     let [wide_contrast, wide_warp] = wide;
     let pictures = [gear(), wide_gear(), lines, window, check, pixels, shell(1)];
     let lanes = [contrast, wide_contrast, warp, wide_warp];
-    pictures.into_iter().chain(lanes)
+    // The image pipeline's own, and the colours of lanes.
+    let remap = Design::new("band_remap", &["band_remap", "byte_gear"]);
+    let others = [remap, Design::module("pixel_hsv")];
+    pictures.into_iter().chain(lanes).chain(others)
 }
 
 #[test]

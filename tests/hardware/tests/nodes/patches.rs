@@ -50,6 +50,28 @@ fn pixels_of_a_margin_are_counted_once() {
     assert!(report.value("counted") == 1800 && report.value("edges") > 500, "{report:?}");
 }
 
+/// Few enough runs and pixels for a proof.
+fn small_patches() -> Design {
+    patches(16, 4, 16)
+}
+
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn patches_are_proved_to_be_of_the_runs_that_touch() {
+    must(Proof::inductive(small_patches(), 3).check());
+    must(Proof::reachable(small_patches(), 26).check());
+}
+
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn margins_are_proved_to_be_counted_whole_and_in_time() {
+    // Two words in a row: none is without an end of it. Three words: one may be.
+    for width in [16, 24] {
+        must(Proof::inductive(margin(width, 3), 4).check());
+    }
+    must(Proof::reachable(margin(16, 3), 16).check());
+}
+
 const FAULTS_OF_RUNS: [Mutation; 3] = [
     Mutation {
         what: "a run at the end of its row is not given",
@@ -128,6 +150,18 @@ fn faults_of_runs_are_caught_by_proof() {
 }
 
 #[test]
+#[ignore = "long: minutes of the solver"]
+fn faults_of_patches_and_margins_are_caught_by_proof() {
+    // From a reset, the others show after more runs than the solver comes to.
+    for fault in &FAULTS_OF_PATCHES[..2] {
+        must(Proof::bounded(small_patches(), 10).catches(fault));
+    }
+    for fault in &FAULTS_OF_THE_MARGIN {
+        must(Proof::bounded(margin(16, 3), 12).catches(fault));
+    }
+}
+
+#[test]
 #[ignore = "long: a simulator for each fault"]
 fn faults_of_patches_and_margins_are_caught() {
     for fault in &FAULTS_OF_PATCHES {
@@ -174,6 +208,10 @@ fn mutants_of_runs_are_found() {
 fn mutants_of_patches_and_margins_are_found() {
     Mutants::of("run_patches")
         .simulated(simulation(patches(36, 23, 256)), &["--seed", "1"])
+        .proved([Proof::inductive(small_patches(), 3)])
         .are_found();
-    Mutants::of("margin_count").simulated(simulation(margin(40, 21)), &["--seed", "1"]).are_found();
+    Mutants::of("margin_count")
+        .simulated(simulation(margin(40, 21)), &["--seed", "1"])
+        .proved([Proof::inductive(margin(16, 3), 4)])
+        .are_found();
 }

@@ -89,6 +89,22 @@ fn a_parabola_is_the_exact_one_of_its_sums() {
     assert!(cycles[0] <= 700 && cycles[1] <= 400 && cycles[2] <= 150, "{report:?}");
 }
 
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn sums_are_proved_to_have_every_near_point_once() {
+    let moments = Design::module("point_moments");
+    must(Proof::bounded(moments.clone(), 8).check());
+    must(Proof::reachable(moments, 14).check());
+}
+
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn votes_are_proved_to_be_counted_once_and_found() {
+    must(lint(&vote(1, 2)));
+    must(Proof::bounded(vote(1, 2), 16).check());
+    must(Proof::reachable(vote(1, 2), 18).check());
+}
+
 const FAULTS_OF_RUNS: [Mutation; 3] = [
     Mutation {
         what: "a run at the edge is given",
@@ -124,9 +140,45 @@ const FAULT_OF_DOUBLES: Mutation = Mutation {
     to: "11'(1023 + BITS - 2)",
 };
 
+const FAULTS_OF_MOMENTS: [Mutation; 2] = [
+    Mutation {
+        what: "a point at the edge is not near",
+        file: "point_moments.sv",
+        from: "&& distance >= -reach",
+        to: "&& distance > -reach",
+    },
+    Mutation {
+        what: "a column counts with a power too few",
+        file: "point_moments.sv",
+        from: "x2 <= x2 + 45'(second)",
+        to: "x2 <= x2 + 45'(moment[1])",
+    },
+];
+
+const FAULTS_OF_VOTES: [Mutation; 2] = [
+    Mutation {
+        what: "a scan leaves the votes",
+        file: "line_vote.sv",
+        from: "votes[at] <= scanning ? '0 : here + 1'b1;",
+        to: "votes[at] <= scanning ? here : here + 1'b1;",
+    },
+    Mutation {
+        what: "a point left of the origin votes",
+        file: "line_vote.sv",
+        from: "is_close && !place[11] && place",
+        to: "is_close && place",
+    },
+];
+
 #[test]
 #[ignore = "long: faults that must be caught"]
 fn faults_of_kernels_of_points_are_caught_by_proof() {
+    for fault in &FAULTS_OF_VOTES {
+        must(Proof::bounded(vote(1, 2), 16).catches(fault));
+    }
+    for fault in &FAULTS_OF_MOMENTS {
+        must(Proof::bounded(Design::module("point_moments"), 8).catches(fault));
+    }
     for fault in &FAULTS_OF_RUNS {
         must(Proof::bounded(runs(), 8).catches(fault));
         must(Proof::bounded(wide_runs(), 8).catches(fault));
