@@ -5,8 +5,8 @@
 use crate::files::{Violations, read, read_bounded};
 use anyhow::Result;
 use crossdock_graph::{
-    Graph, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping, PackageDescriptions,
-    ParameterValue, SourceKind, Violation, ViolationKind,
+    Graph, GraphNode, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping,
+    PackageDescriptions, ParameterValue, SourceKind, Violation, ViolationKind,
 };
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
@@ -87,8 +87,8 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
     for node in nodes.filter_map(|name| graph.node(name)) {
         let found = descriptions.hardware_node(&node.package, &node.node_type);
         let Some((package, hardware)) = found else { continue };
+        made_from(descriptions, node, (package, hardware)).map_err(Violations::from)?;
         if !implementations.iter().any(|known| std::ptr::eq(known.node, hardware)) {
-            made_from(package, hardware).map_err(Violations::from)?;
             let sources = sources(package, hardware).map_err(|it| Violations::from(vec![*it]))?;
             implementations.push(Implementation { package, node: hardware, sources });
         }
@@ -98,45 +98,55 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
     Ok(generate(&request).map_err(Violations::from)?)
 }
 
-/// Whether files that a module was made from still hold what they held then: else the hardware
-/// would silently do something else than the software, which reads them at each start.
-fn made_from(package: &HardwarePackage, node: &HardwareNode) -> Result<(), Vec<Violation>> {
-    let node_type = &node.description.node_type;
+/// Whether files that a node's module was made from still hold what they held then: else the
+/// hardware would silently do something else than the software, which reads them at each start.
+fn made_from(
+    descriptions: &PackageDescriptions,
+    node: &GraphNode,
+    (package, hardware): (&HardwarePackage, &HardwareNode),
+) -> Result<(), Vec<Violation>> {
+    let node_type = &hardware.description.node_type;
     let mut changed = Vec::new();
-    for (name, digest) in &node.made_from {
-        // The reader has seen to it that this is a text.
-        let Some(ParameterValue::String(file)) = node.built_in.get(name) else { continue };
-        let (message, advice) = match read_bounded(Path::new(file)) {
-            Err(error) => (
+    for (name, digest) in &hardware.made_from {
+        let default = || {
+            let parameter = descriptions.parameter(&node.package, node_type, name)?;
+            Some(&parameter.default)
+        };
+        // The check has seen to it that the value of a parameter is a text.
+        let file = match node.parameters.get(name).or_else(default) {
+            Some(ParameterValue::String(file)) => file,
+            _ => name,
+        };
+        let (message, advice) = match digest_of(Path::new(file)) {
+            Ok(found) if found == *digest => continue,
+            Ok(found) => (
+                format!("`{node_type}` was made from another content of {file} than it has now"),
                 format!(
-                    "`{node_type}` was made from the file {file} (parameter `{name}`), which cannot be \
-                     read: {error}"
+                    "make the sources of `{node_type}` anew from this file, as its package says, and then \
+                     write `{name}: {found}` here; or keep node `{}` in software",
+                    node.name
                 ),
+            ),
+            Err(error) => (
+                format!("`{node_type}` was made from the file {file}, which cannot be read: {error}"),
                 "start the command in the folder that this name is relative to, or correct the name"
                     .to_owned(),
             ),
-            Ok(bytes) => {
-                let found: String =
-                    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-                if found == *digest {
-                    continue;
-                }
-                (
-                    format!(
-                        "`{node_type}` was made from another content of {file} (parameter `{name}`) than \
-                         it has now"
-                    ),
-                    format!(
-                        "make its sources anew from this file, and then write `{name}: {found}` here; or \
-                         keep the node in software"
-                    ),
-                )
-            }
         };
         let (kind, path) = (ViolationKind::HardwareNode, ["nodes", node_type, "made_from", name]);
         changed.push(Violation::at(kind, &package.source, &path, message, advice));
     }
     if changed.is_empty() { Ok(()) } else { Err(changed) }
+}
+
+/// The SHA-256 of what a file holds, in hexadecimal digits.
+fn digest_of(file: &Path) -> std::io::Result<String> {
+    // A pipe would be waited for.
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
+    }
+    let digest = Sha256::digest(read_bounded(file)?);
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The texts of a node type's sources. VHDL becomes Verilog.

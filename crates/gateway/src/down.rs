@@ -5,7 +5,7 @@ use crate::record::gateway_counter;
 use crossdock_comm::{AnySample, AnySubscriber, Entity};
 use crossdock_executor::Tracing;
 use crossdock_fabric::{Outgoing, Status, WORDS};
-use crossdock_msg::frame::{FramePlan, Segment, SegmentSource};
+use crossdock_msg::frame::{FramePlan, GatherError, Segment, SegmentSource};
 use crossdock_shm::Region;
 use crossdock_trace::{GatewayTrace, Way};
 
@@ -84,12 +84,20 @@ impl Down {
         self.next.is_some() || self.subscriber.handle().is_ready()
     }
 
-    /// Sends what is there, as far as there is room for it.
-    pub(crate) fn send(&mut self, plan: &FramePlan, access: &mut BoardAccess, entity: &Entity) {
+    /// Sends what is there, as far as there is room for it. What is damaged is counted.
+    ///
+    /// # Errors
+    /// A message is longer than the bounds of its topic: a node in software would have got it.
+    pub(crate) fn send(
+        &mut self,
+        plan: &FramePlan,
+        access: &mut BoardAccess,
+        entity: &Entity,
+    ) -> Result<(), GatherError> {
         // At most one round per place and refused message; a publisher that sends nothing but those
         // is heard again in the next poll.
         for _ in 0..2 * UNDER_WAY_MAX {
-            let Some(place) = self.places.iter().position(Option::is_none) else { return };
+            let Some(place) = self.places.iter().position(Option::is_none) else { return Ok(()) };
             if self.next.is_none() {
                 self.next = match self.subscriber.take() {
                     Ok(sample) => sample,
@@ -100,16 +108,22 @@ impl Down {
                     }
                 };
             }
-            let Some(sample) = self.next.take() else { return };
+            let Some(sample) = self.next.take() else { return Ok(()) };
             match self.give(place, sample, plan, access, entity) {
                 Given::Yes => {}
-                Given::Refused => entity.add(gateway_counter::DOWN_REFUSED, 1),
+                Given::Refused(error) => {
+                    entity.add(gateway_counter::DOWN_REFUSED, 1);
+                    if let Some(error @ GatherError::OverBound { .. }) = error {
+                        return Err(error);
+                    }
+                }
                 Given::NoRoom(sample) => {
                     self.next = Some(sample);
-                    return;
+                    return Ok(());
                 }
             }
         }
+        Ok(())
     }
 
     fn give(
@@ -120,10 +134,13 @@ impl Down {
         access: &mut BoardAccess,
         entity: &Entity,
     ) -> Given {
-        let Some(region) = sample.region() else { return Given::Refused };
+        let Some(region) = sample.region() else { return Given::Refused(None) };
         let (small, segments) = (&mut self.small, &mut self.segments);
         let gathered = plan.gather(sample.block(), self.in_place_min, small, segments);
-        let Ok(payload_bytes) = gathered else { return Given::Refused };
+        let payload_bytes = match gathered {
+            Ok(payload_bytes) => payload_bytes,
+            Err(error) => return Given::Refused(Some(error)),
+        };
         let words = WORDS_BEFORE + self.segments.len();
         if self.words + words > WORDS {
             return Given::NoRoom(sample);
@@ -209,7 +226,7 @@ impl Down {
 enum Given {
     Yes,
     /// It cannot be given.
-    Refused,
+    Refused(Option<GatherError>),
     /// Later.
     NoRoom(AnySample),
 }

@@ -239,7 +239,7 @@ impl Gateways {
         self.forget_the_gone();
         let until_ps = self.access.board.now_ps() + self.slice_ps;
         loop {
-            self.serve();
+            self.serve()?;
             let stop = self.access.board.run(&mut [], &mut [], until_ps)?;
             if stop != Stop::Done {
                 return Ok(stop);
@@ -267,18 +267,21 @@ impl Gateways {
     }
 
     /// Gives the board what there is for it, and publishes what it has given.
-    fn serve(&mut self) {
-        for Gateway { plan, down, up, entity, .. } in &mut self.gateways {
+    fn serve(&mut self) -> Result<(), NodeError> {
+        for Gateway { topic, plan, down, up, entity } in &mut self.gateways {
             if let Some(up) = up {
                 up.publish(up.is_stuck(), entity);
                 up.lend(&mut self.access);
             }
             if let Some(down) = down {
-                down.send(plan, &mut self.access, entity);
+                down.send(plan, &mut self.access, entity).map_err(|error| {
+                    NodeError::new(format!("a message of {topic} cannot enter hardware: {error}"))
+                })?;
             }
         }
         let BoardAccess { board, windows, .. } = &mut self.access;
         windows.show(board);
+        Ok(())
     }
 
     fn hear(&mut self, event: HostEvent) -> Result<(), NodeError> {

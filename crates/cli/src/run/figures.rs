@@ -377,8 +377,8 @@ fn gateway_notes(row: &GatewayRow) -> Vec<String> {
     let mut notes = Vec::new();
     if row.down_refused > 0 {
         notes.push(format!(
-            "{} messages of {topic} were not given to fabric `{fabric}`: they are longer than `bounds` \
-             of the topic in the graph file, or damaged",
+            "{} messages of {topic} were not given to fabric `{fabric}`: they are damaged, or longer than \
+             `bounds` of the topic in the graph file",
             row.down_refused
         ));
     }

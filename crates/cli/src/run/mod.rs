@@ -480,8 +480,7 @@ impl Session {
                 return Ok(failed);
             }
         }
-        self.drain(patience)?;
-        Ok(end)
+        Ok(self.drain(patience)?.unwrap_or(end))
     }
 
     /// Waits until no process begins anything any more: before that, a graph without work in flight
@@ -531,11 +530,11 @@ impl Session {
     }
 
     /// Lets the graph work off what is in flight, so that a recording holds all of it. Another
-    /// Ctrl-C ends that, too.
-    fn drain(&mut self, patience: Duration) -> Result<()> {
+    /// Ctrl-C ends that, too. Gives the failure that ends the run meanwhile, if there is one.
+    fn drain(&mut self, patience: Duration) -> Result<Option<End>> {
         self.end_step()?;
         if self.in_haste {
-            return Ok(());
+            return Ok(None);
         }
         let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
         let note = match Quiescence::open(options) {
@@ -546,7 +545,10 @@ impl Session {
                 // Bounded by the time-out, a slice at a time.
                 loop {
                     if quiescence.wait(DRAIN_SLICE) {
-                        return Ok(());
+                        return Ok(None);
+                    }
+                    if let Some(failed @ End::Failed(_)) = self.events()? {
+                        return Ok(Some(failed));
                     }
                     let now = Instant::now();
                     if self.wake.wait(std::iter::empty(), Some(now))? == Woken::Signal {
@@ -562,7 +564,7 @@ impl Session {
             Err(error) => format!("whether the graph has drained is not known: {error}, at"),
         };
         self.note_incomplete(&note);
-        Ok(())
+        Ok(None)
     }
 
     fn note_incomplete(&mut self, note: &str) {

@@ -2,7 +2,7 @@
 
 use super::{Check, Resolved};
 use crate::description::{NodeTypeDescription, ParameterDescription, TimerClock};
-use crate::hardware_package::HARDWARE_PACKAGE_ENDING;
+use crate::hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode};
 use crate::limits::{QOS_DEPTH_MAX, VIOLATIONS_MAX};
 use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
@@ -10,7 +10,6 @@ use crate::parameters::USE_SIM_TIME;
 use crate::qos::is_time;
 use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
-use std::collections::BTreeMap;
 
 impl<'a> Check<'a> {
     pub(super) fn nodes(&mut self, nodes: &[Resolved<'a>]) {
@@ -203,10 +202,13 @@ impl<'a> Check<'a> {
         };
         let built_in = resolved.hardware.filter(|_| resolved.in_fabric);
         let built_in = built_in.map(|(_, hardware)| &hardware.built_in);
-        if let (Some(built_in), Some(software)) = (built_in, other) {
-            self.built_in(node, built_in, software);
+        if let (Some((_, hardware)), Some(software), true) =
+            (resolved.hardware, other, resolved.in_fabric)
+        {
+            self.built_in(node, hardware, software);
         }
         let of_other = || other.into_iter().flat_map(|it| &it.parameters);
+        let of_other = || of_other().filter(|it| used.parameter(&it.name).is_none());
         let known = || used.parameters.iter().chain(of_other()).map(|it| it.name.as_str());
         for (name, value) in &node.parameters {
             let path = ["parameters", name.as_str()];
@@ -254,8 +256,7 @@ impl<'a> Check<'a> {
     ) {
         let Some((_, hardware)) = resolved.hardware else { return };
         let Some(range) = hardware.ranges.get(name) else { return };
-        let is_in = hardware.module_value(name, value).is_some_and(|it| range.contains(it.into()));
-        if is_in {
+        if hardware.is_in_range(name, value) {
             return;
         }
         let scaled = hardware.scaled.get(name).filter(|scaled| scaled.times != 1);
@@ -283,10 +284,10 @@ impl<'a> Check<'a> {
     fn built_in(
         &mut self,
         node: &GraphNode,
-        built_in: &BTreeMap<String, ParameterValue>,
+        hardware: &HardwareNode,
         software: &NodeTypeDescription,
     ) {
-        for (name, made_with) in built_in {
+        for (name, made_with) in &hardware.built_in {
             let Some(parameter) = software.parameter(name) else {
                 let message = format!(
                     "`{}` in hardware was made with a value of `{name}`, which the software does not have",
@@ -300,7 +301,9 @@ impl<'a> Check<'a> {
             let wanted = parameter.default.parameter_type();
             let said = node.parameters.get(name);
             let value = said.unwrap_or(&parameter.default).converted_to(wanted);
-            if value == made_with.converted_to(wanted) {
+            // What a file holds matters, not how it is called. The command that reads files looks.
+            let is_file = hardware.made_from.contains_key(name) && value.is_some();
+            if is_file || value == made_with.converted_to(wanted) {
                 continue;
             }
             let how = if said.is_some() { "is" } else { "is by default" };

@@ -21,6 +21,8 @@ const PARAMETER: Keys = Keys {
 const DIGEST_DIGITS: usize = 64;
 /// Of a unit of the module in a unit of the node.
 const TIMES_MAX: u64 = 1_000_000_000;
+/// By how much a product may differ from the number that was meant.
+const ROUNDING: f64 = 1e-6;
 
 /// The values that a module's parameter may have, as a `rcl_interfaces/msg/IntegerRange` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +88,23 @@ impl HardwareNode {
         };
         let value = (value * f64::from(*times)).round();
         (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value).then_some(value as i32)
+    }
+
+    /// Whether the module's parameter may have what comes of a value of the node's.
+    #[must_use]
+    pub fn is_in_range(&self, name: &str, value: &ParameterValue) -> bool {
+        let Some(range) = self.ranges.get(name) else { return true };
+        let Some(in_module) = self.module_value(name, value) else { return false };
+        // -0.001 is below 0, although it is 0 for the module.
+        let is_outside = || match (self.scaled.get(name), value) {
+            (Some(scaled), ParameterValue::Double(value)) => {
+                let exact = value * f64::from(scaled.times);
+                exact < range.from_value as f64 - ROUNDING
+                    || exact > range.to_value as f64 + ROUNDING
+            }
+            _ => false,
+        };
+        range.contains(in_module.into()) && !is_outside()
     }
 }
 
@@ -191,18 +210,23 @@ pub(super) fn one_each(reading: &mut Reading, entries: &[Entry]) {
     }
 }
 
-/// Reads the key `made_from`: by parameter under `built_in` that names a file, the digest of what
-/// was in the file when the module was made.
+/// Reads the key `made_from`: by file, or by parameter under `built_in` that names one, the digest
+/// of what was in the file when the module was made.
 pub(super) fn made_from(reading: &mut Reading, node: &mut HardwareNode, tree: &Tree) {
     let path = ["nodes", &node.description.node_type, "made_from"];
     reading.source.set(&path, tree.place);
     for entry in reading.map(tree, "`made_from`") {
         let name = &entry.key;
         reading.source.set(&[&path[..], &[name]].concat(), entry.key_place);
-        if !matches!(node.built_in.get(name), Some(ParameterValue::String(_))) {
+        let is_named = match node.built_in.get(name) {
+            Some(value) => matches!(value, ParameterValue::String(_)),
+            // No parameter is called so.
+            None => name.contains(['/', '.']),
+        };
+        if !is_named {
             let message =
                 format!("`{name}` is under `made_from`, and `built_in` names no file `{name}`");
-            let advice = "name a value under `built_in` that is the name of a file";
+            let advice = "write the name of a file, or a value under `built_in` that is one";
             reading.note(ViolationKind::WrongValue, entry.key_place, message, advice);
             continue;
         }

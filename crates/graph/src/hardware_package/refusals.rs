@@ -15,9 +15,11 @@ const PICTURES: &str = "pictures";
 const OF_PICTURES: [&str; 5] = [
     "it has another encoding than the node works on: convert it before",
     "it has bytes between its rows: send packed rows",
-    "it is larger than the node has memory for: send smaller ones, or raise the node's parameter",
+    "it is larger than the node has memory for: send smaller ones, or look at the node's parameters \
+     and `built_in` for its size",
     "its data have more or fewer bytes than its rows",
-    "it has another size than the node works on: resize it before, or set the node's parameters",
+    "it has another size than the node works on: resize it before, or look at the node's parameters \
+     and `built_in` for its size",
 ];
 
 /// Reads the key `refuses`.
@@ -35,8 +37,15 @@ pub(super) fn refusals(reading: &mut Reading, node_type: &str, tree: &Tree) -> V
         return Vec::new();
     }
     let items = reading.list(tree, "`refuses`");
-    let reasons: Vec<String> =
-        items.iter().filter_map(|item| reading.text(item, "a reason")).collect();
+    let mut reasons = Vec::new();
+    for item in items {
+        let Some(reason) = reading.text(item, "a reason") else { continue };
+        if reason.trim().is_empty() {
+            let (message, advice) = ("a reason is empty", "say what is wrong with such a message");
+            reading.note(ViolationKind::WrongValue, item.place, message, advice);
+        }
+        reasons.push(reason);
+    }
     if items.is_empty() || items.len() > REASONS_MAX {
         let message =
             format!("`refuses` has {} reasons, and it must have 1 to {REASONS_MAX}", items.len());

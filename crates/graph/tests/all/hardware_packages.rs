@@ -149,8 +149,8 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
     );
     assert_eq!(
         refused("parameters:", "made_from: { camera: a }\n    parameters:"),
-        "p.yaml:6:18: `camera` is under `made_from`, and `built_in` names no file `camera`; name a value \
-         under `built_in` that is the name of a file"
+        "p.yaml:6:18: `camera` is under `made_from`, and `built_in` names no file `camera`; write the name \
+         of a file, or a value under `built_in` that is one"
     );
     let made_from = "built_in: { camera: c.yaml }\n    made_from: { camera: a }\n    parameters:";
     assert_eq!(
@@ -225,7 +225,9 @@ fn a_module_may_have_a_parameter_of_the_node_in_another_unit() {
     assert_eq!(node.module_value("mask", &ParameterValue::Bool(true)), None);
     let software = Some(invert(vec![parameter("mask", 0.5)]));
     let all = descriptions(software, Some(&text));
-    for (mask, is_one) in [("0.3", true), ("0", true), ("0.5006", false), ("1e20", false)] {
+    for (mask, is_one) in
+        [("0.3", true), ("0", true), ("0.5006", false), ("1e20", false), ("-0.0001", false)]
+    {
         let graph = GRAPH.replace("mask: 3", &format!("mask: {mask}"));
         let checked = checked_graph(&graph, &in_fabric(), &all);
         assert_eq!(checked.is_ok(), is_one, "{mask}: {checked:#?}");
