@@ -6,6 +6,7 @@
 logic [31:0] formal_takes = '0;    // good messages that have been taken
 logic [31:0] formal_starts = '0;
 logic        formal_made = 1'b0;   // the kernel has been started for the message that stands
+logic [6:0]  formal_quiet = 7'd64; // cycles since there was something to do, up to 64
 
 wire s_good = (s_fault == '0);
 
@@ -19,6 +20,9 @@ always @(posedge clk) if (formal_running) begin
   if (s_valid && s_ready && s_good) formal_takes <= formal_takes + 32'd1;
   if (start) formal_starts <= formal_starts + 32'd1;
   formal_made <= (formal_made || start) && !next;
+
+  if (passes || s_valid) formal_quiet <= 7'd1;
+  else if (formal_quiet != 7'd64) formal_quiet <= formal_quiet + 7'd1;
 
   // One start for each, and none without a message that is good.
   if (start) begin
@@ -38,6 +42,10 @@ always @(posedge clk) if (formal_running) begin
     a_wakes: assert (!$past(passes || s_valid) || busy);
   end
   if (s_valid && s_settled && !s_good) a_refused: assert (s_ready);
+  // The clock stands still when there has been nothing to do for 63 cycles, or ever.
+  if (formal_quiet == 7'd64 && !s_valid) a_rests: assert (!busy);
+  i_quiet: assert (formal_quiet >= 7'd1 && formal_quiet <= 7'd64
+      && lately == 6'(7'd64 - formal_quiet));
 
   // Invariants that make the induction close.
   i_state: assert (state <= Publish);
