@@ -19,6 +19,7 @@ logic formal_given = 1'b0;
 
 // Messages are numbered: those that were found good, and those that were published unmarked.
 logic [31:0] formal_goods = '0;
+logic [6:0]  formal_quiet = 7'd64;  // cycles since there was something to do, up to 64
 (* anyconst *) logic [31:0] formal_chosen;
 logic [63:0] formal_stamp;
 wire  feeds_of_streams = (STREAMS == 1) && feeds;
@@ -88,6 +89,13 @@ always @(posedge clk) if (formal_running) begin
     a_wakes: assert (!$past(waits || passes) || busy);
   end
   if (held && m_given) a_waits: assert (waits);
+
+  // The clock stands still when there has been nothing to do for 63 cycles, or ever.
+  if (waits || passes) formal_quiet <= 7'd1;
+  else if (formal_quiet != 7'd64) formal_quiet <= formal_quiet + 7'd1;
+  if (formal_quiet == 7'd64 && !s_valid && !s_data_valid) a_rests: assert (!busy);
+  i_quiet: assert (formal_quiet >= 7'd1 && formal_quiet <= 7'd64
+      && lately == 6'(7'd64 - formal_quiet));
 
   c_second: cover (m_valid && m_ready && m_sequence == 32'd1 && m_length != '0);
   c_dropped: cover (dropped && m_sequence == 32'd1);
