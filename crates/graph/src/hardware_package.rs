@@ -139,8 +139,8 @@ pub struct HardwareNode {
     /// a fabric has to have them.
     #[serde(default)]
     pub built_in: BTreeMap<String, ParameterValue>,
-    /// By file, or by parameter under `built_in` that names one: the SHA-256 of what was in the file
-    /// when the module was made, 64 digits.
+    /// By file, or by parameter under `built_in` that names one: the SHA-256 of what was in the
+    /// file when the module was made, 64 digits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub made_from: BTreeMap<String, String>,
     /// By parameter of the node: which one of the module it is in another unit.
