@@ -79,14 +79,11 @@ impl HardwareNode {
     /// type, or has no 32 bits.
     #[must_use]
     pub fn module_value(&self, name: &str, value: &ParameterValue) -> Option<i32> {
-        let Some(ScaledParameter { times, .. }) = self.scaled.get(name) else {
+        if !self.scaled.contains_key(name) {
             let ParameterValue::Integer(value) = value else { return None };
             return i32::try_from(*value).ok();
-        };
-        let ParameterValue::Double(value) = value.converted_to(ParameterType::Double)? else {
-            return None;
-        };
-        let value = (value * f64::from(*times)).round();
+        }
+        let value = self.scaled_value(name, value)?.round();
         (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value).then_some(value as i32)
     }
 
@@ -96,15 +93,19 @@ impl HardwareNode {
         let Some(range) = self.ranges.get(name) else { return true };
         let Some(in_module) = self.module_value(name, value) else { return false };
         // -0.001 is below 0, although it is 0 for the module.
-        let is_outside = || match (self.scaled.get(name), value) {
-            (Some(scaled), ParameterValue::Double(value)) => {
-                let exact = value * f64::from(scaled.times);
-                exact < range.from_value as f64 - ROUNDING
-                    || exact > range.to_value as f64 + ROUNDING
-            }
-            _ => false,
+        let (least, most) = (range.from_value as f64 - ROUNDING, range.to_value as f64 + ROUNDING);
+        let exact = self.scaled_value(name, value);
+        range.contains(in_module.into()) && exact.is_none_or(|it| (least..=most).contains(&it))
+    }
+
+    /// A value of the node's in the unit of the module, before it is rounded; `None`: both have
+    /// one unit, or the value is no number.
+    fn scaled_value(&self, name: &str, value: &ParameterValue) -> Option<f64> {
+        let scaled = self.scaled.get(name)?;
+        let ParameterValue::Double(value) = value.converted_to(ParameterType::Double)? else {
+            return None;
         };
-        range.contains(in_module.into()) && !is_outside()
+        Some(value * f64::from(scaled.times))
     }
 }
 

@@ -94,15 +94,18 @@ fn a_file_is_read_with_its_defaults() {
     assert!(package.node_type("other").is_none());
 }
 
+/// The only thing that is wrong with a package file in which `to` stands in place of `from`.
+fn refused_in(file: &str, from: &str, to: &str) -> String {
+    assert!(file.contains(from), "{from}");
+    let text = file.replacen(from, to, 1);
+    let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
+    assert_eq!(violations.len(), 1, "{violations:#?}");
+    violations[0].to_string()
+}
+
 #[test]
 fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
-    let refused = |from: &str, to: &str| {
-        assert!(PACKAGE.contains(from), "{from}");
-        let text = PACKAGE.replacen(from, to, 1);
-        let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
-        assert_eq!(violations.len(), 1, "{violations:#?}");
-        violations[0].to_string()
-    };
+    let refused = |from: &str, to: &str| refused_in(PACKAGE, from, to);
     assert_eq!(
         refused("[invert.sv]", "[/home/invert.sv, a.sv]"),
         "p.yaml:5:15: the source `/home/invert.sv` is no relative path; name a file relative to this \
@@ -258,12 +261,7 @@ fn the_widths_of_a_port_are_read_and_are_parameters_of_their_own() {
         (node.default_width(true, "inverted"), node.default_width(false, "image")),
         (128, 64)
     );
-    let refused = |from: &str, to: &str| {
-        let text = text.replacen(from, to, 1);
-        let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
-        assert_eq!(violations.len(), 1, "{violations:#?}");
-        violations[0].to_string()
-    };
+    let refused = |from: &str, to: &str| refused_in(&text, from, to);
     assert_eq!(
         refused("[128, 64]", "[96]"),
         "p.yaml:8:66: a width must be 64, 128, 256 or 512 bits, not 96; choose one of these"
@@ -295,13 +293,7 @@ fn what_a_node_takes_of_a_part_is_read_and_checked() {
     let in_uram = Some(NodeUltraRam { bram18: 5, uram: 4 });
     let area = NodeArea { lut: 9, ff: 8, bram18: 7, dsp: 6, in_uram };
     assert_eq!(package.node_type("invert").unwrap().area, Some(area));
-    let refused = |from: &str, to: &str| {
-        assert!(text.contains(from), "{from}");
-        let text = text.replacen(from, to, 1);
-        let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
-        assert_eq!(violations.len(), 1, "{violations:#?}");
-        violations[0].to_string()
-    };
+    let refused = |from: &str, to: &str| refused_in(&text, from, to);
     assert_eq!(
         refused("ff: 8", "ff: -8"),
         "p.yaml:6:25: `ff` of an area must be 0 to 100000000; choose a value in between"
