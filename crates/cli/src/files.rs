@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use crossdock_graph::Violation;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -68,6 +69,11 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> anyhow::Error 
         _ => "check who may read it",
     };
     anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
+}
+
+/// SHA-256 of bytes, in hexadecimal digits.
+pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads a file up to the limit of those that are read whole.

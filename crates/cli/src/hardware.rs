@@ -2,7 +2,7 @@
 //! package binaries and the graph file, their sources, and VHDL through GHDL. The crates below make
 //! and simulate the network.
 
-use crate::files::{Violations, read, read_bounded};
+use crate::files::{Violations, read, read_bounded, sha256};
 use anyhow::Result;
 use crossdock_graph::{
     Graph, GraphNode, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping,
@@ -10,7 +10,6 @@ use crossdock_graph::{
 };
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -145,8 +144,7 @@ fn digest_of(file: &Path) -> std::io::Result<String> {
     if !std::fs::metadata(file)?.is_file() {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
     }
-    let digest = Sha256::digest(read_bounded(file)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(sha256(read_bounded(file)?))
 }
 
 /// The texts of a node type's sources. VHDL becomes Verilog.

@@ -3,13 +3,12 @@
 
 use super::Wishes;
 use crate::arguments::GraphFiles;
-use crate::files::Violations;
+use crate::files::{Violations, sha256};
 use anyhow::Result;
 use crossdock_graph::{
     FarPort, Graph, Mapping, PackageDescriptions, Plan, RosParameters, RunOptions, Violation, check,
 };
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 /// The host of a mapping whose part is meant.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,8 +133,7 @@ pub(super) fn check_parts(
 
 /// SHA-256 of what a value says, in hexadecimal digits.
 fn hash(value: &impl Serialize) -> Result<String> {
-    let digest = Sha256::digest(serde_json::to_vec(value)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(sha256(serde_json::to_vec(value)?))
 }
 
 /// The graph and the mapping as words of a command line.
