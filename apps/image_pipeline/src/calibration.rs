@@ -178,11 +178,19 @@ impl Calibration {
     /// # Errors
     /// [`CalibrationError`].
     pub fn read(path: &Path, projection: Projection) -> Result<Self, CalibrationError> {
+        Self::from_yaml(path, &Self::text(path)?, projection)
+    }
+
+    /// What a file holds. Blocks, allocates.
+    ///
+    /// # Errors
+    /// [`CalibrationError::Read`].
+    pub fn text(path: &Path) -> Result<String, CalibrationError> {
         let mut text = String::new();
         File::open(path)
             .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
             .map_err(|cause| CalibrationError::Read { path: path.to_owned(), cause })?;
-        Self::from_yaml(path, &text, projection)
+        Ok(text)
     }
 
     /// Of a file's text.

@@ -10,6 +10,7 @@
 use crate::calibration::{Calibration, CalibrationError, Projection};
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_rectify::{Camera, FRACTION_BITS, hardware};
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use thiserror::Error;
 
@@ -103,7 +104,8 @@ struct Line {
 }
 
 /// The text of `rectify_setup.sv` for the values under `built_in` of a hardware package file. Reads
-/// the calibration that they name.
+/// the calibration that they name. Its
+/// last line has the digest of this file, for the key `made_from`.
 ///
 /// # Errors
 /// [`RectifySetupError`]: a value is missing, the file is no calibration, or hardware cannot do
@@ -118,7 +120,11 @@ pub fn rectify_setup_of(package: &HardwarePackage) -> Result<String, RectifySetu
     let expected = "camera_info or camera_matrix";
     let projection = Projection::named(text("projection", expected)?)
         .ok_or(RectifySetupError::Value { name: "projection", expected })?;
-    rectify_setup(&Calibration::read(Path::new(file), projection)?)
+    let file = Path::new(file);
+    let text = Calibration::text(file)?;
+    let setup = rectify_setup(&Calibration::from_yaml(file, &text, projection)?)?;
+    let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{setup}// Made from a calibration with the SHA-256\n// {digest}.\n"))
 }
 
 /// The text of `rectify_setup.sv` for a camera.

@@ -72,6 +72,9 @@ pub(crate) fn find(
     Ok(found)
 }
 
+/// A node type in hardware, with its package.
+type Described<'a> = (&'a HardwarePackage, &'a HardwareNode);
+
 /// The network of a fabric, and its board with all nodes that have an implementation.
 ///
 /// Blocks while it reads sources and, where some are VHDL, while GHDL runs.
@@ -81,16 +84,26 @@ pub(crate) fn find(
 /// read or turned into Verilog.
 pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
     let &FabricFiles { graph, mapping, descriptions, fabric, types } = files;
-    let mut implementations: Vec<Implementation<'_>> = Vec::new();
+    // Node types with their nodes.
+    let mut types_there: Vec<(Described<'_>, Vec<&GraphNode>)> = Vec::new();
     let nodes = mapping.fabrics.iter().filter(|it| it.name == fabric).flat_map(|it| &it.nodes);
     for node in nodes.filter_map(|name| graph.node(name)) {
         let found = descriptions.hardware_node(&node.package, &node.node_type);
-        let Some((package, hardware)) = found else { continue };
-        made_from(descriptions, node, (package, hardware)).map_err(Violations::from)?;
-        if !implementations.iter().any(|known| std::ptr::eq(known.node, hardware)) {
-            let sources = sources(package, hardware).map_err(|it| Violations::from(vec![*it]))?;
-            implementations.push(Implementation { package, node: hardware, sources });
+        let Some(described) = found else { continue };
+        match types_there.iter_mut().find(|(known, _)| std::ptr::eq(known.1, described.1)) {
+            Some((_, nodes)) => nodes.push(node),
+            None => types_there.push((described, vec![node])),
         }
+    }
+    let mut implementations: Vec<Implementation<'_>> = Vec::new();
+    for (described, nodes) in types_there {
+        let sources = sources(described).map_err(|it| Violations::from(vec![*it]))?;
+        for node in nodes {
+            made_from(descriptions, node, described, &sources).map_err(Violations::from)?;
+        }
+        let sources = in_verilog(described, sources).map_err(|it| Violations::from(vec![*it]))?;
+        let (package, node) = described;
+        implementations.push(Implementation { package, node, sources });
     }
     let implementations = &implementations;
     let request = Request { graph, mapping, descriptions, fabric, types, implementations };
@@ -102,11 +115,12 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
 fn made_from(
     descriptions: &PackageDescriptions,
     node: &GraphNode,
-    (package, hardware): (&HardwarePackage, &HardwareNode),
+    (package, hardware): Described<'_>,
+    sources: &[SourceText],
 ) -> Result<(), Vec<Violation>> {
     let node_type = &hardware.description.node_type;
     let mut changed = Vec::new();
-    for (name, digest) in &hardware.made_from {
+    for name in &hardware.made_from {
         let default = || {
             let parameter = descriptions.parameter(&node.package, node_type, name)?;
             Some(&parameter.default)
@@ -117,12 +131,16 @@ fn made_from(
             _ => name,
         };
         let (message, advice) = match digest_of(Path::new(file)) {
-            Ok(found) if found == *digest => continue,
-            Ok(found) => (
-                format!("`{node_type}` was made from another content of {file} than it has now"),
+            // What makes the sources writes into them what it made them from.
+            Ok(digest) if sources.iter().any(|it| it.text.contains(&digest)) => continue,
+            Ok(digest) => (
                 format!(
-                    "make the sources of `{node_type}` anew from this file, as its package says, and then \
-                     write `{name}: {found}` here; or keep node `{}` in software",
+                    "`{node_type}` was not made from what {file} holds now: no source has its SHA-256, \
+                     {digest}"
+                ),
+                format!(
+                    "make the sources of `{node_type}` anew from this file, as its package says; or keep \
+                     node `{}` in software",
                     node.name
                 ),
             ),
@@ -147,36 +165,43 @@ fn digest_of(file: &Path) -> std::io::Result<String> {
     Ok(sha256(read_bounded(file)?))
 }
 
-/// The texts of a node type's sources. VHDL becomes Verilog.
-fn sources(
-    package: &HardwarePackage,
-    node: &HardwareNode,
-) -> Result<Vec<SourceText>, Box<Violation>> {
-    let folder = Path::new(package.source.file()).parent().unwrap_or(Path::new(""));
-    let (mut texts, mut vhdl) = (Vec::new(), Vec::new());
-    for name in &node.sources {
-        let path = folder.join(name);
+/// Where the sources of a node type are.
+fn folder<'a>((package, _): Described<'a>) -> &'a Path {
+    Path::new(package.source.file()).parent().unwrap_or(Path::new(""))
+}
+
+/// The texts of a node type's sources.
+fn sources(described: Described<'_>) -> Result<Vec<SourceText>, Box<Violation>> {
+    let texts = described.1.sources.iter().map(|name| {
+        let path = folder(described).join(name);
         let text = source_text(&path).map_err(|(why, advice)| {
             let message = format!("the source {} {why}", path.display());
-            Box::new(fault(package, node, name, message, advice))
+            Box::new(fault(described, name, message, advice))
         })?;
-        match SourceKind::of(name) {
-            Some(SourceKind::Vhdl) => vhdl.push((name.as_str(), text)),
-            _ => texts.push(SourceText { name: name.clone(), text }),
-        }
-    }
-    if let Some((first, ..)) = vhdl.first() {
-        let made = vhdl::to_verilog(node, folder, &vhdl, &texts);
-        let made = made
-            .map_err(|(message, advice)| Box::new(fault(package, node, first, message, advice)))?;
+        Ok(SourceText { name: name.clone(), text })
+    });
+    texts.collect()
+}
+
+/// Sources for the board: VHDL becomes Verilog.
+fn in_verilog(
+    described: Described<'_>,
+    sources: Vec<SourceText>,
+) -> Result<Vec<SourceText>, Box<Violation>> {
+    let is_vhdl = |it: &SourceText| SourceKind::of(&it.name) == Some(SourceKind::Vhdl);
+    let (vhdl, mut texts): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_vhdl);
+    if let Some(first) = vhdl.first() {
+        let made = vhdl::to_verilog(described.1, folder(described), &vhdl, &texts);
+        let made = made.map_err(|(message, advice)| {
+            Box::new(fault(described, &first.name, message, advice))
+        })?;
         texts.splice(0..0, made);
     }
     Ok(texts)
 }
 
 fn fault(
-    package: &HardwarePackage,
-    node: &HardwareNode,
+    (package, node): Described<'_>,
     source: &str,
     message: String,
     advice: String,

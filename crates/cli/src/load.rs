@@ -210,7 +210,7 @@ fn with_parameters(mut graph: Graph, files: &GraphFiles) -> Result<Graph> {
         let name = format!("{SET_OPTION}{node}.{parameter}:={value}");
         let overrides = ParameterOverrides::from_yaml(&name, text.as_bytes());
         graph = overrides
-            .and_then(|overrides| graph.with_parameters(&overrides))
+            .and_then(|overrides| graph.with_parameters(&overrides.without_places()))
             .map_err(Violations::from)?;
     }
     Ok(graph)

@@ -51,7 +51,7 @@ impl Counts {
             }
         }
         match self.refusals.iter().find(|refusal| self.value(&refusal.at) != 0) {
-            Some(refusal) => Err(self.refused(refusal)),
+            Some(refusal) => Err(NodeError::new(refused(refusal, self.value(&refusal.at)))),
             None => Ok(true),
         }
     }
@@ -63,15 +63,44 @@ impl Counts {
         let mask = !0_u64 >> (64 - place.bits.clamp(1, 64));
         word.checked_shr(place.low).unwrap_or_default() & mask
     }
+}
 
-    #[cold]
-    fn refused(&self, refusal: &HostRefusal) -> NodeError {
-        let number = self.value(&refusal.at);
-        let reason = usize::try_from(number).ok().and_then(|it| refusal.reasons.get(it - 1));
-        let reason = match reason {
-            Some(reason) => reason.clone(),
-            None => format!("its module gives reason {number}, which its package does not name"),
-        };
-        NodeError::new(format!("node `{}` has refused a message: {reason}", refusal.node))
+/// What a node says that has given the reason of this number.
+#[cold]
+fn refused(refusal: &HostRefusal, number: u64) -> String {
+    let HostRefusal { node, reasons, made_with, .. } = refusal;
+    let reason = number.checked_sub(1).and_then(|at| reasons.get(usize::try_from(at).ok()?));
+    let unnamed = || format!("its module gives reason {number}, which its package does not name");
+    let reason = reason.cloned().unwrap_or_else(unnamed);
+    let made_with = made_with.join(", ");
+    match made_with.as_str() {
+        "" => format!("node `{node}` has refused a message: {reason}"),
+        _ => format!("node `{node}` has refused a message: {reason} (its module has {made_with})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_with_the_limits_of_the_module() {
+        let at = HostCount { address: 0, low: 0, bits: 3 };
+        let (node, reasons) =
+            ("blur".to_owned(), vec!["a".to_owned(), "it is too large".to_owned()]);
+        let made_with = vec!["MAX_WIDTH = 640".to_owned(), "MAX_BYTES = 921600".to_owned()];
+        let told = HostRefusal { at, node, reasons, made_with };
+        assert_eq!(
+            refused(&told, 2),
+            "node `blur` has refused a message: it is too large (its module has MAX_WIDTH = 640, \
+             MAX_BYTES = 921600)"
+        );
+        let plain = HostRefusal { made_with: Vec::new(), ..told };
+        assert_eq!(refused(&plain, 1), "node `blur` has refused a message: a");
+        assert_eq!(
+            refused(&plain, 3),
+            "node `blur` has refused a message: its module gives reason 3, which its package does not \
+             name"
+        );
     }
 }

@@ -53,6 +53,8 @@ pub struct HostRefusal {
     pub node: String,
     /// The reasons by their number, from 1.
     pub reasons: Vec<String>,
+    /// What its module was made with, each value with its name: people look for the limits there.
+    pub made_with: Vec<String>,
 }
 
 /// Where a count stands. Its meaning is for the readers of the process's status table.

@@ -25,7 +25,7 @@ use crate::value::ParameterValue;
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Entry, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the names of hardware package files end: `<package>.hardware.yaml`.
 pub const HARDWARE_PACKAGE_ENDING: &str = ".hardware.yaml";
@@ -139,10 +139,10 @@ pub struct HardwareNode {
     /// a fabric has to have them.
     #[serde(default)]
     pub built_in: BTreeMap<String, ParameterValue>,
-    /// By file, or by parameter under `built_in` that names one: the SHA-256 of what was in the
-    /// file when the module was made, 64 digits.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub made_from: BTreeMap<String, String>,
+    /// Files that the module was made from, or parameters under `built_in` that name one. A source
+    /// has the SHA-256 of what was in the file then.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub made_from: BTreeSet<String>,
     /// By parameter of the node: which one of the module it is in another unit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scaled: BTreeMap<String, ScaledParameter>,

@@ -39,6 +39,14 @@ impl ParameterOverrides {
         let (nodes, source) = reading.finish(nodes)?;
         Ok(Self { nodes, source })
     }
+
+    /// The same of a text that is no file, such as words of a command line: what is wrong with its
+    /// values is told with its name alone, without lines and columns.
+    #[must_use]
+    pub fn without_places(mut self) -> Self {
+        self.source.forget_places();
+        self
+    }
 }
 
 fn read_overrides(

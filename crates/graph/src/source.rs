@@ -130,6 +130,11 @@ impl Source {
         self.places.insert(owned(path), (Some(file.to_owned()), place));
     }
 
+    /// Leaves the name of the file alone.
+    pub(crate) fn forget_places(&mut self) {
+        self.places.clear();
+    }
+
     /// File and position of the part at this path of keys, or else of the nearest part around it.
     #[must_use]
     pub fn find(&self, path: &[&str]) -> (&str, Option<Place>) {

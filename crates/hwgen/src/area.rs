@@ -117,6 +117,8 @@ pub struct Needs {
     pub unknown: usize,
     /// Nodes without a figure, which are not in the sum: nobody has said what they take.
     pub unknown_nodes: Vec<String>,
+    /// Nodes whose figures are of other values of these parameters of theirs.
+    pub unlike: Vec<(String, Vec<String>)>,
 }
 
 impl Needs {
@@ -144,6 +146,10 @@ impl Needs {
                 self.unknown_nodes.push(node.name.clone());
                 continue;
             };
+            let unlike: Vec<_> = node.unlike_its_area().into_iter().map(str::to_owned).collect();
+            if !unlike.is_empty() {
+                self.unlike.push((node.name.clone(), unlike));
+            }
             self.area += area.into();
             self.deep.extend(area.in_uram.map(|deep| {
                 let bram18 = deep.bram18.min(area.bram18);
@@ -163,10 +169,16 @@ impl Needs {
         self
     }
 
-    /// Whether everything is in the sum.
+    /// Whether everything is in the sum, with the parameters that it has.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.unknown == 0 && self.unknown_nodes.is_empty()
+        self.unknown == 0 && self.unknown_nodes.is_empty() && self.unlike.is_empty()
+    }
+
+    /// Whether none of the parts that are known has room for it.
+    #[must_use]
+    pub fn fit_no_part(&self) -> bool {
+        !Part::ALL.iter().any(|part| part.fits(self.on(part)))
     }
 
     /// What they take on a part: if it has too few blocks of 18 kbit, deep memories lie in its

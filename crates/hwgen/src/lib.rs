@@ -228,9 +228,10 @@ fn write(network: Network, nodes: Nodes) -> Generated {
         Some(_) => None,
     };
     instances.extend(of_board);
-    let warnings = report::tight(&network, &instances).into_iter().collect();
-    let fits_no_part = report::fits_no_part(&network, &instances);
-    files.insert("report.md".to_owned(), report::report(&network, &instances));
+    let needs = area::Needs::of(instances.iter().flatten()).with_nodes(&network);
+    let warnings = report::tight(&network, &needs).into_iter().collect();
+    let fits_no_part = needs.fit_no_part();
+    files.insert("report.md".to_owned(), report::report(&network, &instances, &needs));
     surroundings(&network, &registers, order, of_nodes, &mut files);
     export(&network, &registers, used, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));

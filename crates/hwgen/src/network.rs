@@ -68,6 +68,15 @@ pub struct NetworkNode {
     pub outputs: Vec<NodeEnd>,
 }
 
+impl NetworkNode {
+    /// Parameters of the module whose values are not those that the node's area is of.
+    #[must_use]
+    pub fn unlike_its_area(&self) -> Vec<&str> {
+        let changed = self.parameters.iter().filter(|it| it.value != it.default);
+        changed.map(|it| it.name.as_str()).collect()
+    }
+}
+
 /// A parameter of a node's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModuleParameter {
@@ -75,6 +84,8 @@ pub struct ModuleParameter {
     pub name: String,
     /// Its value.
     pub value: i32,
+    /// Its value if neither graph nor mapping says another: the one that the node's area is of.
+    pub default: i32,
 }
 
 /// A port of a node in a board.

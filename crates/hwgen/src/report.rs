@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const EXAMPLE_MHZ: f64 = 100.0;
 
 /// `instances`: of each topic, the library modules that it is made of, and then those of the board.
-pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
+pub(crate) fn report(network: &Network, instances: &[Vec<Instance>], needs: &Needs) -> String {
     let mut text = format!(
         "# Network of fabric `{}`, graph `{}`\n\nTop module `{}`; clocks: {}.\n\n## Topics\n\n",
         network.fabric,
@@ -68,7 +68,7 @@ pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
             stages(port, publishes)
         );
     }
-    text.push_str(&areas(network, instances));
+    text.push_str(&areas(network, instances, needs));
     text.push_str(&nodes(network));
     if !network.software_topics.is_empty() {
         let _ = writeln!(
@@ -108,7 +108,7 @@ fn nodes(network: &Network) -> String {
 }
 
 /// What the network, its board and its nodes take, by topic and module.
-fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
+fn areas(network: &Network, instances: &[Vec<Instance>], needs: &Needs) -> String {
     let mut text = format!(
         "\n## Area, estimated\n\nThe sum of what the library modules take alone on an UltraScale+ part, as {} \
          counts it for each (the figures that `hw/budget.json` holds them to); between the parameters that \
@@ -118,7 +118,6 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
          | block memory | multipliers |\n|---|---|---|---|---|---|---|\n",
         measured_with()
     );
-    let needs = needs(network, instances);
     let mut count = 0;
     let topics = network.topics.iter().map(|topic| topic.shown().to_string());
     let parts = topics.chain(["of the board".to_owned()]);
@@ -146,20 +145,18 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
         let _ =
             writeln!(text, "\nWithout a figure, and not in the sum: {} instances.", needs.unknown);
     }
-    if let Some(nodes) = uncounted(&needs) {
+    if let Some(nodes) = uncounted(needs) {
         let _ = writeln!(text, "\nNot in the sum: {nodes}.");
     }
-    text + &room(&needs)
+    if let Some(nodes) = unlike(needs) {
+        let _ = writeln!(text, "\nThe figures of nodes are of other values of {nodes}.");
+    }
+    text + &room(needs)
 }
 
 /// Cells of a row but for UltraRAM, where only parts may put memory.
 fn figures(Area { lut, ff, bram18, dsp, uram: _ }: Area) -> String {
     format!("{lut} | {ff} | {bram18} | {dsp}")
-}
-
-/// What the network takes with its board and its nodes.
-fn needs(network: &Network, instances: &[Vec<Instance>]) -> Needs {
-    Needs::of(instances.iter().flatten()).with_nodes(network)
 }
 
 /// The nodes that are not in the sum, with the reason.
@@ -170,6 +167,16 @@ fn uncounted(needs: &Needs) -> Option<String> {
         .then(|| format!("{nodes}, as no hardware package file says what they take (`area`)"))
 }
 
+/// The parameters with other values than the figures of their nodes are of.
+fn unlike(needs: &Needs) -> Option<String> {
+    let nodes = needs.unlike.iter().map(|(node, parameters)| {
+        let names: Vec<_> = parameters.iter().map(|name| format!("`{name}`")).collect();
+        format!("{} of `{node}`", names.join(", "))
+    });
+    let nodes: Vec<_> = nodes.collect();
+    (!nodes.is_empty()).then(|| nodes.join("; "))
+}
+
 /// What parts have of everything that the network and its board take.
 fn room(needs: &Needs) -> String {
     let mut text = "\n## Room\n\nWhat parts have, and whether the sum above fits. If a part has too few \
@@ -177,14 +184,14 @@ fn room(needs: &Needs) -> String {
                     each), the largest first: tell the vendor's tool so.\n\n| part | board | look-up tables | \
                     flip-flops | block memory | UltraRAM | multipliers | fits |\n|---|---|---|---|---|---|---|---|\n"
         .to_owned();
-    let counted = if needs.is_complete() { "" } else { "what is counted: " };
+    let known = if needs.is_complete() { "" } else { "as far as is known: " };
     for part in Part::ALL {
         let Area { lut, ff, bram18, uram, dsp } = part.room;
         let placed = needs.on(&part);
         let fits = match (part.fits(placed), placed.uram) {
             (false, _) => "no".to_owned(),
-            (true, 0) => format!("{counted}yes"),
-            (true, uram) => format!("{counted}yes, with {} and {uram} of UltraRAM", placed.bram18),
+            (true, 0) => format!("{known}yes"),
+            (true, uram) => format!("{known}yes, with {} and {uram} of UltraRAM", placed.bram18),
         };
         let Part { name, board, .. } = part;
         let _ = writeln!(
@@ -196,8 +203,7 @@ fn room(needs: &Needs) -> String {
 }
 
 /// A sentence for people if parts have no room for the network with its nodes.
-pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<String> {
-    let needs = needs(network, instances);
+pub(crate) fn tight(network: &Network, needs: &Needs) -> Option<String> {
     let small = Part::ALL.iter().filter_map(|part| Some((part, short(part, needs.on(part))?)));
     let small: Vec<String> =
         small.map(|(part, has)| format!("{} ({}) has {has}", part.name, part.board)).collect();
@@ -205,8 +211,11 @@ pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<St
         return None;
     }
     let Area { lut, ff, bram18, dsp, .. } = needs.area;
-    let not_counted =
-        uncounted(&needs).map_or_else(String::new, |nodes| format!(", without {nodes}"));
+    let mut not_counted =
+        uncounted(needs).map_or_else(String::new, |nodes| format!(", without {nodes}"));
+    if let Some(nodes) = unlike(needs) {
+        let _ = write!(not_counted, ", with other values of {nodes}");
+    }
     Some(format!(
         "network `{}` and its nodes take about {bram18} blocks of 18 kbit, {lut} look-up tables, {ff} \
          flip-flops and {dsp} multipliers{not_counted}. That is more than parts have: {}; shorten its \
@@ -214,12 +223,6 @@ pub(crate) fn tight(network: &Network, instances: &[Vec<Instance>]) -> Option<St
         network.module,
         small.join(", ")
     ))
-}
-
-/// Whether none of the parts has room for the network with its nodes.
-pub(crate) fn fits_no_part(network: &Network, instances: &[Vec<Instance>]) -> bool {
-    let needs = needs(network, instances);
-    !Part::ALL.iter().any(|part| part.fits(needs.on(part)))
 }
 
 /// What is short on a part for this area, with all that the part has of it.

@@ -5318,3 +5318,5 @@ endmodule
 
 /* verilator lint_on DECLFILENAME */
 `default_nettype wire
+// Made from a calibration with the SHA-256
+// 9d96d5ea07e50445c24a827f5011c6105accc008bc4be68efa584697f2f10eb8.

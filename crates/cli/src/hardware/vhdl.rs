@@ -13,16 +13,16 @@ type Fault = (String, String);
 const SHOWN_CHARS: usize = 600;
 
 /// One Verilog source per VHDL entity that is the node's module or that its other sources name.
-/// Each holds all that is inside the entity. `sources` are names in `folder` and texts.
+/// Each holds all that is inside the entity. The names of `sources` are those in `folder`.
 pub(super) fn to_verilog(
     node: &HardwareNode,
     folder: &Path,
-    sources: &[(&str, String)],
+    sources: &[SourceText],
     others: &[SourceText],
 ) -> Result<Vec<SourceText>, Fault> {
-    let names: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = sources.iter().map(|it| it.name.as_str()).collect();
     let names = names.join(", ");
-    let entities: Vec<String> = sources.iter().flat_map(|(_, text)| entities(text)).collect();
+    let entities: Vec<String> = sources.iter().flat_map(|it| entities(&it.text)).collect();
     let module = node.module.to_lowercase();
     let is_named = |entity: &&String| others.iter().any(|it| has_word(&it.text, entity));
     let wanted: Vec<&String> = match entities.iter().find(|entity| **entity == module) {
@@ -51,7 +51,7 @@ fn verilog(
     entity: &str,
     names: &str,
     folder: &Path,
-    sources: &[(&str, String)],
+    sources: &[SourceText],
 ) -> Result<SourceText, Fault> {
     // Its library of analysed units goes to a folder of its own, which is left behind by nobody.
     let work = Scratch::new("ghdl")
@@ -60,7 +60,7 @@ fn verilog(
     command.args(["synth", "--std=08", "--out=verilog"]);
     command.arg(format!("--workdir={}", work.folder().display()));
     // GHDL writes the names of files into comments: they are the same wherever it runs.
-    command.args(sources.iter().map(|(name, _)| name)).args(["-e", entity]);
+    command.args(sources.iter().map(|it| &it.name)).args(["-e", entity]);
     command.current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let output = command.output();
     drop(work);

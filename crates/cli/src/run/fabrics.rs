@@ -120,7 +120,7 @@ fn prepare_fabric(
         nodes: generated.network.nodes.iter().map(hosted).collect(),
         gateways: Vec::new(),
         counts: counts(&generated.registers).map(|(_, place)| place).collect(),
-        refusals: refusals(&generated.registers).collect(),
+        refusals: refusals(&generated).collect(),
     };
     let host = fabric.host.as_mut().context("it has no host")?;
     let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
@@ -167,11 +167,14 @@ fn counts(registers: &[Register]) -> impl Iterator<Item = (&Count, HostCount)> {
 }
 
 /// Where nodes say why they refused a message.
-fn refusals(registers: &[Register]) -> impl Iterator<Item = HostRefusal> {
-    registers.iter().filter_map(|register| {
+fn refusals(generated: &Generated) -> impl Iterator<Item = HostRefusal> {
+    generated.registers.iter().filter_map(|register| {
         let Refusal { node, low, bits, reasons } = register.refusal.clone()?;
         let at = HostCount { address: register.address, low, bits };
-        Some(HostRefusal { at, node, reasons })
+        let there = generated.network.nodes.iter().find(|it| it.name == node);
+        let parameters = there.map_or(&[][..], |it| &it.parameters);
+        let made_with = parameters.iter().map(|it| format!("{} = {}", it.name, it.value)).collect();
+        Some(HostRefusal { at, node, reasons, made_with })
     })
 }
 

@@ -302,7 +302,7 @@ impl<'a> Check<'a> {
             let said = node.parameters.get(name);
             let value = said.unwrap_or(&parameter.default).converted_to(wanted);
             // What a file holds matters, not how it is called. The command that reads files looks.
-            let is_file = hardware.made_from.contains_key(name) && value.is_some();
+            let is_file = hardware.made_from.contains(name) && value.is_some();
             if is_file || value == made_with.converted_to(wanted) {
                 continue;
             }

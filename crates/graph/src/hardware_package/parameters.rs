@@ -17,8 +17,6 @@ const PARAMETER: Keys = Keys {
     required: &["default"],
     optional: &["from_value", "to_value", "step", "of", "times"],
 };
-/// Hexadecimal digits of a SHA-256 (FIPS 180-4).
-const DIGEST_DIGITS: usize = 64;
 /// Of a unit of the module in a unit of the node.
 const TIMES_MAX: u64 = 1_000_000_000;
 /// By how much a product may differ from the number that was meant.
@@ -132,6 +130,12 @@ pub(super) fn parameter(
             to_value: to.unwrap_or(i32::MAX.into()),
             step: step.unwrap_or(1),
         };
+        if let Some(tree) = fields.get("step").filter(|_| fields.get("from_value").is_none()) {
+            let message = format!("the steps of `{name}` begin nowhere");
+            let advice = "`step` counts from `from_value`: write it, too";
+            reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+            return None;
+        }
         let default = default?;
         if !range.contains(default) {
             let text = range.text();
@@ -211,36 +215,25 @@ pub(super) fn one_each(reading: &mut Reading, entries: &[Entry]) {
     }
 }
 
-/// Reads the key `made_from`: by file, or by parameter under `built_in` that names one, the digest
-/// of what was in the file when the module was made.
+/// Reads the key `made_from`: files, or parameters under `built_in` that name one.
 pub(super) fn made_from(reading: &mut Reading, node: &mut HardwareNode, tree: &Tree) {
     let path = ["nodes", &node.description.node_type, "made_from"];
     reading.source.set(&path, tree.place);
-    for entry in reading.map(tree, "`made_from`") {
-        let name = &entry.key;
-        reading.source.set(&[&path[..], &[name]].concat(), entry.key_place);
-        let is_named = match node.built_in.get(name) {
+    for item in reading.list(tree, "`made_from`") {
+        let Some(name) = reading.text(item, "what a module was made from") else { continue };
+        reading.source.set(&[&path[..], &[&name]].concat(), item.place);
+        let is_named = match node.built_in.get(&name) {
             Some(value) => matches!(value, ParameterValue::String(_)),
             // No parameter is called so.
             None => name.contains(['/', '.']),
         };
-        if !is_named {
+        if is_named {
+            node.made_from.insert(name);
+        } else {
             let message =
                 format!("`{name}` is under `made_from`, and `built_in` names no file `{name}`");
             let advice = "write the name of a file, or a value under `built_in` that is one";
-            reading.note(ViolationKind::WrongValue, entry.key_place, message, advice);
-            continue;
-        }
-        let what = format!("the digest of `{name}`");
-        let Some(digest) = reading.text(&entry.value, &what) else { continue };
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        if digest.len() == DIGEST_DIGITS && digest.bytes().all(is_digit) {
-            node.made_from.insert(name.clone(), digest);
-        } else {
-            let message =
-                format!("{what} must be a SHA-256: {DIGEST_DIGITS} digits, 0 to 9 and a to f");
-            let advice = "write what `sha256sum` prints for the file, in quotes";
-            reading.note(ViolationKind::WrongValue, entry.value.place, message, advice);
+            reading.note(ViolationKind::WrongValue, item.place, message, advice);
         }
     }
 }

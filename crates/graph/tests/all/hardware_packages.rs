@@ -151,15 +151,9 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
          give the module both outputs"
     );
     assert_eq!(
-        refused("parameters:", "made_from: { camera: a }\n    parameters:"),
-        "p.yaml:6:18: `camera` is under `made_from`, and `built_in` names no file `camera`; write the name \
+        refused("parameters:", "made_from: [camera]\n    parameters:"),
+        "p.yaml:6:17: `camera` is under `made_from`, and `built_in` names no file `camera`; write the name \
          of a file, or a value under `built_in` that is one"
-    );
-    let made_from = "built_in: { camera: c.yaml }\n    made_from: { camera: a }\n    parameters:";
-    assert_eq!(
-        refused("parameters:", made_from),
-        "p.yaml:7:26: the digest of `camera` must be a SHA-256: 64 digits, 0 to 9 and a to f; write what \
-         `sha256sum` prints for the file, in quotes"
     );
     assert_eq!(
         refused("mask: 255", "mask: 255, Mask: 1"),
@@ -209,6 +203,10 @@ fn a_parameter_has_values_within_its_range() {
         violations[0].to_string(),
         "p.yaml:6:25: the default of `mask` must be -1 to 255 in steps of 4, and it is 254; correct the \
          default, or the range"
+    );
+    assert_eq!(
+        refused_in(PACKAGE, "mask: 255", "mask: { default: 255, step: 4 }"),
+        "p.yaml:6:47: the steps of `mask` begin nowhere; `step` counts from `from_value`: write it, too"
     );
 }
 

@@ -116,7 +116,7 @@ fn a_network_that_is_larger_than_a_part_says_so() {
     let report = &large.files["report.md"];
     assert!(
         report.contains(
-            "| ZCU104 | 230400 | 460800 | 624 | 96 | 1728 | what is counted: yes, with 9 and "
+            "| ZCU104 | 230400 | 460800 | 624 | 96 | 1728 | as far as is known: yes, with 9 and "
         ),
         "{report}"
     );
@@ -130,6 +130,6 @@ fn a_network_that_is_larger_than_a_part_says_so() {
     assert!(told.contains(edges), "{warning}");
     let small = DRIVE_MAPPING.replace("      red: { image: { keep_last: 1 } }\n", "");
     let small = generated(DRIVE, &small).unwrap();
-    assert!(small.files["report.md"].contains("| 624 | 96 | 1728 | what is counted: yes |"));
+    assert!(small.files["report.md"].contains("| 624 | 96 | 1728 | as far as is known: yes |"));
     assert!(small.warnings.is_empty(), "{:?}", small.warnings);
 }

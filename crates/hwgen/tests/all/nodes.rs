@@ -146,7 +146,7 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
     assert_eq!(figures(all), [count, lut + 200, ff + 400, bram18 + 800, dsp + 1400]);
     assert!(report.contains("\nNot in the sum: `watch`, as no hardware package file says "));
     let fits =
-        format!("| 624 | 96 | 1728 | what is counted: yes, with {} and 30 of ", bram18 + 410);
+        format!("| 624 | 96 | 1728 | as far as is known: yes, with {} and 30 of ", bram18 + 410);
     assert!(report.contains(&fits), "{report}");
     assert!(report.contains("| 64 | 1248 | no |\n"), "{report}");
     let [warning] = made.warnings.as_slice() else { panic!("{:?}", made.warnings) };
@@ -154,7 +154,7 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
     let takes = format!(
         "network `network_board` and its nodes take about {} blocks of 18 kbit, {} look-up tables, {} \
          flip-flops and 1400 multipliers, without `watch`, as no hardware package file says what they \
-         take (`area`)",
+         take (`area`), with other values of `LEVEL` of `first`",
         bram18 + 800,
         lut + 200,
         ff + 400
@@ -163,11 +163,19 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
     let short = "XCK26 (KV260) has 1248 multipliers, LFE5UM-85F (boards with an \
                  ECP5-85) has 208 blocks, 156 multipliers; shorten ";
     assert!(small.starts_with(short), "{warning}");
-    // With a figure of each node the answer is one of the whole board.
+    // With a figure of each node the answer is one of the whole board, but for a node whose figure
+    // is of another value of its parameter.
     files.package.push_str(WATCH);
     let made = files.generated().unwrap();
     let report = &made.files["report.md"];
     assert!(!report.contains("Not in the sum"), "{report}");
+    let unlike = "\nThe figures of nodes are of other values of `LEVEL` of `first`.\n";
+    assert!(report.contains(unlike), "{report}");
+    assert!(report.contains("| 624 | 96 | 1728 | as far as is known: yes, with "), "{report}");
+    files.graph = files.graph.replacen("{ level: -7 }", "{ level: 3 }", 1);
+    let made = files.generated().unwrap();
+    let report = &made.files["report.md"];
+    assert!(!report.contains("other values of"), "{report}");
     assert!(report.contains("| 624 | 96 | 1728 | yes, with "), "{report}");
     assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
 }
@@ -186,7 +194,7 @@ fn nodes_without_an_area_are_named_in_the_report() {
     let made = Files::new().generated().unwrap();
     let named = "\nNot in the sum: `first`, `second`, `watch`, as no hardware package file says ";
     assert!(made.files["report.md"].contains(named), "{}", made.files["report.md"]);
-    assert!(made.files["report.md"].contains("| 624 | 96 | 1728 | what is counted: yes |"));
+    assert!(made.files["report.md"].contains("| 624 | 96 | 1728 | as far as is known: yes |"));
     assert!(made.warnings.is_empty(), "{:?}", made.warnings);
 }
 

@@ -337,7 +337,7 @@ fn a_file_that_a_module_was_made_from_still_holds_what_it_held_then() {
     let said = check();
     let errors = String::from_utf8_lossy(&said.stderr);
     assert_eq!(said.status.code(), Some(1), "{errors}");
-    for part in ["was made from another content", camera, "write `calibration: ", name] {
+    for part in ["was not made from what", camera, "make the sources of `rectify` anew", name] {
         assert!(errors.contains(part), "`{part}` is missing in: {errors}");
     }
     std::fs::remove_file(camera).expect("removed");
