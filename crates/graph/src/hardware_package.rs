@@ -77,6 +77,7 @@ const NODE: Keys = Keys {
         "drops",
         "refuses",
         "area",
+        "sized_by",
         "condition",
         "parameters",
         "built_in",
@@ -132,6 +133,9 @@ pub struct HardwareNode {
     /// What it takes of a part; `None`: nobody has said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<NodeArea>,
+    /// The parameters that its area depends on; `None`: on all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sized_by: Option<BTreeSet<String>>,
     /// The condition that its module sees to: a node in a fabric has to have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
@@ -308,6 +312,9 @@ fn values(reading: &mut Reading, fields: &Fields<'_>, node: &mut HardwareNode) {
             node.description.parameters.extend(parameter);
         }
         parameters::one_each(reading, entries);
+    }
+    if let Some(tree) = fields.get("sized_by") {
+        node.sized_by = Some(parameters::sized_by(reading, node, tree));
     }
     if let Some(tree) = fields.get("built_in") {
         let path = ["nodes", &node.description.node_type, "built_in"];

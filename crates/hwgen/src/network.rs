@@ -72,7 +72,9 @@ impl NetworkNode {
     /// Parameters of the module whose values are not those that the node's area is of.
     #[must_use]
     pub fn unlike_its_area(&self) -> Vec<&str> {
-        let changed = self.parameters.iter().filter(|it| it.value != it.default);
+        let is_changed =
+            |it: &&ModuleParameter| it.measured.is_some_and(|measured| it.value != measured);
+        let changed = self.parameters.iter().filter(is_changed);
         changed.map(|it| it.name.as_str()).collect()
     }
 }
@@ -84,8 +86,9 @@ pub struct ModuleParameter {
     pub name: String,
     /// Its value.
     pub value: i32,
-    /// Its value if neither graph nor mapping says another: the one that the node's area is of.
-    pub default: i32,
+    /// The value that the node's area is of; `None`: the area does not depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<i32>,
 }
 
 /// A port of a node in a board.

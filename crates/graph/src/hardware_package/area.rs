@@ -15,7 +15,8 @@ const IN_URAM: Keys =
 /// Most of anything: the largest parts have some millions of look-up tables and flip-flops.
 const COUNT_MAX: u64 = 100_000_000;
 
-/// What a node takes of an UltraScale+ part, with the default values of its parameters.
+/// What a node takes of an UltraScale+ part, with the default values of the parameters that it
+/// depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeArea {

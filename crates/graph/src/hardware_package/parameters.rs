@@ -3,14 +3,14 @@
 
 use super::HardwareNode;
 use crate::description::ParameterDescription;
-use crate::names::token_fault;
+use crate::names::{did_you_mean, token_fault};
 use crate::read::{Keys, Reading};
 use crate::scalar::Scalar;
 use crate::value::{ParameterType, ParameterValue};
 use crate::violation::ViolationKind;
 use crate::yaml::{Data, Entry, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const PARAMETER: Keys = Keys {
     what: "a parameter in hardware",
@@ -213,6 +213,28 @@ pub(super) fn one_each(reading: &mut Reading, entries: &[Entry]) {
             reading.note(ViolationKind::Duplicate, entry.key_place, message, "rename one of them");
         }
     }
+}
+
+/// Reads the key `sized_by`: names of parameters.
+pub(super) fn sized_by(
+    reading: &mut Reading,
+    node: &HardwareNode,
+    tree: &Tree,
+) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for item in reading.list(tree, "`sized_by`") {
+        let Some(name) = reading.text(item, "the name of a parameter") else { continue };
+        if node.description.parameter(&name).is_none() {
+            let known = node.description.parameters.iter().map(|it| it.name.as_str());
+            let message = format!("`{name}` is under `sized_by`, and no parameter");
+            let near = did_you_mean(&name, known);
+            let advice =
+                if near.is_empty() { "name those under `parameters`".to_owned() } else { near };
+            reading.note(ViolationKind::UnknownParameter, item.place, message, advice);
+        }
+        names.insert(name);
+    }
+    names
 }
 
 /// Reads the key `made_from`: files, or parameters under `built_in` that name one.

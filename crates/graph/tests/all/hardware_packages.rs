@@ -156,6 +156,10 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
          of a file, or a value under `built_in` that is one"
     );
     assert_eq!(
+        refused("parameters:", "sized_by: [masks]\n    parameters:"),
+        "p.yaml:6:16: `masks` is under `sized_by`, and no parameter; did you mean `mask`?"
+    );
+    assert_eq!(
         refused("mask: 255", "mask: 255, Mask: 1"),
         "p.yaml:6:30: `Mask` becomes `MASK` in the module, as `mask` does; rename one of them"
     );

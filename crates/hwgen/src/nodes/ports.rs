@@ -129,8 +129,8 @@ pub(super) fn attach(
         let width = found.map_or(default, |(_, _, found)| found.width);
         if implementation.node.widths(port.publishes, port.name).is_some() {
             let name = HardwareNode::width_parameter(port.name);
-            let (value, default) = (width as i32, default as i32);
-            attached.parameters.push(ModuleParameter { name, value, default });
+            let (value, measured) = (width as i32, Some(default as i32));
+            attached.parameters.push(ModuleParameter { name, value, measured });
         }
         let end = NodeEnd {
             port: port.name.to_owned(),
@@ -182,11 +182,11 @@ fn parameters(
             let advice = format!("choose {} to {}", i32::MIN, i32::MAX);
             note(ViolationKind::ParameterType, name, message, advice);
         }
-        // The default value of a package file has been looked at where the file was read.
-        let default = implementation.node.module_value(name, &parameter.default);
-        let (value, default) = (value.unwrap_or_default(), default.unwrap_or_default());
+        let sizes = implementation.node.sized_by.as_ref().is_none_or(|it| it.contains(name));
+        let default = || implementation.node.module_value(name, &parameter.default);
+        let measured = if sizes { default() } else { None };
         let name = implementation.node.module_parameter(name);
-        ModuleParameter { name, value, default }
+        ModuleParameter { name, value: value.unwrap_or_default(), measured }
     });
     values.collect()
 }

@@ -172,12 +172,20 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
     let unlike = "\nThe figures of nodes are of other values of `LEVEL` of `first`.\n";
     assert!(report.contains(unlike), "{report}");
     assert!(report.contains("| 624 | 96 | 1728 | as far as is known: yes, with "), "{report}");
-    files.graph = files.graph.replacen("{ level: -7 }", "{ level: 3 }", 1);
-    let made = files.generated().unwrap();
-    let report = &made.files["report.md"];
-    assert!(!report.contains("other values of"), "{report}");
-    assert!(report.contains("| 624 | 96 | 1728 | yes, with "), "{report}");
-    assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
+    // The value has nothing to do with the area, or is the one that the figure is of.
+    let mut free = files.clone();
+    let (from, to) = ("parameters: { level", "sized_by: [size]\n    parameters: { level");
+    free.package = free.package.replacen(from, to, 1);
+    let mut default = files.clone();
+    default.graph = default.graph.replacen("{ level: -7 }", "{ level: 3 }", 1);
+    for changed in [free, default] {
+        assert!(changed.package != files.package || changed.graph != files.graph);
+        let made = changed.generated().unwrap();
+        let report = &made.files["report.md"];
+        assert!(!report.contains("other values of"), "{report}");
+        assert!(report.contains("| 624 | 96 | 1728 | yes, with "), "{report}");
+        assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
+    }
 }
 
 const WATCH: &str = "  \
