@@ -11,7 +11,7 @@
 //               at most.
 // Waits         A row of the view leaves when its front row is complete. After `cut`, at once: what
 //               it shows is chance then.
-// Latency       3 cycles from the pixels that complete a row to the first beat that shows it.
+// Latency       5 cycles from the pixels that complete a row to the first beat that shows it.
 // Throughput    LANES / 4 pixels and 1 beat per cycle.
 // Back-pressure None for what comes. m_data stands until m_ready.
 // Ordering      Rows from the top, pixels from the left. m_last is the view's last beat.
@@ -221,6 +221,10 @@ module row_warp #(
       m_valid <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+  `include "row_warp_formal.svh"
+`endif
 
 endmodule
 

@@ -18,6 +18,8 @@ pub struct Proof {
     multiclock: bool,
     composed: bool,
     granted: &'static [&'static str],
+    /// A solver of its own for each cycle.
+    anew: bool,
     /// Seconds after which there is no verdict.
     patience: Option<u32>,
 }
@@ -87,8 +89,9 @@ impl std::error::Error for ProofFailure {}
 
 impl Proof {
     fn of(design: Design, mode: &'static str, depth: u32) -> Self {
-        let (multiclock, composed, granted, patience) = (false, false, &[][..], None);
-        Self { design, mode, depth, multiclock, composed, granted, patience }
+        let [multiclock, composed, anew] = [false; 3];
+        let (granted, patience) = (&[][..], None);
+        Self { design, mode, depth, multiclock, composed, granted, anew, patience }
     }
 
     /// For all times, by induction over `depth` cycles.
@@ -123,6 +126,15 @@ impl Proof {
     #[must_use]
     pub fn composed(mut self) -> Self {
         self.composed = true;
+        self
+    }
+
+    /// The same with each question put to the solver as a whole, not after what it was asked before.
+    /// It then looks at all bits at once, and is much faster where products or wide selections have
+    /// to be equal.
+    #[must_use]
+    pub fn asked_anew(mut self) -> Self {
+        self.anew = true;
         self
     }
 
@@ -222,7 +234,8 @@ impl Proof {
             script.push_str("multiclock on\n");
         }
         // Without unrolling z3 does not come to an end on the arbiter.
-        script.push_str("[engines]\nsmtbmc --unroll z3\n[script]\n");
+        let anew = if self.anew { " -- --noincr" } else { "" };
+        writeln!(script, "[engines]\nsmtbmc --unroll z3{anew}\n[script]").expect("text");
         // Memories as registers: z3 is twenty times slower on its own arrays.
         let (define, flatten) =
             if self.composed { (" -D COMPOSED", " -flatten") } else { ("", "") };

@@ -166,6 +166,44 @@ fn pixels_are_proved_to_stand_out_of_those_beside_them() {
     must(Proof::reachable(contrast(), 18).check());
 }
 
+/// Short rows, and views with few beats.
+fn warp_of([width, rows, view_width, view_rows, shift]: [u64; 5]) -> Design {
+    let design = Design::module("row_warp").set("WIDTH", width).set("ROWS", rows);
+    let design = design.set("VIEW_WIDTH", view_width).set("VIEW_ROWS", view_rows);
+    design.set("SHIFT", shift)
+}
+
+fn warp() -> Design {
+    warp_of([32, 2, 16, 2, 4])
+}
+
+/// Rows of more than one word of each memory, and of beats that are not a power of two.
+fn odd_warp() -> Design {
+    warp_of([64, 2, 24, 3, 5])
+}
+
+/// What is proved of views, for their mutants, too.
+pub(crate) fn of_the_warp() -> [Proof; 2] {
+    [Proof::inductive(warp(), 3), Proof::reachable(warp(), 24)].map(Proof::asked_anew)
+}
+
+#[test]
+fn views_are_proved_to_show_the_pixels_that_their_lines_name() {
+    must(lint(&Design::module("row_warp")));
+    for proof in of_the_warp() {
+        must(proof.check());
+    }
+}
+
+#[test]
+#[ignore = "long: minutes of the solver"]
+fn views_of_other_sizes_are_proved_to_show_the_pixels_that_their_lines_name() {
+    for warp in [odd_warp(), warp_of([64, 1, 32, 2, 4]).set("LANES", 16)] {
+        must(lint(&warp));
+        must(Proof::inductive(warp, 3).asked_anew().check());
+    }
+}
+
 const FAULTS_OF_THE_GEAR: [Mutation; 2] = [
     Mutation {
         what: "what comes is put over what stays",
@@ -239,6 +277,21 @@ const FAULTS_OF_CONTRAST: [Mutation; 3] = [
     },
 ];
 
+const FAULTS_OF_THE_WARP: [Mutation; 2] = [
+    Mutation {
+        what: "a row of the view leaves before its front row is whole",
+        file: "row_warp.sv",
+        from: "{1'b0, front} < rows_done || is_cut;",
+        to: "{1'b0, front} <= rows_done || is_cut;",
+    },
+    Mutation {
+        what: "a pixel right of the row is seen",
+        file: "row_warp.sv",
+        from: "$unsigned(columns[i]) < 12'(WIDTH);",
+        to: "$unsigned(columns[i]) <= 12'(WIDTH);",
+    },
+];
+
 const FAULTS_OF_PIXELS: [Mutation; 2] = [
     Mutation {
         what: "the byte that is over is taken from the wrong end",
@@ -276,6 +329,9 @@ fn faults_of_kernels_are_caught_by_proof() {
         must(Proof::bounded(gear().set("LANE", 2), 8).catches(fault));
     }
     must(Proof::bounded(lines(1), 12).catches(&FAULT_OF_A_LINE));
+    for fault in &FAULTS_OF_THE_WARP {
+        must(Proof::bounded(warp(), 12).asked_anew().catches(fault));
+    }
     for fault in &FAULTS_OF_ROWS {
         must(Proof::bounded(row(3), 8).catches(fault));
     }

@@ -166,11 +166,16 @@ crate::picture_node::common_tests! {
 
 #[test]
 #[ignore = "long: mutants"]
-fn mutants_of_contrast_and_warp_are_found() {
+fn mutants_of_contrast_are_found() {
     WIDE.notices(NODE.mutants("row_contrast", SMALL), SMALL)
         .proved([Proof::bounded(kernels::contrast(), 14)])
         .are_found();
-    WIDE.notices(NODE.mutants("row_warp", SMALL), SMALL).are_found();
+}
+
+#[test]
+#[ignore = "long: mutants"]
+fn mutants_of_the_warp_are_found() {
+    WIDE.notices(NODE.mutants("row_warp", SMALL), SMALL).proved(kernels::of_the_warp()).are_found();
 }
 
 #[test]
