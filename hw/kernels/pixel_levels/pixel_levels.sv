@@ -187,6 +187,10 @@ module pixel_levels #(
     if (rst || (measured && table_done)) pixels <= '0;
     else pixels <= pixels + Count'(more);
 
+`ifdef FORMAL
+  `include "pixel_levels_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

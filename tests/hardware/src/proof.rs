@@ -20,6 +20,8 @@ pub struct Proof {
     granted: &'static [&'static str],
     /// A solver of its own for each cycle.
     anew: bool,
+    /// Memories stay what they are.
+    arrays: bool,
     /// Seconds after which there is no verdict.
     patience: Option<u32>,
 }
@@ -89,9 +91,9 @@ impl std::error::Error for ProofFailure {}
 
 impl Proof {
     fn of(design: Design, mode: &'static str, depth: u32) -> Self {
-        let [multiclock, composed, anew] = [false; 3];
+        let [multiclock, composed, anew, arrays] = [false; 4];
         let (granted, patience) = (&[][..], None);
-        Self { design, mode, depth, multiclock, composed, granted, anew, patience }
+        Self { design, mode, depth, multiclock, composed, granted, anew, arrays, patience }
     }
 
     /// For all times, by induction over `depth` cycles.
@@ -135,6 +137,14 @@ impl Proof {
     #[must_use]
     pub fn asked_anew(mut self) -> Self {
         self.anew = true;
+        self
+    }
+
+    /// The same with memories as the solver's arrays: for those of so many words that registers of
+    /// all of them are too many.
+    #[must_use]
+    pub fn with_arrays(mut self) -> Self {
+        self.arrays = true;
         self
     }
 
@@ -236,11 +246,14 @@ impl Proof {
         // Without unrolling z3 does not come to an end on the arbiter.
         let anew = if self.anew { " -- --noincr" } else { "" };
         writeln!(script, "[engines]\nsmtbmc --unroll z3{anew}\n[script]").expect("text");
-        // Memories as registers: z3 is twenty times slower on its own arrays.
         let (define, flatten) =
             if self.composed { (" -D COMPOSED", " -flatten") } else { ("", "") };
         script.push_str(&design.yosys_script(&format!("-formal -sv{define}")));
-        writeln!(script, "prep -top {}{flatten}\nmemory_map", design.top()).expect("text");
+        writeln!(script, "prep -top {}{flatten}", design.top()).expect("text");
+        // Memories as registers: z3 is twenty times slower on its own arrays, mostly.
+        if !self.arrays {
+            script.push_str("memory_map\n");
+        }
         if self.composed {
             let own = if self.mode == COVER { "chformal -cover -remove c:*.c_*\n" } else { "" };
             script.push_str("chformal -assert -remove c:* c:*n_* %d\n");
