@@ -1,7 +1,7 @@
-// Properties of pixel_levels, for all pictures in colour: a bin, which is any, has the count of the pixels of
-// its brightness when `measured` says so, and all bins are empty for the next picture; a byte leaves
-// as the entry of the table, which is any, that was written for it. What comes is assumed to be short
-// enough, as replay assumes it.
+// Properties of pixel_levels, for all pictures in colour: a bin, which is any, has the count of the
+// pixels of its brightness when `measured` says so, and all bins are empty for the next picture; a
+// byte leaves as the entry of the table, which is any, that was written for it. What comes is
+// assumed to be short enough, as replay assumes it.
 //
 // With the properties of replay and of pixel_gear, which say that bytes leave in order, and which
 // pixels pass. What the brightness of a pixel is, is the simulations' part.

@@ -131,9 +131,9 @@ impl Proof {
         self
     }
 
-    /// The same with each question put to the solver as a whole, not after what it was asked before.
-    /// It then looks at all bits at once, and is much faster where products or wide selections have
-    /// to be equal.
+    /// The same with each question put to the solver as a whole, not after what it was asked
+    /// before. It then looks at all bits at once, and is much faster where products or wide
+    /// selections have to be equal.
     #[must_use]
     pub fn asked_anew(mut self) -> Self {
         self.anew = true;
