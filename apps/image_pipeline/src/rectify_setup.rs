@@ -104,8 +104,8 @@ struct Line {
 }
 
 /// The text of `rectify_setup.sv` for the values under `built_in` of a hardware package file. Reads
-/// the calibration that they name. Its
-/// last line has the digest of this file, for the key `made_from`.
+/// the calibration that they name. The last line has the digest of this file, for the key
+/// `made_from`.
 ///
 /// # Errors
 /// [`RectifySetupError`]: a value is missing, the file is no calibration, or hardware cannot do

@@ -65,7 +65,7 @@ impl Counts {
     }
 }
 
-/// What a node says that has given the reason of this number.
+/// The error of a run in which a node has refused a message and given the reason of this number.
 #[cold]
 fn refused(refusal: &HostRefusal, number: u64) -> String {
     let HostRefusal { node, reasons, made_with, .. } = refusal;

@@ -23,12 +23,12 @@ if (MAX_BYTES <= 32 && CHANNELS == 3) begin : g_properties
   logic             formal_overlaps = 1'b0;    // a picture came while the one before left
 
   // The pixels that a beat completes.
-  logic [Lanes-1:0] formal_comes;
-  logic [Lanes-1:0] formal_counts;
-  assign formal_comes = g_rgb.whole;
-  always_comb
-    for (int i = 0; i < 3; i++)
-      formal_counts[i] = g_rgb.whole[i] && brightness(g_rgb.pixels_here[24*i +: 24]) == formal_bin;
+  wire [Lanes-1:0] formal_comes = g_rgb.whole;
+  wire [Lanes-1:0] formal_counts;
+  for (genvar i = 0; i < Lanes; i++) begin : g_counts
+    assign formal_counts[i] = formal_comes[i]
+        && brightness(g_rgb.pixels_here[24*i +: 24]) == formal_bin;
+  end
 
   wire [Count-1:0] formal_sum [Lanes+1];       // of the pixels that came,
   wire [Count-1:0] formal_more [Lanes+1];      // and those that are still to be counted

@@ -50,8 +50,8 @@ const FAULTS: [Mutation; 9] = [
     Mutation {
         what: "rows may have any length",
         file: "picture_check.sv",
-        from: "&& row_bytes == {2'd0, step} &&",
-        to: "&&",
+        from: "named && packs && has_room",
+        to: "named && has_room",
     },
     Mutation {
         what: "the area is looked at modulo a power of two",
@@ -62,8 +62,8 @@ const FAULTS: [Mutation; 9] = [
     Mutation {
         what: "pictures longer than the memory are cut",
         file: "picture_check.sv",
-        from: "&& length <= 32'(MAX_BYTES)",
-        to: "",
+        from: "= length <= 32'(MAX_BYTES)\n      && (",
+        to: "= (",
     },
     Mutation {
         what: "the picture of a damaged message stays in the kernel",

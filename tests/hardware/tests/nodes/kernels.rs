@@ -277,13 +277,16 @@ const FAULTS_OF_CONTRAST: [Mutation; 3] = [
     },
 ];
 
+/// Found by the proof of views, and by the pictures of a node that makes one.
+pub(crate) const LEAVES_TOO_EARLY: Mutation = Mutation {
+    what: "a row of the view leaves before its front row is whole",
+    file: "row_warp.sv",
+    from: "{1'b0, front} < rows_done || is_cut;",
+    to: "{1'b0, front} <= rows_done || is_cut;",
+};
+
 const FAULTS_OF_THE_WARP: [Mutation; 2] = [
-    Mutation {
-        what: "a row of the view leaves before its front row is whole",
-        file: "row_warp.sv",
-        from: "{1'b0, front} < rows_done || is_cut;",
-        to: "{1'b0, front} <= rows_done || is_cut;",
-    },
+    LEAVES_TOO_EARLY,
     Mutation {
         what: "a pixel right of the row is seen",
         file: "row_warp.sv",
@@ -317,8 +320,8 @@ const FAULTS_OF_THE_CHECK: [Mutation; 2] = [
     Mutation {
         what: "rows may be as long as they like",
         file: "picture_check.sv",
-        from: "&& (step <= 32'(MAX_ROW_BYTES) || length == '0) && sides",
-        to: "&& sides",
+        from: "&& (step <= 32'(MAX_ROW_BYTES) || length == '0);",
+        to: ";",
     },
 ];
 

@@ -127,12 +127,7 @@ const FAULTS: [Mutation; 6] = [
         from: "    .WIDTH(Width),\n    .HEIGHT(Height),",
         to: "    .WIDTH(0),\n    .HEIGHT(0),",
     },
-    Mutation {
-        what: "a row of the view leaves before its front row is whole",
-        file: "row_warp.sv",
-        from: "{1'b0, front} < rows_done || is_cut;",
-        to: "{1'b0, front} <= rows_done || is_cut;",
-    },
+    kernels::LEAVES_TOO_EARLY,
     Mutation {
         what: "a view that is cut never ends",
         file: "row_warp.sv",
