@@ -501,6 +501,12 @@ mod tests {
         let mut buffer = vec![0; 64];
         assert!(matches!(b.receive(&mut buffer), Err(ReceiveFrameError::TooLarge)));
         assert_eq!(open(), 1);
+        assert!(matches!(a.send(b"x", &fds), Err(SendFrameError::TooLarge { .. })));
+        assert_eq!(a.send(b"x", &fds[1..]).unwrap(), Sent::Done, "as many as the limit");
+        assert!(matches!(
+            b.receive(&mut buffer).unwrap(),
+            Received::Frame { fds, .. } if fds.len() == FRAME_FDS_MAX
+        ));
     }
 
     #[test]

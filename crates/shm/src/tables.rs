@@ -618,3 +618,16 @@ impl PeerPair {
         Ok(PeerPair(Arc::new(view)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_sees_the_last_connection_of_a_table_and_none_behind_it() {
+        let table = ConnTable::create("conns").expect("memory");
+        let peer = PeerConns::open("conns", table.fd()).expect("a mapping");
+        let last = CONNS_MAX as u32 - 1;
+        assert!(peer.conn(last).is_some() && peer.conn(last + 1).is_none());
+    }
+}

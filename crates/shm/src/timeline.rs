@@ -379,8 +379,13 @@ mod tests {
             (point(1).spin(Duration::ZERO), point(1).wait(Duration::ZERO)),
             (Ok(true), Ok(true))
         );
+        assert_eq!(point(2).spin(Duration::ZERO), Ok(false));
         let soon = Duration::from_micros(200);
-        assert_eq!((point(2).spin(soon), point(2).wait(soon)), (Ok(false), Ok(false)));
+        for look in [FencePoint::spin, FencePoint::wait] {
+            let started = Instant::now();
+            assert_eq!(look(&point(2), soon), Ok(false));
+            assert!(started.elapsed() >= soon, "patient for as long as was asked");
+        }
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| point(2).wait(LONG));
             timeline.advance(2);

@@ -339,6 +339,28 @@ fn a_best_effort_peer_without_new_memory_misses_what_lies_there_until_it_has_it(
 }
 
 #[test]
+fn who_has_new_memory_in_time_is_waited_for_again_beside_one_that_was_late() {
+    let growth_timeout = std::time::Duration::from_millis(5);
+    let publisher =
+        RingPublisher::create("camera", RingConfig { growth_timeout, ..config() }).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let _lazy = connect(&control, &side, &peer, join("lazy"));
+    let (_eager, number) = connect(&control, &side, &peer, join("eager"));
+    let of_publisher = std::sync::Arc::downgrade(&control);
+    control.set_notifier(move || {
+        if let Some(control) = of_publisher.upgrade() {
+            control.acknowledge(number, 1);
+        }
+    });
+    publish_bytes(&publisher, 5000);
+    let started = std::time::Instant::now();
+    publish_bytes(&publisher, 50_000);
+    assert_eq!(control.unacknowledged(number), 2..3, "this time it is late, too");
+    assert!(started.elapsed() >= growth_timeout);
+}
+
+#[test]
 fn what_a_retired_peer_holds_stays_whole_and_nobody_waits_for_it() {
     let contract = RingConfig { reliability: reliable(10_000), ..config() };
     let publisher = RingPublisher::create("camera", contract).unwrap();

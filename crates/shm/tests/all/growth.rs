@@ -3,6 +3,7 @@
 use crate::common::*;
 use crossdock_shm::*;
 use std::os::fd::AsFd;
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex};
 
 /// A contract without a largest message.
@@ -130,6 +131,69 @@ fn the_first_message_sizes_the_first_chunks_and_small_ones_grow_in_place() {
     }
     assert!(publisher.control().segments().unwrap().is_empty(), "nothing that peers would map");
     (0..1000).for_each(|_| send(3000));
+}
+
+#[test]
+fn small_messages_that_creep_upwards_grow_in_place() {
+    let contract = RingConfig { memory_limit_bytes: 256 << 20, ..unpromised() };
+    let publisher = RingPublisher::create("creeps", contract).unwrap();
+    for bytes in 64..16 << 10 {
+        let loan = publisher.loan(bytes).unwrap();
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+    }
+    assert!(publisher.control().segments().unwrap().is_empty(), "nothing that peers would map");
+}
+
+#[test]
+fn what_many_small_loans_have_used_up_is_not_cut_again_for_larger_messages() {
+    let publisher = RingPublisher::create("small first", unpromised()).unwrap();
+    let loans: Vec<_> = std::iter::from_fn(|| publisher.loan(64).ok()).collect();
+    assert!(loans.len() > 100, "{} loans", loans.len());
+    drop(loans);
+    for bytes in [10_000; 10] {
+        let loan = publisher.loan(bytes).unwrap();
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+    }
+}
+
+/// A driver whose memory is the heap's.
+#[derive(Debug)]
+struct Heap;
+
+impl MemoryMaker for Heap {
+    fn make(&self, bytes: u64) -> Result<DriverMemory, String> {
+        let memory: Arc<[AtomicU8]> = (0..bytes + 64).map(|_| AtomicU8::new(0)).collect();
+        let start = memory.as_ptr().cast::<u8>().cast_mut();
+        let all = std::ptr::slice_from_raw_parts_mut(start, memory.len());
+        // SAFETY: its cells may be written through a shared reference, live as long as it does, and
+        // nobody else uses them.
+        Ok(unsafe { DriverMemory::new(all, Arc::new(memory)) }.unwrap())
+    }
+
+    fn bytes_max(&self) -> u64 {
+        64 << 10
+    }
+}
+
+#[test]
+fn messages_of_a_publisher_with_a_driver_are_private() {
+    let publisher = RingPublisher::create("private", config()).unwrap();
+    let control = publisher.control();
+    publisher.loan(8).unwrap().publish(Meta { len: 8, ..Meta::default() }).unwrap();
+    assert!(!control.is_private());
+    publisher.keep_in(Box::new(Heap)).unwrap();
+    assert!(control.is_private());
+    assert!(control.segments().unwrap().is_empty(), "nothing for other processes");
+}
+
+#[test]
+fn a_message_one_byte_longer_than_a_small_chunk_lies_in_none() {
+    let contract = RingConfig { chunk_bytes: 64, sizing: Sizing::Messages, ..config() };
+    let publisher = RingPublisher::create("small", contract).unwrap();
+    let place = |bytes: usize| publisher.loan(bytes).unwrap().bytes_mut().as_ptr();
+    let small = place(64);
+    assert_eq!(place(64), small, "it is free again");
+    assert_ne!(place(65), small);
 }
 
 #[test]

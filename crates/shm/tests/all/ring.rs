@@ -375,6 +375,9 @@ fn a_sample_knows_when_its_message_is_finished() {
     assert!(next().is_none());
     let (second, third) = (next().unwrap(), next().unwrap());
     assert_eq!((second.value, second.is_reached()), (2, Ok(false)));
+    let another = RingPublisher::create("another camera", config()).unwrap();
+    let (stranger, _) = connect(&another.control(), &side, &peer, join("viewer"));
+    assert!(subscriber.is_source_of(&second) && !stranger.is_source_of(&second));
     publisher.timeline().advance(2);
     assert_eq!((second.is_reached(), third.is_reached()), (Ok(true), Ok(false)));
     publisher.timeline().poison();
