@@ -16,9 +16,6 @@ pub(crate) struct Violations {
     pub(crate) remarks: Vec<String>,
 }
 
-/// How the source of a parameter begins that the command line sets.
-pub(crate) const SET_OPTION: &str = "-p ";
-
 impl Violations {
     /// Both lists as one JSON object.
     pub(crate) fn json(&self) -> serde_json::Value {
@@ -37,13 +34,7 @@ impl fmt::Display for Violations {
 impl std::error::Error for Violations {}
 
 impl From<Vec<Violation>> for Violations {
-    fn from(mut violations: Vec<Violation>) -> Self {
-        // A word of the command line has no lines.
-        for violation in &mut violations {
-            if violation.file.starts_with(SET_OPTION) {
-                violation.place = None;
-            }
-        }
+    fn from(violations: Vec<Violation>) -> Self {
         Self { violations, remarks: Vec::new() }
     }
 }

@@ -6,7 +6,7 @@ mod hosts;
 pub(crate) use hosts::{HostRun, OnHost};
 
 use crate::arguments::{GraphFiles, Rate, SetParameter};
-use crate::files::{SET_OPTION, Violations, read, read_bounded};
+use crate::files::{Violations, read, read_bounded};
 use crate::output::{say, sentence};
 use crate::packages::Packages;
 use crate::run::set_levels;
@@ -207,10 +207,9 @@ fn with_parameters(mut graph: Graph, files: &GraphFiles) -> Result<Graph> {
     }
     for SetParameter { node, parameter, value } in &files.beside.set {
         let text = format!("crossdock: 1\nnodes:\n  {node}: {{ {parameter}: {value} }}\n");
-        let name = format!("{SET_OPTION}{node}.{parameter}:={value}");
-        let overrides = ParameterOverrides::from_yaml(&name, text.as_bytes());
-        graph = overrides
-            .and_then(|overrides| graph.with_parameters(&overrides.without_places()))
+        let words = format!("-p {node}.{parameter}:={value}");
+        graph = ParameterOverrides::from_words(&words, text.as_bytes())
+            .and_then(|overrides| graph.with_parameters(&overrides))
             .map_err(Violations::from)?;
     }
     Ok(graph)

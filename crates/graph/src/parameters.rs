@@ -33,26 +33,34 @@ impl ParameterOverrides {
     /// # Errors
     /// Everything that is wrong with the file by itself, in the order of the file.
     pub fn from_yaml(file: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
-        let mut reading = Reading::new(file);
-        let tree = yaml::parse(file, text, &mut reading.violations);
-        let nodes = tree.map(|tree| read_overrides(&mut reading, &tree));
+        let (reading, nodes) = read_overrides(file, text);
         let (nodes, source) = reading.finish(nodes)?;
         Ok(Self { nodes, source })
     }
 
-    /// The same of a text that is no file, such as words of a command line: what is wrong with its
-    /// values is told with its name alone, without lines and columns.
-    #[must_use]
-    pub fn without_places(mut self) -> Self {
-        self.source.forget_places();
-        self
+    /// The same of a text that stands for words of a command line: what is wrong is told with these
+    /// words alone, without lines and columns.
+    ///
+    /// # Errors
+    /// As those of [`ParameterOverrides::from_yaml`].
+    pub fn from_words(words: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
+        let (reading, nodes) = read_overrides(words, text);
+        let (nodes, source) = reading.finish_words(nodes)?;
+        Ok(Self { nodes, source })
     }
 }
 
-fn read_overrides(
-    reading: &mut Reading,
-    tree: &Tree,
-) -> BTreeMap<String, BTreeMap<String, ParameterValue>> {
+/// Values by node and parameter.
+type Values = BTreeMap<String, BTreeMap<String, ParameterValue>>;
+
+fn read_overrides(file: &str, text: &[u8]) -> (Reading, Option<Values>) {
+    let mut reading = Reading::new(file);
+    let tree = yaml::parse(file, text, &mut reading.violations);
+    let nodes = tree.map(|tree| read_nodes(&mut reading, &tree));
+    (reading, nodes)
+}
+
+fn read_nodes(reading: &mut Reading, tree: &Tree) -> Values {
     let fields = reading.fields(tree, &OVERRIDES);
     reading.version(&fields);
     let mut nodes = BTreeMap::new();

@@ -72,6 +72,21 @@ impl Reading {
         }
     }
 
+    /// The same of a text that stands for words of a command line: what is wrong is told with these
+    /// words alone, without lines and columns.
+    pub(crate) fn finish_words<T>(self, value: Option<T>) -> Result<(T, Source), Vec<Violation>> {
+        match self.finish(value) {
+            Ok((value, mut source)) => {
+                source.forget_places();
+                Ok((value, source))
+            }
+            Err(mut violations) => {
+                violations.iter_mut().for_each(|violation| violation.place = None);
+                Err(violations)
+            }
+        }
+    }
+
     /// Ends reading if nothing was wrong but keys that nobody knows: the value without them, and
     /// what was told of them.
     pub(crate) fn finish_without_unknown_keys<T>(

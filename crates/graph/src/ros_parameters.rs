@@ -85,7 +85,7 @@ impl RosParameters {
             use_ros_booleans(&mut tree);
             read_value(&mut reading, &tree, name)
         });
-        let (value, _) = reading.finish(value)?;
+        let (value, _) = reading.finish_words(value)?;
         // A bare name is the last part of a node's name, whatever its namespace.
         let (nodes, last) = match node {
             None => ("/**".to_owned(), None),
@@ -276,6 +276,7 @@ mod tests {
             assert_eq!(parameters.values, []);
         }
         let faults = RosParameters::from_rule("color:=#ff0000").unwrap_err();
+        assert!(faults[0].to_string().starts_with("-p color:=#ff0000: "), "{faults:?}");
         assert!(faults[0].to_string().contains("quote a text that begins with `#`"), "{faults:?}");
         let quoted = RosParameters::from_rule("color:='#ff0000'").unwrap();
         assert_eq!(quoted.values[0].value, ParameterValue::String("#ff0000".to_owned()));

@@ -112,9 +112,9 @@ fn areas(network: &Network, instances: &[Vec<Instance>], needs: &Needs) -> Strin
     let mut text = format!(
         "\n## Area, estimated\n\nThe sum of what the library modules take alone on an UltraScale+ part, as {} \
          counts it for each (the figures that `hw/budget.json` holds them to); between the parameters that \
-         were measured it is taken to be linear. Nodes take what their package files say (`area`), with the \
-         default values of their parameters. Not placed, not routed; says nothing of clock rates. Block \
-         memory in units of 18 kbit.\n\n| topic or node | module | instances | look-up tables | flip-flops \
+         were measured it is taken to be linear. Nodes take what their package files say (`area`), which is \
+         for the default values of the parameters that size them (`sized_by`). Not placed, not routed; says \
+         nothing of clock rates. Block memory in units of 18 kbit.\n\n| topic or node | module | instances | look-up tables | flip-flops \
          | block memory | multipliers |\n|---|---|---|---|---|---|---|\n",
         measured_with()
     );

@@ -656,11 +656,13 @@ fn parameter_files_and_arguments_override_and_are_pointed_at() {
         ("p.yaml", 4, 18)
     );
     // Words of a command line have no lines.
-    let words = ParameterOverrides::from_yaml("-p blur.sigma:=1.5", file).unwrap().without_places();
+    let words = ParameterOverrides::from_words("-p blur.sigma:=1.5", file).unwrap();
     let graph = course().with_parameters(&words).unwrap();
     let violations = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap_err();
     let v = only(&violations, ViolationKind::UnknownParameter);
     assert_eq!((v.file.as_str(), v.place), ("-p blur.sigma:=1.5", None));
+    let unreadable = ParameterOverrides::from_words("-p blur.sigma:={", b"{").unwrap_err();
+    assert!(unreadable.iter().all(|v| v.file == "-p blur.sigma:={" && v.place.is_none()));
     let unknown =
         ParameterOverrides::from_yaml("p.yaml", b"crossdock: 1\nnodes: { blurr: {} }\n").unwrap();
     let v = only(&course().with_parameters(&unknown).unwrap_err(), ViolationKind::UnknownNode);
