@@ -8,7 +8,8 @@
 //               for a cycle, when the coefficients stand; they stand until the next start.
 // How           Minors of the normal equations by a multiplier of 2 bits per cycle, then the
 //               coefficients by long division. All of it is exact: see `Wide`.
-// Latency       About 500 cycles for all three, 300 for two, 100 for one, 2 for none.
+// Latency       About 500 cycles for all three, 300 for two, 100 for one; 790, 385 and 154 at most.
+//               1 for none.
 // Throughput    One parabola at a time; a start in between does nothing.
 // Reset         Nothing under way.
 // Sums          of points with s below 1024, x2 below 2048, 8192 points at most. wanted 3: the
@@ -286,6 +287,10 @@ module line_solve (
   end
 
   wire unused = &{1'b0, kept_other[Size-1:Times], rounded[0]};
+
+`ifdef FORMAL
+  `include "line_solve_formal.svh"
+`endif
 
 endmodule
 

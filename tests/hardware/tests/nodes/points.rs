@@ -89,6 +89,19 @@ fn a_parabola_is_the_exact_one_of_its_sums() {
     assert!(cycles[0] <= 700 && cycles[1] <= 400 && cycles[2] <= 150, "{report:?}");
 }
 
+/// The proof of `line_solve`, which is about its program, not about its numbers.
+fn solve_proofs() -> [Proof; 2] {
+    let solve = Design::module("line_solve");
+    [Proof::inductive(solve.clone(), 3), Proof::reachable(solve, 24)]
+}
+
+#[test]
+fn a_parabola_is_proved_to_be_given_once_and_in_time_whatever_the_sums_are() {
+    for proof in solve_proofs() {
+        must(proof.check());
+    }
+}
+
 #[test]
 #[ignore = "long: a minute of the solver"]
 fn sums_are_proved_to_have_every_near_point_once() {
@@ -155,6 +168,21 @@ const FAULTS_OF_MOMENTS: [Mutation; 2] = [
     },
 ];
 
+const FAULTS_OF_SOLVING: [Mutation; 2] = [
+    Mutation {
+        what: "the slope is solved for where it is given",
+        file: "line_solve.sv",
+        from: ": (wanted == 2'd2) ? Middle : Base;",
+        to: ": Middle;",
+    },
+    Mutation {
+        what: "a start in between gives another parabola",
+        file: "line_solve.sv",
+        from: "Load: begin\n",
+        to: "Load: begin\n        if (start) k0 <= given_k0;\n",
+    },
+];
+
 const FAULTS_OF_VOTES: [Mutation; 2] = [
     Mutation {
         what: "a scan leaves the votes",
@@ -175,6 +203,9 @@ const FAULTS_OF_VOTES: [Mutation; 2] = [
 fn faults_of_kernels_of_points_are_caught_by_proof() {
     for fault in &FAULTS_OF_VOTES {
         must(Proof::bounded(vote(1, 2), 16).catches(fault));
+    }
+    for fault in &FAULTS_OF_SOLVING {
+        must(Proof::bounded(Design::module("line_solve"), 6).catches(fault));
     }
     for fault in &FAULTS_OF_MOMENTS {
         must(Proof::bounded(Design::module("point_moments"), 8).catches(fault));
@@ -238,8 +269,17 @@ fn mutants_of_doubles_are_found() {
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_sums_of_points_are_found() {
-    for design in [vote(3, 5), Design::module("point_moments"), Design::module("line_solve")] {
-        let simulation = simulated(&design);
-        Mutants::of(design.top()).simulated(simulation, &["--seed", "1"]).are_found();
-    }
+    let moments = Design::module("point_moments");
+    Mutants::of("point_moments")
+        .simulated(simulated(&moments), &["--seed", "1"])
+        .proved([Proof::bounded(moments, 8)])
+        .are_found();
+    Mutants::of("line_vote")
+        .simulated(simulated(&vote(3, 5)), &["--seed", "1"])
+        .proved([Proof::bounded(vote(1, 2), 16)])
+        .are_found();
+    Mutants::of("line_solve")
+        .simulated(simulated(&Design::module("line_solve")), &["--seed", "1"])
+        .proved(solve_proofs())
+        .are_found();
 }
