@@ -360,7 +360,10 @@ module band_remap #(
     inside_gear <= inside_gear + (goes ? {1'b0, pixel_bytes} : 5'd0)
         - (leaves ? {1'b0, m_bytes} : 5'd0);
     if (goes && mixed_last) ends <= 1'b1;
-    if (leaves && m_last) busy <= 1'b0;
+    if (leaves && m_last) begin
+      busy <= 1'b0;
+      ends <= 1'b0;
+    end
     if (begins) begin
       busy <= 1'b1;
       ends <= 1'b0;
@@ -373,6 +376,10 @@ module band_remap #(
   end
 
   wire unused = &{1'b0, came[63:24]};
+
+`ifdef FORMAL
+  `include "band_remap_formal.svh"
+`endif
 
 endmodule
 

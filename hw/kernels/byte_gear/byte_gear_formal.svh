@@ -1,7 +1,8 @@
 // Properties of byte_gear: bytes leave as they came, each once, in order, as many as are wanted.
 `include "axis_formal.svh"
+`include "neighbour_formal.svh"
 
-`AXIS_ASSUME_STABLE(s_valid, s_ready, {s_bytes, s_data})
+`NEIGHBOUR_STABLE(s_valid, s_ready, {s_bytes, s_data})
 
 // Bytes are numbered from the last time that it was empty by order, modulo 256; one is followed.
 logic [7:0] formal_ins = '0;
@@ -15,10 +16,11 @@ wire  [4:0]      formal_lane = formal_to[4:0];
 wire             formal_here = formal_seen && formal_to < {3'd0, count};
 
 always @(posedge clk) if (formal_running) begin
-  e_bytes: assume (!s_valid || (s_bytes >= 4'd1 && s_bytes <= 4'd8));
-  e_want: assume (want >= 1 && want <= M_BYTES);
+  `NEIGHBOUR(n_bytes, !s_valid || (s_bytes >= 4'd1 && s_bytes <= 4'd8));
+  `NEIGHBOUR(n_want, want >= 1 && want <= M_BYTES);
   // Nobody wants less or more while a beat is on offer.
-  if (formal_past && $past(m_valid && !m_ready && !clear)) e_stands: assume (want == $past(want));
+  if (formal_past && $past(m_valid && !m_ready && !clear))
+    `NEIGHBOUR(n_stands, want == $past(want));
 
   if (clear) begin
     formal_ins <= '0;
