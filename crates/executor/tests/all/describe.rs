@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossdock_executor::describe;
 use crossdock_executor::launch::{LaunchedProcess, SpawnOptions};
@@ -84,9 +84,13 @@ fn a_binary_that_hangs_is_killed_with_what_it_has_started() {
     let error = describe(&script, Duration::from_secs(2)).expect_err("no package").to_string();
     assert!(error.contains("did not describe its nodes within 2 s"), "{error}");
     let pids = std::fs::read_to_string(pids).expect("it has begun");
+    let deadline = Instant::now() + PATIENCE;
     for pid in pids.split_whitespace() {
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // A zombie waits only for its new parent.
-        assert!(state.is_empty() || state.contains(") Z"), "{state}");
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // It ends as soon as it has its turn. A zombie waits only for its new parent.
+        while !state().is_empty() && !state().contains(") Z") {
+            assert!(Instant::now() < deadline, "{}", state());
+            std::thread::yield_now();
+        }
     }
 }
