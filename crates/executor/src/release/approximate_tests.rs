@@ -164,3 +164,20 @@ fn a_lane_that_lost_messages_gives_no_pivot_until_another_does() {
     assert_eq!(search.waiting, [vec![20], vec![]]);
     assert!(search.sets.waits_for(1) && !search.sets.waits_for(0));
 }
+
+#[test]
+fn a_set_that_is_the_best_already_is_complete_when_a_lane_overflows() {
+    let options = Options {
+        depths: vec![4, 4, 4, 1],
+        max_interval_ns: i64::MAX,
+        age_penalty: 0.0,
+        distance_min_ns: vec![12, 0, 0, 0],
+    };
+    let mut search = Search::new(&options);
+    // Behind 0 nothing comes before 12, so that 1 may still be followed by something better.
+    for (lane, stamp_ns) in [(0, 0), (1, 1), (3, 3), (2, 10), (1, 1000)] {
+        assert!(search.push(lane, stamp_ns).is_empty(), "{stamp_ns}");
+    }
+    // There is no room for 3 beside 4. With 4 the search finds that 1 is followed by 1000.
+    assert_eq!(search.push(3, 4), [[0, 1, 10, 4]]);
+}

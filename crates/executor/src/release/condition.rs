@@ -207,12 +207,6 @@ impl Condition {
         }
     }
 
-    /// Whether a message on a triggering input that is not gathered has to be looked at: if the
-    /// input was awaited, another one is from then on.
-    pub(crate) fn is_work(&self, inputs: &[Input], place: usize) -> bool {
-        is_complete(inputs) || place == self.awaited && inputs[place].handle.is_ready()
-    }
-
     /// Whether the join cannot be complete before this input has another message.
     fn lacks(&self, inputs: &[Input], place: usize) -> bool {
         match &self.join {

@@ -68,6 +68,7 @@ impl Executor {
         slot.record.show(0);
         slot.condition = None;
         slot.follower = None;
+        slot.jumps = None;
         let (inputs, outputs) = (&slot.ports.0, &slot.ports.1);
         inputs.iter().for_each(|input| input.close());
         // Its clients and servers elsewhere hear of it as soon as the node itself is gone.

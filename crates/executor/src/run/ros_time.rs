@@ -152,7 +152,7 @@ impl Executor {
             let node = self.jump_watchers[place];
             let slot = &self.nodes[node];
             let is_told = slot.jumps.is_some_and(|threshold| threshold.is_reached(jump));
-            if is_told && !slot.dropped && self.fault.is_none() {
+            if is_told && self.fault.is_none() {
                 self.tell_node_of(jump, when, node);
             }
         }

@@ -11,6 +11,7 @@ use crate::release::input::Input;
 use crate::release::lockstep::Lockstep;
 use crate::run::clock_topic::{CLOCK_DEPTH, ClockInput};
 use crate::run::executor::Executor;
+use crate::run::watch::Watch;
 
 impl Executor {
     /// Notes at which inputs something may have arrived.
@@ -157,12 +158,15 @@ impl Executor {
     /// Asks the publishers of all inputs that have been served to ring again. True if a message has
     /// come meanwhile, for which nobody will ring.
     fn arm(&mut self) -> bool {
-        let mut work = self.clock_input.as_ref().is_some_and(ClockInput::arm);
-        work |= self.topic_input.as_ref().is_some_and(ClockInput::arm);
-        work |= self.calls.arm();
         // All of them, even after one had something.
-        work |= self.watches.iter().fold(false, |found, watch| watch.arm() | found);
-        work |= self.stepped.as_ref().is_some_and(|stepped| stepped.handle().arm());
+        let came = [
+            self.clock_input.as_ref().is_some_and(ClockInput::arm),
+            self.topic_input.as_ref().is_some_and(ClockInput::arm),
+            self.calls.arm(),
+            self.watches.iter().map(Watch::arm).max().unwrap_or(false),
+            self.stepped.as_ref().is_some_and(|stepped| stepped.handle().arm()),
+        ];
+        let mut work = came.contains(&true);
         let mut from = 0;
         while let Some(input) = self.unarmed.next(from) {
             from = input + 1;
@@ -196,19 +200,12 @@ impl Executor {
         }
     }
 
-    /// Whether a message on this input gives something to do.
+    /// Whether a message on this input, whose next message is to ring, gives something to do.
     fn is_work(&self, input: usize) -> bool {
         let Input { node, purpose, handle, .. } = &self.inputs[input];
         match purpose {
-            Purpose::Trigger | Purpose::Polled => handle.is_ready(),
-            Purpose::Condition => {
-                let slot = &self.nodes[*node];
-                let (first, inputs) = (slot.triggers.start, &self.inputs[slot.triggers.clone()]);
-                slot.condition.as_ref().map_or_else(
-                    || handle.is_ready(),
-                    |condition| condition.is_work(inputs, input - first),
-                )
-            }
+            // A condition then awaits another input, unless it lets its node run.
+            Purpose::Trigger | Purpose::Polled | Purpose::Condition => handle.is_ready(),
             Purpose::Command => {
                 let mut locksteps = self.locksteps.iter();
                 locksteps.any(|lockstep| lockstep.node == *node && lockstep.may_be_due())

@@ -3,7 +3,11 @@
 use crate::support;
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Subscriber};
+use crossdock_comm::status_records::kind;
+use crossdock_comm::{
+    Access, ObserverOptions, Participant, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,
+};
+use crossdock_executor::status::node_counter;
 use crossdock_executor::{
     Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
 };
@@ -83,6 +87,7 @@ struct Observer {
     b: Option<Subscriber<PointStamped>>,
     side: Option<Subscriber<PointStamped>>,
     reads_side: bool,
+    is_greedy: bool,
     finish_at: f64,
 }
 
@@ -102,6 +107,7 @@ impl NodeType for Observer {
             .predicate("rising", "The newest on `side` is more than the first on `a`.")
             .predicate("unanswered", "Nobody knows.")
             .parameter("reads_side", true, "whether it reads `side`")
+            .parameter("greedy", false, "whether it takes all on `a`, whatever runs it")
             .parameter("finish_at", 0.0, "x of `a` at which the run is to end; 0: none")
     }
 
@@ -111,6 +117,7 @@ impl NodeType for Observer {
             b: setup.optional_subscriber("b")?,
             side: setup.optional_subscriber("side")?,
             reads_side: setup.parameter("reads_side")?,
+            is_greedy: setup.parameter("greedy")?,
             finish_at: setup.parameter("finish_at")?,
         })
     }
@@ -127,12 +134,19 @@ impl Node for Observer {
         let trigger = context.trigger();
         let mut words = Vec::new();
         for (port, subscriber) in [("a", &self.a), ("b", &self.b)] {
-            if [Trigger::Condition, Trigger::Input(port)].contains(&trigger)
+            let is_for = [Trigger::Condition, Trigger::Input(port)].contains(&trigger);
+            if (is_for || self.is_greedy && port == "a")
                 && let Some(x) = taken(subscriber.as_ref())?
             {
                 words.push(format!("{port}{x}"));
                 if port == "a" && x == self.finish_at {
                     context.finish("it has come");
+                }
+                while self.is_greedy
+                    && port == "a"
+                    && let Some(x) = taken(subscriber.as_ref())?
+                {
+                    words.push(format!("{port}{x}"));
                 }
             }
         }
@@ -208,7 +222,8 @@ fn sleeps() -> u64 {
 }
 
 fn package() -> Package {
-    Package::new("probe").node::<Script>().node::<Observer>().node::<Member>()
+    let package = Package::new("probe").node::<Script>().node::<Observer>().node::<Member>();
+    package.node::<support::nodes::Clockwork>()
 }
 
 /// The process of a graph in these executors.
@@ -346,6 +361,16 @@ fn approximate_time_joins_the_messages_whose_stamps_lie_closest() {
 }
 
 #[test]
+fn a_node_that_takes_more_than_its_set_finds_the_next_one_behind_that() {
+    let condition = "condition: { all_of: [a, b], approximate_time: { age_penalty: 0 } }, \
+                     parameters: { greedy: true }";
+    // Each set is complete when the next message on `a` has come, which is taken with it.
+    let lines = "a 1 10, b 1 11, a 2 20, a 3 30, b 2 31, a 4 40";
+    let ran = observed("greedy", &graph(lines, condition, ""));
+    assert_eq!(ran, ["o:a1 a2 b1 []", "o:a3 a4 b2 []"]);
+}
+
+#[test]
 fn conditions_hold_across_threads_too() {
     let approximate = "condition: { all_of: [a, b], approximate_time: { age_penalty: 0 } }";
     let same = "condition: { all_of: [a, b], same: stamp }";
@@ -428,13 +453,17 @@ fn asleep(thread: i32) -> u64 {
 
 #[test]
 fn a_condition_that_does_not_hold_wakes_nobody() {
-    for (test, condition) in [
+    let conditions = [
         ("rest_all", "all_of: [a, b]"),
         ("rest_same", "all_of: [a, b], same: stamp"),
         ("rest_fresh", "fresh: [a, b]"),
         ("rest_approximate", "all_of: [a, b], approximate_time: {}"),
         ("rest_guarded", "all_of: [a, b], newest_not_older_than_ms: { side: 60000 }"),
-    ] {
+    ];
+    // Whichever of the two inputs comes first.
+    let cases = conditions.iter().flat_map(|case| [(case, false), (case, true)]);
+    for ((test, condition), b_first) in cases {
+        let test = &format!("{test}_{b_first}");
         let graph = format!(
             "topics: {{ /a: {{ external: true }}, /b: {{ external: true }} }}
 nodes:
@@ -464,17 +493,91 @@ nodes:
             let wakes = || [&a, &b, &c].map(|it| it.counters().wakes).iter().sum::<u64>();
             let met = || a.matched() > 0 && b.matched() > 0 && c.matched() > 0;
             assert!(process.participant.wait_until(Duration::from_secs(60), met));
+            let (first, other) = if b_first { (&b, &a) } else { (&a, &b) };
+            // From the first message on it is the other input that is waited for.
+            publish(first, 1.0, 0).expect("published");
             let before = (asleep(thread), wakes());
             for x in 1..=100 {
-                publish(&a, f64::from(x), 0).expect("published");
+                publish(first, f64::from(x), 0).expect("published");
                 publish(&c, f64::from(x), 0).expect("published");
             }
             assert_eq!((asleep(thread), wakes()), before, "{test}");
-            // It is the other one that is waited for.
-            publish(&b, 1.0, 0).expect("published");
+            publish(other, 1.0, 0).expect("published");
             assert_eq!(wakes(), before.1 + 1, "{test}");
         });
     }
+}
+
+#[test]
+fn in_simulated_time_the_age_of_a_message_counts_from_its_stamp_to_the_nanosecond() {
+    let input = |topic: &str| format!("{{ topic: {topic}, qos: {{ reliability: best_effort }} }}");
+    let graph = format!(
+        "topics: {{ /s: {{ external: true }}, /a: {{ external: true }}, /c: {{ external: true }} }}
+nodes:
+  clockwork: {{ package: probe, type: clockwork, inputs: {{ in: {} }}, outputs: {{ clock: /clock }},
+               parameters: {{ finish_at: 13 }} }}
+  o: {{ package: probe, type: observer, inputs: {{ a: {}, side: {} }},
+       condition: {{ any_of: [a], newest_not_older_than_ms: {{ side: 250 }} }} }}
+",
+        input("/s"),
+        input("/a"),
+        input("/c")
+    );
+    for (stamp_ms, expected) in [(12_250, &["o:a1 [1]"][..]), (12_249, &[])] {
+        let executor = "{ mode: chain, nodes: [clockwork, o] }";
+        let process = process(&format!("age_{stamp_ms}"), &graph, executor, support::SIMULATED);
+        let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+        let [seconds, a, c] = ["/s", "/a", "/c"].map(|topic| outside(&process.participant, topic));
+        let met = || [&seconds, &a, &c].iter().all(|it| it.matched() > 0);
+        assert!(process.participant.wait_until(Duration::from_secs(60), met));
+        // The inputs take turns: the one of `o` has its own at 12.5 s.
+        for (publisher, x) in [(&c, 1.0), (&seconds, 12.5), (&seconds, 13.0), (&a, 1.0)] {
+            publish(publisher, x, stamp_ms).expect("published");
+        }
+        assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+        assert_eq!(take_log(), expected, "{stamp_ms}");
+    }
+}
+
+#[test]
+fn what_a_timer_leaves_of_a_set_is_counted() {
+    let input = |topic: &str| format!("{{ topic: {topic}, qos: {{ reliability: best_effort }} }}");
+    let graph = format!(
+        "topics: {{ /s: {{ external: true }}, /a: {{ external: true }}, /b: {{ external: true }} }}
+nodes:
+  clockwork: {{ package: probe, type: clockwork, inputs: {{ in: {} }}, outputs: {{ clock: /clock }} }}
+  o: {{ package: probe, type: observer, inputs: {{ a: {}, b: {} }},
+       timers: {{ tick: {{ period_ms: 1000 }} }}, parameters: {{ greedy: true, finish_at: 1 }},
+       condition: {{ all_of: [a, b], approximate_time: {{}} }} }}
+",
+        input("/s"),
+        input("/a"),
+        input("/b")
+    );
+    let executor = "{ mode: event, nodes: [clockwork, o] }";
+    let process = process("part", &graph, executor, support::SIMULATED);
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let [seconds, a, b] = ["/s", "/a", "/b"].map(|topic| outside(&process.participant, topic));
+    let met = || [&seconds, &a, &b].iter().all(|it| it.matched() > 0);
+    assert!(process.participant.wait_until(Duration::from_secs(60), met));
+    // Time goes on before the set has its turn, whose messages are the later ones.
+    let messages = [(&seconds, 10.0, 0), (&seconds, 12.0, 0), (&a, 1.0, 10), (&b, 1.0, 11)];
+    for (publisher, x, stamp_ms) in messages.into_iter().chain([(&a, 2.0, 20)]) {
+        publish(publisher, x, stamp_ms).expect("published");
+    }
+    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    assert_eq!(take_log(), ["o:a1 a2 tick"]);
+    let mut observer = crossdock_comm::Observer::open(ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(process.folder.path().to_owned()),
+        access: Access::SameUser,
+    })
+    .expect("an observer");
+    let seen = observer.snapshot().expect("a snapshot").processes;
+    let mut records = seen.iter().flat_map(|it| &it.others);
+    let node = records.find(|it| it.kind == kind::NODE && it.name == "o").expect("its record");
+    assert_eq!(node.counters[node_counter::UNMATCHED], 1, "the message on `b`");
 }
 
 /// Stops an executor when the test is done with it, well or not.

@@ -179,6 +179,23 @@ fn a_join_whose_counterpart_never_comes_passes_over_what_its_depth_cannot_hold()
 }
 
 #[test]
+fn messages_that_a_guard_holds_back_are_counted_when_there_is_no_room_for_them() {
+    let graph = format!(
+        "{SILENT}  side: {{ package: probe, type: side, inputs: {{ in: /a, side: /b }},
+          condition: {{ any_of: [in], fresh: [side] }} }}
+"
+    );
+    for mode in ["chain", "event"] {
+        let executor = format!("{{ mode: {mode}, nodes: [source, relay, silent, side] }}");
+        let seen = observe(&format!("guarded_{mode}"), &graph, &executor, Statistics::On);
+        let side = find(&seen, kind::NODE, "side");
+        assert_eq!(side.counters[node_counter::EXECUTIONS], 0, "{mode}");
+        assert_eq!(side.counters[node_counter::HELD_BACK], 50, "{mode}");
+        assert_eq!(side.counters[node_counter::UNMATCHED], 50 - 4, "{mode}");
+    }
+}
+
+#[test]
 fn a_node_that_never_asks_for_the_latest_value_holds_nobody_up() {
     let graph = format!(
         "{SILENT}  side: {{ package: probe, type: side, inputs: {{ in: /b, side: /a }} }}\n"

@@ -1,7 +1,10 @@
 //! In which order nodes run: chains, fan-out, joins, events, timers, lockstep.
 
 use crate::support;
-use crossdock_graph::Time;
+use std::time::{Duration, Instant};
+
+use crossdock_graph::{Pacing, Time};
+use crossdock_msg::Extra;
 use support::{Prepared, SIMULATED, run, take_log};
 
 const WALL: Time = Time::Wall;
@@ -199,6 +202,26 @@ fn events_run_in_the_order_in_which_messages_were_published() {
 }
 
 #[test]
+fn of_events_of_one_time_the_first_in_graph_order_is_first() {
+    let graph = "nodes:
+  first: { package: probe, type: relay, inputs: { in: /a } }
+  second: { package: probe, type: relay, inputs: { in: /b }, parameters: { finish_at: 1 } }
+topics: { /a: { external: true }, /b: { external: true } }
+";
+    let run = Prepared::new("one_time", graph, "event", WALL);
+    let (a, b) = (run.publisher("/a"), run.publisher("/b"));
+    let log = run.finish_after(&[&a, &b], || {
+        for publisher in [&b, &a] {
+            let mut loan = publisher.loan(Extra::none()).expect("a loan");
+            loan.message().point().set_x(1.0);
+            loan.set_stamp_ns(7_000_000_000);
+            loan.publish().expect("published");
+        }
+    });
+    assert_eq!(log.expect("a good end"), ["first:1", "second:1"]);
+}
+
+#[test]
 fn timers_of_simulated_time_fire_at_the_times_at_which_they_are_due() {
     let graph = "nodes:
   clockwork: { package: probe, type: clockwork, inputs: { in: /seconds },
@@ -289,6 +312,25 @@ fn a_lockstep_makes_the_time_of_all_timers() {
         };
         let expected = [&begin[..], &middle[..], &end[..]].concat();
         assert_eq!(log.expect("a good end"), expected, "{mode}");
+    }
+}
+
+#[test]
+fn a_lockstep_is_no_faster_than_the_user_wants_it_to_be() {
+    let graph = "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 4 } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+";
+    // Simulated seconds of 10 ms.
+    let paced = Time::Simulated { pacing: Pacing::AtMost(100.0) };
+    for mode in ["chain", "event"] {
+        let begin = Instant::now();
+        let log = run(&format!("paced_{mode}"), graph, mode, paced);
+        assert_eq!(log.expect("a good end").len(), 5 + 4, "{mode}");
+        // Five releases, and the first of them may make up for one period.
+        assert!(begin.elapsed() >= Duration::from_millis(30), "{mode}: {:?}", begin.elapsed());
     }
 }
 

@@ -8,14 +8,19 @@ mod standing;
 pub(crate) mod time_set;
 use crate::support;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::status_records::kind;
-use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
-use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
+use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous, Uploader};
+use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, ProcessOutput, SpawnOptions};
 use crossdock_executor::status::{node_counter, running};
-use crossdock_graph::{Chain, ExecutorPlan, Graph, Mapping, Plan, Time};
+use crossdock_executor::{Package, UploadSite, Uploaders};
+use crossdock_graph::{Chain, ExecutorPlan, Graph, ManagedTopic, Mapping, Plan, Time};
 use crossdock_test_support::skip;
 use support::{Folder, checked};
 
@@ -30,19 +35,38 @@ const SLICE: Duration = Duration::from_millis(50);
 fn package_binary() {
     if std::env::var_os("CROSSDOCK_CONTROL").is_some() {
         // Ends here, so that the test runner's own words about this process do not appear.
-        std::process::exit(i32::from(time_set::package().main().is_err()));
+        std::process::exit(i32::from(package().main().is_err()));
+    }
+}
+
+/// The nodes of this binary.
+fn package() -> Package {
+    time_set::package().uploaders(&NoDevices)
+}
+
+/// Has no device to open.
+#[derive(Debug)]
+struct NoDevices;
+
+impl Uploaders for NoDevices {
+    fn open(&self, _: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
+        Ok(None)
+    }
+}
+
+/// How this binary is launched as a package.
+fn own_binary(folder: &Path) -> SpawnOptions {
+    let words =
+        ["processes::package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
+    SpawnOptions {
+        program: std::env::current_exe().expect("this test's own file"),
+        arguments: words.map(OsString::from).to_vec(),
+        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
     }
 }
 
 fn spawn(folder: &Path) -> LaunchedProcess {
-    let words =
-        ["processes::package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
-    LaunchedProcess::spawn(&SpawnOptions {
-        program: std::env::current_exe().expect("this test's own file"),
-        arguments: words.map(OsString::from).to_vec(),
-        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
-    })
-    .expect("launched")
+    LaunchedProcess::spawn(&own_binary(folder)).expect("launched")
 }
 
 /// The next event but what the environment may ask for beside it.
@@ -111,6 +135,91 @@ fn a_package_started_by_hand_says_how_it_is_started() {
     assert!(error.to_string().starts_with(sentence), "{error}");
     assert!(error.to_string().contains("crossdock-probe NODE_TYPE [--ros-args"), "{error}");
     assert_eq!(format!("{error:?}"), error.to_string());
+}
+
+/// The words that a user has started this binary with.
+const WORDS: &str = "XD_TEST_WORDS";
+
+/// Not a test of its own: what this binary does when a test starts it as a user starts a package.
+#[test]
+fn package_by_hand() {
+    if let Ok(words) = std::env::var(WORDS) {
+        let ended = package().main_with(words.split(' ').map(str::to_owned));
+        if let Err(error) = &ended {
+            eprintln!("{error}");
+        }
+        std::process::exit(i32::from(ended.is_err()));
+    }
+}
+
+/// Whether a package that a user starts with these words in this domain ends well, and what it
+/// says.
+fn by_hand(folder: &Folder, words: &str, domain: &str) -> (bool, String) {
+    let ran = Command::new(std::env::current_exe().expect("this test's own file"))
+        .args(["processes::package_by_hand", "--exact", "--nocapture", "--test-threads=1"])
+        .env(WORDS, words)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .env("ROS_DOMAIN_ID", domain)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it starts");
+    (ran.status.success(), String::from_utf8(ran.stderr).expect("text"))
+}
+
+#[test]
+fn a_node_started_by_hand_has_its_parameters_from_a_file_and_its_domain_from_the_environment() {
+    let folder = Folder::new("by_hand");
+    let file = folder.path().join("parameters.yaml");
+    std::fs::write(&file, "source:\n  ros__parameters:\n    count: 3\n").expect("written");
+    let words = format!("source --ros-args --params-file {}", file.display());
+    let (ended_well, said) = by_hand(&folder, &words, "7");
+    assert!(ended_well && said.contains("the node has ended the run: 3 numbers"), "{said}");
+    assert!(folder.path().join("crossdock").join("7").exists(), "its domain");
+    let (ended_well, said) = by_hand(&folder, &format!("{words}.not"), "7");
+    assert!(!ended_well && said.contains("parameters.yaml.not cannot be read"), "{said}");
+    let (ended_well, said) = by_hand(&folder, &words, "seven");
+    assert!(!ended_well && said.contains("ROS_DOMAIN_ID is no number of a domain"), "{said}");
+}
+
+#[test]
+fn a_process_that_is_killed_tells_its_signal_and_its_output_ends() {
+    let folder = Folder::new("kill");
+    let options = own_binary(folder.path());
+    let mut process =
+        LaunchedProcess::spawn_with(&options, ProcessOutput::Piped).expect("launched");
+    let output = process.take_output().expect("pipes");
+    assert!(process.take_output().is_none(), "they are somebody's");
+    process.kill();
+    match event(&mut process) {
+        ProcessEvent::Exited(status) => assert_eq!(status.signal(), Some(9)),
+        other => panic!("{other:?}"),
+    }
+    for pipe in [output.stdout, output.stderr] {
+        let mut said = Vec::new();
+        File::from(pipe).read_to_end(&mut said).expect("the end");
+    }
+}
+
+#[test]
+fn why_no_driver_moves_the_memory_of_messages_is_a_warning() {
+    let text = b"crossdock: 1
+name: unmanaged
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { finish: false } }
+";
+    let graph = Graph::from_yaml("unmanaged", text).expect("a graph");
+    let mut plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let (name, device) = ("/a".to_owned(), "cuda:0".to_owned());
+    let node = &mut plan.processes[0].executors[0].nodes[0];
+    node.managed.push(ManagedTopic { name, device, tokens: false });
+    let folder = Folder::new("unmanaged");
+    let mut process = spawn(folder.path());
+    process.launch(&plan.processes[0]).expect("sent");
+    let warning = "node `source`: its messages on `/a` do not lie in memory that cuda:0 moves, and \
+                   are copied to it: the uploaders of its package make none";
+    assert_eq!(event(&mut process), ProcessEvent::Warning(warning.to_owned()));
+    assert_eq!(event(&mut process), ProcessEvent::Ready);
+    stop(vec![process]);
 }
 
 #[test]
@@ -403,15 +512,13 @@ fn spawn_without_rights(folder: &Path) -> LaunchedProcess {
     } else {
         ""
     };
-    let words =
-        ["processes::package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
-    let own = std::env::current_exe().expect("this test's own file").into_os_string();
+    let options = own_binary(folder);
     let script = format!("ulimit -l 64 && ulimit -r 0 && exec {drop} \"$0\" \"$@\"");
-    let script = [OsString::from("-c"), script.into(), own];
+    let script = [OsString::from("-c"), script.into(), options.program.into()];
     LaunchedProcess::spawn(&SpawnOptions {
         program: "/bin/bash".into(),
-        arguments: script.into_iter().chain(words.map(OsString::from)).collect(),
-        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
+        arguments: script.into_iter().chain(options.arguments).collect(),
+        environment: options.environment,
     })
     .expect("launched")
 }

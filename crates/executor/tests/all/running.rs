@@ -10,7 +10,7 @@ use crossdock_executor::{
     Context, Miss, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Remote, RunEnd,
     Setup, Subscriber,
 };
-use crossdock_graph::{Graph, Mapping, Time};
+use crossdock_graph::{Graph, Mapping, Time, TimerClock};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use support::{Prepared, Process, checked_with, nodes, run};
 
@@ -80,17 +80,22 @@ impl Node for Sloppy {
 }
 
 fn package() -> Package {
-    Package::new("special").node::<Busy>().node::<Sloppy>().node::<Teller>().with(nodes::package())
+    let special = Package::new("special").node::<Busy>().node::<Sloppy>().node::<Teller>();
+    special.node::<Patient>().with(nodes::package())
 }
 
 fn process(test: &str, graph: &str, mapping: Option<&str>) -> Process {
+    process_in(test, graph, mapping, Time::Wall)
+}
+
+fn process_in(test: &str, graph: &str, mapping: Option<&str>, time: Time) -> Process {
     let graph = format!("crossdock: 1\nname: {test}\n{graph}");
     let graph = Graph::from_yaml(test, graph.as_bytes()).expect("a graph");
     let mapping = match mapping {
         Some(text) => Mapping::from_yaml(test, text.as_bytes()).expect("a mapping"),
         None => Mapping::one_chain_per_package(&graph),
     };
-    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let plan = checked_with(&package(), &graph, &mapping, time);
     Process::with_package(test, plan, package())
 }
 
@@ -161,6 +166,16 @@ fn a_stop_before_the_run_is_not_lost() {
 }
 
 #[test]
+fn a_stop_ends_the_wait_for_connections() {
+    let process = unconnected("unconnected");
+    let remote = Remote::new();
+    remote.stop();
+    // Longer than a stop takes, but it is not waited for.
+    let executor = process.executor_within(0, &remote, Duration::from_secs(5));
+    assert_eq!(executor.expect("no time-out").run(), Ok(RunEnd::Stopped));
+}
+
+#[test]
 fn what_a_node_does_wrong_while_it_is_made_is_said_with_its_name() {
     let mistakes = [
         ("unopened", "node type `sloppy` declares port `out` and does not open it; "),
@@ -188,22 +203,22 @@ fn what_a_node_does_wrong_while_it_is_made_is_said_with_its_name() {
     }
 }
 
-#[test]
-fn missing_connections_are_named() {
-    let process = process(
-        "alone",
-        "nodes:
+/// A process whose publisher waits for a subscriber in another one, which nobody runs.
+fn unconnected(test: &str) -> Process {
+    let graph = "nodes:
   source: { package: probe, type: source, outputs: { out: /a } }
   sink: { package: probe, type: relay, inputs: { in: /a } }
-",
-        Some(
-            "crossdock: 1
+";
+    let mapping = "crossdock: 1
 processes: { one: { executors: [ { mode: chain, nodes: [source] } ] },
              two: { executors: [ { mode: chain, nodes: [sink] } ] } }
-",
-        ),
-    );
-    let error = process
+";
+    process(test, graph, Some(mapping))
+}
+
+#[test]
+fn missing_connections_are_named() {
+    let error = unconnected("alone")
         .executor_within(0, &Remote::new(), Duration::from_millis(50))
         .expect_err("nobody runs the other process");
     assert_eq!(error.node, "source");
@@ -271,6 +286,83 @@ processes:
     let lines = |node: &str| (1..=300).map(|x| format!("{node}:{x}")).collect::<Vec<_>>();
     assert_eq!(logs[1], lines("relay"));
     assert_eq!(logs[2], lines("sink"));
+}
+
+/// Ends the run at the fifth tick of a clock that simulated time does not move.
+struct Patient {
+    ticks: u32,
+}
+
+impl NodeType for Patient {
+    const NAME: &'static str = "patient";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("tick", Duration::from_millis(1)).on_clock(TimerClock::Steady)
+    }
+
+    fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { ticks: 0 })
+    }
+}
+
+impl Node for Patient {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        self.ticks += 1;
+        if self.ticks == 5 {
+            context.finish("long enough");
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn simulated_time_stands_still_when_the_node_that_makes_it_is_taken_out() {
+    let graph = "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               on_failure: drop_node, parameters: { steps: 1, fails: true } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+  ticker: { package: probe, type: ticker }
+  patient: { package: special, type: patient }
+";
+    support::take_log();
+    let mapping = "crossdock: 1
+processes:
+  main: { executors: [ { mode: chain, nodes: [simulator, driver, ticker, patient] } ] }
+";
+    let process = process_in("made_no_more", graph, Some(mapping), support::SIMULATED);
+    let mut executor = process.executor(0, &Remote::new()).expect("made");
+    let dropped = executor.run();
+    assert!(matches!(&dropped, Ok(RunEnd::NodeDropped(error)) if error.node == "simulator"));
+    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    let ticks = support::take_log().into_iter().filter(|line| line.starts_with("ticker"));
+    // The time of its last step is made before it fails in that.
+    let expected = [
+        "ticker:timer `fast` at 1400 ms",
+        "ticker:timer `fast` at 1800 ms",
+        "ticker:timer `slow` at 2000 ms",
+    ];
+    assert_eq!(ticks.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_lockstep_ends_the_run_when_the_time_of_the_run_is_over() {
+    let graph = "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 100 } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+";
+    support::take_log();
+    let mut process = process_in("duration", graph, None, support::SIMULATED);
+    process.duration_ns = Some(3_000_000_000);
+    let mut executor = process.executor(0, &Remote::new()).expect("made");
+    let reason = "the time is over".to_owned();
+    assert_eq!(executor.run(), Ok(RunEnd::Finished { reason }));
+    let steps = support::take_log().into_iter().filter(|line| line.starts_with("simulator"));
+    let expected =
+        ["simulator:1 after None", "simulator:2 after Some(1.0)", "simulator:3 after Some(2.0)"];
+    assert_eq!(steps.collect::<Vec<_>>(), expected);
 }
 
 /// Nanoseconds since 1970, `ago` before now.

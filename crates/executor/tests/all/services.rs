@@ -4,7 +4,7 @@
 use crate::support;
 use std::time::Duration;
 
-use crossdock_comm::{Qos, SubscriberOptions};
+use crossdock_comm::{Access, Observer, ObserverOptions, Qos, Rendezvous, SubscriberOptions};
 use crossdock_executor::{
     CallError, Client, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote,
     Request, RunEnd, Server, Setup, Trigger,
@@ -23,6 +23,7 @@ const NEVER: Duration = Duration::from_secs(600);
 struct Asker {
     client: Client<AddTwoInts>,
     calls: i64,
+    at_once: i64,
     patience: Duration,
 }
 
@@ -34,6 +35,7 @@ impl NodeType for Asker {
             .client::<AddTwoInts>("adder")
             .timer("begin", Duration::from_millis(1))
             .parameter("calls", 3, "calls until the run ends")
+            .parameter("at_once", 1, "calls that it begins with")
             .parameter("patience_ms", 600_000, "time-out of a call")
     }
 
@@ -42,6 +44,7 @@ impl NodeType for Asker {
         Ok(Self {
             client: setup.client("adder")?,
             calls: setup.parameter("calls")?,
+            at_once: setup.parameter("at_once")?,
             patience: Duration::from_millis(patience_ms as u64),
         })
     }
@@ -62,7 +65,9 @@ impl Node for Asker {
         match context.trigger() {
             Trigger::Timer(_) if self.client.under_way() == 0 && self.calls > 0 => {
                 log(format!("{}: asks", context.node()));
-                self.ask(0)?;
+                for _ in 0..self.at_once {
+                    self.ask(0)?;
+                }
             }
             Trigger::Response(port) => {
                 assert_eq!(port, "adder");
@@ -94,27 +99,27 @@ impl Node for Asker {
     }
 }
 
-/// Adds; or keeps the requests; or does not even take them.
+/// Adds; or keeps the requests; or does not even take them. Ends the run after `requests` of them.
 struct Adder {
     server: Server<AddTwoInts>,
     mood: String,
     kept: Vec<Request<AddTwoInts>>,
+    requests: i64,
 }
 
 impl NodeType for Adder {
     const NAME: &'static str = "adder";
 
     fn description() -> NodeDescription {
-        NodeDescription::new().server::<AddTwoInts>("add").parameter(
-            "mood",
-            "answers",
-            "what becomes of requests",
-        )
+        NodeDescription::new()
+            .server::<AddTwoInts>("add")
+            .parameter("mood", "answers", "what becomes of requests")
+            .parameter("requests", 0, "requests until the run ends; 0: it goes on")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
-        let mood = setup.parameter("mood")?;
-        Ok(Self { server: setup.server("add")?, mood, kept: Vec::new() })
+        let (mood, requests) = (setup.parameter("mood")?, setup.parameter("requests")?);
+        Ok(Self { server: setup.server("add")?, mood, kept: Vec::new(), requests })
     }
 }
 
@@ -126,6 +131,10 @@ impl Node for Adder {
         }
         let request = self.server.take()?.expect("it is why the node runs");
         log(format!("{}: {} + {}", context.node(), request.message().a(), request.message().b()));
+        self.requests -= 1;
+        if self.requests == 0 {
+            context.finish("enough");
+        }
         if self.mood == "keeps" {
             self.kept.push(request);
             return Ok(());
@@ -236,12 +245,7 @@ fn a_request_that_its_node_does_not_take_is_dropped_and_the_client_told() {
 #[test]
 fn executors_of_two_threads_call_each_other_and_sleep_in_between() {
     take_log();
-    let graph = graph("calls: 50", "");
-    let mapping = "crossdock: 1\nprocesses: { main: { executors: [ { mode: chain, nodes: [asker] }, \
-                   { mode: event, nodes: [adder] } ] } }\n";
-    let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes()).expect("a mapping");
-    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
-    let process = Process::with_package("calls-between", plan, package());
+    let process = apart("calls-between");
     let remote = Remote::new();
     std::thread::scope(|scope| {
         let (process, of_server) = (&process, remote.clone());
@@ -258,6 +262,74 @@ fn executors_of_two_threads_call_each_other_and_sleep_in_between() {
         assert_eq!(server.join().expect("no panic"), 50);
     });
     assert!(NEVER > Duration::ZERO);
+}
+
+#[test]
+fn servers_of_one_executor_take_turns() {
+    take_log();
+    let pair = |name: &str, more: &str| {
+        format!(
+            "  asker_{name}: {{ package: callers, type: asker, clients: {{ adder: /{name} }},
+           parameters: {{ calls: 100, at_once: 2 }} }}
+  {name}: {{ package: callers, type: adder, servers: {{ add: /{name} }}{more} }}
+"
+        )
+    };
+    let two = pair("two", ", parameters: { requests: 2 }");
+    let text = format!("crossdock: 1\nname: turns\nnodes:\n{}{two}", pair("one", ""));
+    let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let process = Process::with_package("turns", plan, package());
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    assert!(matches!(executor.run().expect("a run"), RunEnd::Finished { .. }));
+    let mut log = take_log();
+    log.retain(|line| !line.starts_with("asker"));
+    assert_eq!(log, ["one: 0 + 1", "two: 0 + 1", "one: 0 + 1", "two: 0 + 1"]);
+}
+
+/// A process whose client and server are in executors of their own.
+fn apart(test: &str) -> Process {
+    let mapping = "crossdock: 1\nprocesses: { main: { executors: [ { mode: chain, nodes: [asker] }, \
+                   { mode: event, nodes: [adder] } ] } }\n";
+    let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes()).expect("a mapping");
+    let plan = checked_with(&package(), &graph("calls: 50", ""), &mapping, Time::Wall);
+    Process::with_package(test, plan, package())
+}
+
+#[test]
+fn missing_ends_of_services_are_named() {
+    let process = apart("calls-missing");
+    let error = |index| {
+        let made = process.executor_within(index, &Remote::new(), Duration::from_millis(50));
+        made.expect_err("nobody runs the other executor").to_string()
+    };
+    let client = error(0);
+    let sentence = "node `asker`: client `adder` has no server of /add after 0 s; ";
+    assert!(client.starts_with(sentence), "{client}");
+    let server = error(1);
+    let sentence = "node `adder`: server `add` of /add is connected to 0 of 1 clients after 0 s; ";
+    assert!(server.starts_with(sentence), "{server}");
+}
+
+#[test]
+fn observers_see_which_node_an_end_of_a_service_belongs_to() {
+    let plan = checked_with(&package(), &graph("", ""), &in_one_executor("chain"), Time::Wall);
+    let process = Process::with_package("calls-seen", plan, package());
+    let _executor = process.executor(0, &Remote::new()).expect("an executor");
+    let mut observer = Observer::open(ObserverOptions {
+        domain_id: 0,
+        name: "observer".to_owned(),
+        rendezvous: Rendezvous::Folder(process.folder.path().to_owned()),
+        access: Access::SameUser,
+    })
+    .expect("an observer");
+    let seen = observer.snapshot().expect("a snapshot").processes;
+    let clients: Vec<_> =
+        seen.iter().flat_map(|it| &it.clients).map(|it| it.node.as_str()).collect();
+    let servers: Vec<_> =
+        seen.iter().flat_map(|it| &it.servers).map(|it| it.node.as_str()).collect();
+    assert_eq!((clients, servers), (vec!["asker"], vec!["adder"]));
 }
 
 fn violations(graph: &str) -> Vec<Violation> {

@@ -254,13 +254,17 @@ fn ros_time_is_zero_until_the_clock_comes_and_timers_follow_its_jumps_as_in_ros_
 #[test]
 fn jumps_are_told_in_a_run_with_simulated_time_too_and_a_node_may_fail_of_one() {
     let simulated = Time::Simulated { pacing: Pacing::Rate(1.0) };
-    let nodes = "  sim: { package: probe, type: timed, parameters: { fails: true } }\n";
-    let run = with_clock("jumps", nodes, simulated, |bench| {
+    let node = |name| {
+        format!("  {name}: {{ package: probe, type: timed, parameters: {{ fails: true }} }}\n")
+    };
+    let nodes = node("first") + &node("second");
+    let run = with_clock("jumps", &nodes, simulated, |bench| {
         bench.hears(&["steady at 0"]);
         bench.publish(10_000);
-        bench.hears(&["before 10000 at 0", "after 10000 at 10000"]);
+        bench.hears(&["before 10000 at 0", "before 10000 at 0", "after 10000 at 10000"]);
     });
     let error = run.expect_err("it fails").to_string();
+    assert!(error.contains("node `first`"), "the first failure is the one that counts: {error}");
     let told = "released by the jump of simulated time, it failed when it was told of a jump of \
                 time by 10.000000000 s: it cannot stand that";
     assert!(error.contains(told), "{error}");

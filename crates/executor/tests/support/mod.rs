@@ -101,6 +101,7 @@ pub struct Process {
     pub plan: ProcessPlan,
     pub package: Package,
     pub statistics: Statistics,
+    pub duration_ns: Option<u64>,
 }
 
 impl Process {
@@ -114,7 +115,8 @@ impl Process {
         options.rendezvous = Rendezvous::Folder(folder.path().to_owned());
         let participant = Participant::open(options).expect("a participant");
         let plan = plan.processes.into_iter().next().expect("a process");
-        Self { folder, participant, plan, package, statistics: Statistics::On }
+        let statistics = Statistics::On;
+        Self { folder, participant, plan, package, statistics, duration_ns: None }
     }
 
     /// The executor of this index, made on this thread, connected.
@@ -133,7 +135,7 @@ impl Process {
             participant: &self.participant,
             package: &self.package,
             plan: &self.plan.executors[index],
-            duration_ns: None,
+            duration_ns: self.duration_ns,
             time: self.plan.time,
             chains: &self.plan.chains,
             statistics: self.statistics,

@@ -270,6 +270,7 @@ pub struct Simulator {
     command: Subscriber<PointStamped>,
     steps: i64,
     left: i64,
+    fails: bool,
 }
 
 impl NodeType for Simulator {
@@ -281,6 +282,7 @@ impl NodeType for Simulator {
             .subscriber_latest::<PointStamped>("command")
             .publisher::<PointStamped>("out")
             .parameter("steps", 3, "steps until the end")
+            .parameter("fails", false, "whether it then fails")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -290,6 +292,7 @@ impl NodeType for Simulator {
             command: setup.subscriber("command")?,
             steps,
             left: steps,
+            fails: setup.parameter("fails")?,
         })
     }
 }
@@ -301,6 +304,9 @@ impl Node for Simulator {
         let (seconds, _) = context.now_stamp();
         log(format!("{}:{seconds} after {command:?}", context.node()));
         if self.left == 0 {
+            if self.fails {
+                return Err(NodeError::new("can do no more"));
+            }
             context.finish(format!("{} steps", self.steps));
             return Ok(());
         }

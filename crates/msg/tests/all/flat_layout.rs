@@ -109,6 +109,18 @@ fn errors_of_texts_say_where_their_reference_lies() {
 }
 
 #[test]
+fn numbers_of_sixteen_bytes_that_leave_the_block_are_refused_where_their_reference_lies() {
+    let schema = Schema::parse("my_msgs/Long", "float128[] numbers\n").unwrap();
+    let mut memory = FlatBuffer::with_bytes(16 + 24);
+    // Two of them need 32 bytes.
+    let words = [16, 2 | (2 << 32)].map(u64::to_le_bytes).concat();
+    memory.as_mut_slice()[..16].copy_from_slice(&words);
+    let error = schema.to_json(Block::new(memory.as_slice())).unwrap_err();
+    let outside = FlatError::OutOfBlock { at: 0, offset: 16, bytes: 32, block_bytes: 40 };
+    assert_eq!(error, outside);
+}
+
+#[test]
 fn references_that_overlap_do_not_blow_up_a_conversion() {
     let schema = Schema::parse("my_msgs/Many", "string[] texts\n").unwrap();
     // 60 references to one text of 1000 bytes.

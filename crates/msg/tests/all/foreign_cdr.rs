@@ -243,6 +243,12 @@ fn damage_is_named_by_the_path_of_its_field() {
         bytes
     };
     assert_eq!(field_of(&changed(8, 200)), "b");
+    // Three of at least 12 bytes do not fit in what is left, which is seen before any is read.
+    let CdrError::InField { cause, .. } = schema.flat_bytes_of_cdr(&changed(8, 3)).unwrap_err()
+    else {
+        panic!("without a field")
+    };
+    assert_eq!(*cause, CdrError::TooShort { at: 12, wanted: 36, bytes: cdr.len() });
     assert_eq!(field_of(&changed(12, 200)), "b[0].s");
     assert_eq!(field_of(&changed(18, 1)), "b[0].s", "a text without its end");
     let second = 12 + 4 + 4 + 8;

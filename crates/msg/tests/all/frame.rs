@@ -265,6 +265,9 @@ fn an_images_data_stay_where_they_are_both_ways() {
     let view = sensor_msgs::Image::view(Block::new(block.as_slice())).unwrap();
     let at = view.data().unwrap().as_ptr() as usize - block.as_slice().as_ptr() as usize;
     assert_eq!(segments[1].offset, at);
+    let (memory, own) = (block.as_slice().as_ptr() as usize, scratch.as_ptr() as usize);
+    let addresses = [own, view.data().unwrap().as_ptr() as usize];
+    assert_eq!([0, 1].map(|index: usize| segments[index].address(memory, own)), addresses);
 
     let payload = payload_of(&segments, block.as_slice(), &scratch);
     let (mut chunk, bytes) = chunk_with(&plan, &payload, plan.chunk_bytes_max());
@@ -296,6 +299,24 @@ fn odd_ends_of_large_sequences_are_completed_from_scratch_unless_they_end_the_pa
     let sources: Vec<_> = segments.iter().map(|it| (it.source, it.bytes)).collect();
     let scratch_of = |bytes| (SegmentSource::Scratch, bytes);
     assert_eq!(sources, [scratch_of(8), (SegmentSource::Block, 1000), scratch_of(4)]);
+    assert_eq!(segments[2].address(0, 1 << 20), (1 << 20) + 8, "behind the length");
+    // At most a length with its padding, data too short to stay where they are, and the number.
+    assert_eq!(plan.scratch_bytes_max(256), 3 + 4 + 4 + 255 + 1);
+}
+
+#[test]
+fn structs_without_gaps_stay_where_they_are_whatever_they_begin_with() {
+    let text = "Sample[<=100] samples\n===\nMSG: p/Sample\nuint32 a\nuint32 b\nfloat64 c\n";
+    let schema = Schema::parse("p/msg/Samples", text).unwrap();
+    let plan = FramePlan::new(&schema, &BTreeMap::new()).unwrap();
+    let samples = vec![serde_json::json!({ "a": 1, "b": 2, "c": 3.5 }); 100];
+    let cdr = schema.cdr_of_json(&serde_json::json!({ "samples": samples })).unwrap();
+    let block = block_of(&schema, &cdr);
+    let mut scratch = vec![0; plan.scratch_bytes_max(256)];
+    let mut segments = Vec::new();
+    plan.gather(Block::new(block.as_slice()), 256, &mut scratch, &mut segments).unwrap();
+    let sources: Vec<_> = segments.iter().map(|it| (it.source, it.bytes)).collect();
+    assert_eq!(sources, [(SegmentSource::Scratch, 8), (SegmentSource::Block, 1600)]);
 }
 
 #[test]
@@ -403,6 +424,7 @@ fn bounds_that_cannot_be_are_refused() {
     ));
     let above = FramePlanError::AboveType { field: "a".to_owned(), given: 5, bound: 4 };
     assert_eq!(plan(&[("a", 5)]), Err(above));
+    assert!(plan(&[("a", 4), ("b", 1), ("c", 1), ("c.element", 1)]).is_ok());
     let all = [("b", 1), ("c", 1), ("c.element", 1)];
     let unknown = FramePlanError::UnknownField { type_name: type_name(), field: "d".to_owned() };
     assert_eq!(plan(&[&all[..], &[("d", 1)]].concat()), Err(unknown));

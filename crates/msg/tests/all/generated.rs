@@ -336,6 +336,20 @@ fn a_field_that_does_not_fit_is_an_error_that_says_how_much_is_missing() {
 }
 
 #[test]
+fn a_length_that_no_reference_can_hold_is_refused_as_such() {
+    let mut memory = FlatBuffer::with_bytes(128);
+    let mut top = 0;
+    let mut image = sensor_msgs::Image::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
+    // 31 bits are for the length with the byte behind a text.
+    let most = (1 << 31) - 2;
+    let longest = image.data_uninit(most).unwrap_err();
+    assert!(matches!(longest, BuildError::Overflow { .. }), "{longest}");
+    let error = image.data_uninit(most + 1).unwrap_err();
+    let is_refused = matches!(error, BuildError::OverBound { bound, .. } if bound == most);
+    assert!(is_refused, "{error}");
+}
+
+#[test]
 fn a_sequence_of_structs_is_built_and_read_by_index_and_in_order() {
     let extra = Extra::none().sequence::<sensor_msgs::PointField>(3).text(1).text(1).text(1);
     let mut memory = FlatBuffer::with_bytes(sensor_msgs::PointCloud2::ROOT_BYTES + extra.total());

@@ -21,6 +21,9 @@ fn types_bounds_typedefs_constants_and_annotations_are_read() {
           const string NAME = \"a\\tb\" \"c\";
           const double TURN = -1.5e-3;
           const boolean ON = TRUE;
+          const short LEAST = -COUNT;
+          const double SAME = COUNT;
+          const double BACK = -TURN;
         };
         @verbatim (language=\"comment\", text=\"Of my own.\")
         @extensibility(FINAL)
@@ -52,6 +55,9 @@ fn types_bounds_typedefs_constants_and_annotations_are_read() {
             ("NAME", &Value::Text("a\tbc".to_owned())),
             ("TURN", &Value::Float(-1.5e-3)),
             ("ON", &Value::Bool(true)),
+            ("LEAST", &Value::Integer(-16)),
+            ("SAME", &Value::Float(16.0)),
+            ("BACK", &Value::Float(1.5e-3)),
         ]
     );
     assert_eq!(mine.constants[0].documentation, "How many.");
@@ -103,7 +109,8 @@ fn services_and_actions_are_put_together_of_their_parts() {
 #[test]
 fn types_that_only_idl_has_survive_their_merged_text() {
     let file = parse(
-        "struct Odd { char c; wchar w; long double f; sequence<long double, 3> more; long camelCase; };",
+        "struct Odd { char c; wchar w; long double f; sequence<long double, 3> more; long camelCase;
+        @default (value=\"two\\nlines\") string text; };",
     );
     let mut library = Library::new();
     library.add_idl(file.unwrap());
@@ -111,8 +118,11 @@ fn types_that_only_idl_has_survive_their_merged_text() {
     let again = Schema::parse("my_msgs/msg/Odd", schema.definition()).unwrap();
     assert_eq!(again.type_hash(), schema.type_hash());
     assert_eq!(again.layout_hash(), schema.layout_hash());
-    let value =
-        serde_json::json!({ "c": 65, "w": 0x20ac, "f": -1.5, "more": [0.25, 3.0], "camelCase": 7 });
+    // A definition has no place for a text of two lines.
+    assert!(!schema.definition().contains("two"), "{}", schema.definition());
+    let value = serde_json::json!({
+        "c": 65, "w": 0x20ac, "f": -1.5, "more": [0.25, 3.0], "camelCase": 7, "text": "it",
+    });
     let cdr = schema.cdr_of_json(&value).unwrap();
     let mut flat = crossdock_msg::FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&cdr).unwrap());
     schema.decode_cdr(&cdr, flat.as_mut_slice()).unwrap();
@@ -199,6 +209,7 @@ fn what_ros_2_interfaces_do_not_have_is_refused_with_its_place() {
         ("struct A { string<N> x; };", "the bound of a text from 1"),
         ("union A { };", "My.idl:3:1: expected `module`, `const`, `typedef` or `struct`"),
         ("const short A = 40000;", "a value of type int16"),
+        ("const long A = 0x1e-1;", "expected `;`, found `-`"),
         ("const A_Type A = 1;", "the type of a constant"),
         ("struct A { long x }; ", "expected `;`, found `}`"),
         ("struct A { long __a; };", "My.idl:3:17: expected the name of a member (a letter, then"),

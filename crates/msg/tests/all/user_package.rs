@@ -7,8 +7,8 @@ use crossdock_msg::find;
 use crossdock_msg::generate::{GenerateError, Generator};
 use crossdock_msg::resolve::Library;
 use crossdock_msg::{
-    Action, Block, BlockMut, BuildError, CdrBuffer, FlatBuffer, Message, Schema, Service,
-    ServiceSchema,
+    Action, Block, BlockMut, BuildError, CdrBuffer, FlatBuffer, FlatError, Message, Schema,
+    Service, ServiceSchema,
 };
 use odd_msgs::Everything;
 use odd_msgs::action::{Climb, ClimbGetResult, ClimbGoal, ClimbSendGoal};
@@ -96,6 +96,7 @@ fn every_kind_of_field_is_set_and_read_back() {
     assert_eq!(view.two_texts().get(1).unwrap().unwrap(), b"second");
     let texts: Vec<_> = view.texts().unwrap().iter().map(Result::unwrap).collect();
     assert_eq!(texts, [b"abc".as_slice(), b""]);
+    assert!(view.texts().unwrap().get(2).is_none());
     assert_eq!(view.wides().unwrap().get(0).unwrap().unwrap(), [5, 6]);
     assert_eq!(view.result().why_string().unwrap(), "because");
     assert_eq!(view.two_results().get(1).unwrap().code(), 3);
@@ -103,6 +104,20 @@ fn every_kind_of_field_is_set_and_read_back() {
     assert_eq!(view.plain_records().unwrap().get(1).unwrap().b(), 1.5);
     assert_eq!((view.thing().d(), view.things().unwrap().get(1).unwrap().b()), (4, 6));
     assert_eq!(view.points().unwrap().get(0).unwrap().z(), 9.0);
+}
+
+#[test]
+fn a_view_refuses_more_elements_than_the_type_allows() {
+    let mut message = built::<Everything>(|message| {
+        message.set_few(&[1, 2, 3, 4]).unwrap();
+        message.set_text("behind").unwrap();
+    });
+    let offset = |name| Everything::FIELD_OFFSETS.iter().find(|(field, _)| *field == name);
+    let (_, at) = *offset("few").unwrap();
+    // The length is behind the eight bytes that say where the elements lie.
+    message.as_mut_slice()[at + 8] = 5;
+    let view = Everything::view(Block::new(message.as_slice())).unwrap();
+    assert_eq!(view.few(), Err(FlatError::OverBound { at, length: 5, bound: 4 }));
 }
 
 #[test]
