@@ -32,3 +32,4 @@ mod stops;
 mod strangers;
 mod trust;
 mod uploading;
+mod windows;
