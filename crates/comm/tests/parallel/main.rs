@@ -25,6 +25,7 @@ mod port_events;
 mod private;
 mod processes;
 mod quotas;
+mod service_handles;
 mod services;
 mod shared_topic;
 mod slabs;
