@@ -11,11 +11,12 @@ use common::{LIMIT, Listener, Place, publisher, reliable, subscriber};
 use crossdock_comm::{
     Client, ClientOptions, EntityDescription, GraphSnapshot, GraphView, Maker, NodeOptions,
     Participant, ParticipantOptions, PeerName, PortEvent, PortKind, PortSnapshot, ProcessSnapshot,
-    Publisher, PublisherOptions, Qos, Server, ServerOptions, StatusTable, WithHistogram,
+    Publisher, PublisherOptions, Qos, Server, ServerOptions, StatusTable, SubscriberOptions,
+    WithHistogram,
 };
 use crossdock_msg::types::sensor_msgs;
 use crossdock_msg::types::std_srvs::srv::SetBool;
-use crossdock_msg::{Message, Service};
+use crossdock_msg::{Message, Schema, Service, ServiceSchema};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_shm::status::StatusConfig;
 
@@ -564,6 +565,33 @@ fn a_stranger_that_has_told_of_a_change_is_asked_again_only_after_a_pause() {
     let _watching = watch(&victim);
     let mut child = shared.start(test, &victim.peer_name().to_string());
     child.expect("paused");
+}
+
+#[test]
+fn ports_whose_type_is_known_at_run_time_say_the_gids_that_the_graph_shows() {
+    let place = Place::new("graph-any-gids");
+    let participant = place.open("alone");
+    let view = participant.graph().unwrap();
+    let schema = Arc::new(ServiceSchema::of::<SetBool>().unwrap());
+    let options = ServerOptions { service: "/set", ..Default::default() };
+    let server = participant.any_server(Arc::clone(&schema), options).unwrap();
+    let options = ClientOptions { service: "/set", ..Default::default() };
+    let client = participant.any_client(schema, options).unwrap();
+    let schema = Arc::new(Schema::of::<sensor_msgs::Image>().unwrap());
+    let (node, topic, qos) = ("any", "/image", reliable(1));
+    let options = PublisherOptions { node, topic, qos, max_bytes: Some(8192), group: None };
+    let output = participant.any_publisher(schema, options).unwrap();
+    let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
+    let input = participant.any_subscriber(options).unwrap();
+    let graph = view.snapshot();
+    for (kind, gid) in [
+        (PortKind::Server, server.gid()),
+        (PortKind::Client, client.gid()),
+        (PortKind::Publisher, output.gid()),
+        (PortKind::Subscriber, input.gid()),
+    ] {
+        assert_eq!(only(&graph, kind).1.gid, gid, "{kind:?}");
+    }
 }
 
 #[test]

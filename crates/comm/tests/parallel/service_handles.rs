@@ -23,7 +23,7 @@ struct Ends {
     server: Server<AddTwoInts>,
     bell: Doorbell,
     group: PortGroup,
-    _participant: Participant,
+    participant: Participant,
     _place: Place,
 }
 
@@ -44,7 +44,7 @@ impl Ends {
         };
         let client: Client<AddTwoInts> = participant.client(options).unwrap();
         assert!(participant.wait_until(LIMIT, || server.clients() == 1 && client.is_connected()));
-        Ends { client, server, bell, group, _participant: participant, _place: place }
+        Ends { client, server, bell, group, participant, _place: place }
     }
 
     fn send(&self, a: i64, timeout: Duration) -> CallId {
@@ -88,6 +88,18 @@ fn requests_and_responses_ring_for_the_port_that_they_are_for() {
     assert_eq!((client.passed(), server.passed()), (0, 1));
     assert!(client.skip().unwrap() && !client.skip().unwrap());
     assert_eq!((client.passed(), ends.client.under_way()), (1, 0));
+}
+
+#[test]
+fn a_server_counts_the_clients_that_have_come_and_gone() {
+    let ends = Ends::new("service-clients", 4);
+    let handle = ends.server.handle();
+    let options = ClientOptions { service: SERVICE, ..ClientOptions::default() };
+    let other: Client<AddTwoInts> = ends.participant.client(options).unwrap();
+    let is_met = || handle.clients() == 2 && other.is_connected();
+    assert!(ends.participant.wait_until(LIMIT, is_met));
+    drop((other, ends.client));
+    assert!(ends.participant.wait_until(LIMIT, || handle.clients() == 0));
 }
 
 #[test]

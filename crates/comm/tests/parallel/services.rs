@@ -499,6 +499,9 @@ fn eight_mib_go_both_ways_without_a_copy() {
     assert_eq!(bytes.len(), 2, "requests and responses");
     assert!(bytes.iter().all(|(copies, bytes)| *copies == 0 && *bytes > 3 * BYTES as u64));
     let seen = &snapshot.processes[0];
+    let copies: Vec<_> =
+        seen.subscribers.iter().map(|port| port.counters[counter::COPIES]).collect();
+    assert_eq!(copies, [0, 0]);
     let [asked, served] = [&seen.clients[..], &seen.servers[..]].map(|ports| match ports {
         [port] => (port.topic.as_str(), port.counters[client_counter::CALLS]),
         ports => panic!("{ports:?}"),

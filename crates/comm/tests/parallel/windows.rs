@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crossdock_comm::{
-    DoorbellOptions, Gathered, NextMessage, Participant, PortGroup, Publisher, PublisherOptions,
-    Qos, Subscriber, SubscriberOptions,
+    Access, DoorbellOptions, Gathered, NextMessage, Observer, ObserverOptions, Participant,
+    PortGroup, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -193,4 +193,74 @@ fn a_subscriber_that_takes_no_more_holds_no_publisher_up_though_it_stays() {
     input.handle().leave();
     (3..=10).for_each(|number| publish(&output, number));
     assert_eq!((output.counters().timeouts, input.matched()), (0, 1));
+}
+
+#[test]
+fn what_was_passed_over_for_the_newest_message_is_seen_to_be_read() {
+    let place = Place::new("passed-over");
+    let participant = place.open("both");
+    let group = PortGroup::new();
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "observer".into(),
+        rendezvous: Rendezvous::Folder(place.0.clone()),
+        access: Access::SameUser,
+    };
+    let mut observer = Observer::open(options).unwrap();
+    for group in [None, Some(&group)] {
+        let (topic, qos) = ("/image", reliable(8));
+        let options = PublisherOptions { node: "source", topic, qos, max_bytes: Some(8192), group };
+        let outputs = [0, 1].map(|_| participant.publisher::<Image>(options).unwrap());
+        let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group };
+        let input = participant.subscriber::<Image>(options).unwrap();
+        assert!(participant.wait_until(LIMIT, || input.matched() == 2));
+        (0..6).for_each(|number| publish(&outputs[number as usize % 2], number));
+        assert_eq!(check(&input.latest().unwrap().unwrap()), 5);
+        let seen = observer.snapshot().unwrap();
+        let read: Vec<_> = seen.processes[0].connections.iter().map(|it| it.position).collect();
+        assert_eq!(read, [3, 3]);
+    }
+}
+
+#[test]
+fn a_port_that_was_closed_is_connected_to_nobody_though_others_still_have_it() {
+    let place = Place::new("closed");
+    let participant = place.open("both");
+    let other = place.open("other");
+    let qos = Qos::reliable(2, Duration::from_millis(50));
+    let output = publisher(&participant, "/image", qos);
+    let (input, beside) = (subscriber(&other, "/image", qos), subscriber(&other, "/image", qos));
+    let matched = || [input.matched(), beside.matched()];
+    assert!(other.wait_until(LIMIT, || matched() == [1, 1]));
+    publish(&output, 1);
+    publish(&output, 2);
+    let handle = input.handle();
+    assert_eq!(handle.gather().unwrap(), Gathered::One);
+    handle.close();
+    handle.close();
+    assert_eq!((handle.gathered(), matched()), (0, [0, 1]));
+    assert!(participant.wait_until(LIMIT, || output.matched() == 1));
+    assert_eq!(drain(&beside), [1, 2]);
+    (3..=4).for_each(|number| publish(&output, number));
+    assert_eq!((drain(&input), drain(&beside)), (vec![], vec![3, 4]));
+    output.handle().close();
+    assert!(other.wait_until(LIMIT, || beside.matched() == 0));
+    assert!(drain(&beside).is_empty());
+    assert!(participant.wait_until(LIMIT, || output.matched() == 0));
+}
+
+#[test]
+fn the_last_message_of_a_publisher_is_known_behind_its_handle() {
+    let place = Place::new("last");
+    let participant = place.open("both");
+    let output = publisher(&participant, "/image", reliable(2));
+    let handle = output.handle();
+    assert_eq!((handle.topic(), handle.published(), handle.last_stamp_ns()), ("/image", 0, 0));
+    assert_eq!((handle.last_header_stamp(), handle.matched(), handle.peers()), (None, 0, 0));
+    (6..=7).for_each(|number| publish_stamped(&output, number));
+    assert_eq!((handle.published(), handle.last_stamp_ns()), (2, 7));
+    assert_eq!(handle.last_header_stamp(), Some(header_stamp(7)));
+    let input = subscriber(&participant, "/image", reliable(2));
+    assert!(participant.wait_until(LIMIT, || input.matched() == 1));
+    assert_eq!((handle.matched(), handle.peers()), (1, 1));
 }
