@@ -604,6 +604,12 @@ fn calls_in_the_flat_layout_are_written_where_they_are_read_or_not_sent_at_all()
         assert_eq!((outcome.call, response.block().read::<i64>(0)), (call, Some(sum)));
     }
     assert!(client.wait_for_any().unwrap().is_none(), "no call is under way");
+    let refused = send_flat(&client, 7);
+    assert!(server.wait(LIMIT).unwrap());
+    server.refuse(&server.take().unwrap().unwrap().1);
+    let outcome = client.wait_for_any().unwrap().unwrap();
+    assert_eq!(outcome.call, refused);
+    assert!(matches!(outcome.result, Err(CallError::Unanswered { .. })));
     // A call that is not sent has a number and no outcome.
     let lost = client.lose().unwrap();
     assert!(!calls.contains(&lost) && client.take().unwrap().is_none());

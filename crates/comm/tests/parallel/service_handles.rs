@@ -128,6 +128,42 @@ fn a_request_and_its_response_go_back_to_the_trigger_in_which_the_call_was_made(
 }
 
 #[test]
+fn a_call_times_out_at_its_own_deadline_on_the_clock_of_the_executor() {
+    let ends = Ends::new("service-deadlines", 4);
+    let handle = ends.client.handle();
+    handle.set_clock(CallClock::Simulated(100));
+    let calls = [10, 20].map(|timeout_ns| ends.send(0, Duration::from_nanos(timeout_ns)));
+    for (now_ns, ended, next_ns) in
+        [(109, None, Some(110)), (110, Some(calls[0]), Some(120)), (120, Some(calls[1]), None)]
+    {
+        handle.set_clock(CallClock::Simulated(now_ns));
+        handle.expire();
+        let outcome = ends.client.take().unwrap();
+        assert_eq!(outcome.as_ref().map(|outcome| outcome.call), ended, "at {now_ns}");
+        assert!(outcome.is_none_or(|it| matches!(it.result, Err(CallError::TimedOut { .. }))));
+        assert_eq!(handle.next_deadline_ns(), next_ns);
+    }
+}
+
+#[test]
+fn what_a_server_has_answered_before_it_went_is_still_taken() {
+    let ends = Ends::new("service-drained", 4);
+    let calls = [1, 2].map(|number| ends.send(number, NEVER));
+    ends.answer();
+    let Ends { client, server, participant, .. } = ends;
+    drop(server);
+    assert!(participant.wait_until(LIMIT, || !client.is_connected()));
+    let outcomes = [0, 1].map(|_| client.take().unwrap().unwrap());
+    let answered = outcomes.iter().find(|outcome| outcome.call == calls[0]).unwrap();
+    assert_eq!(answered.result.as_ref().unwrap().message().sum(), 1);
+    let other = outcomes.iter().find(|outcome| outcome.call == calls[1]).unwrap();
+    assert!(matches!(
+        other.result,
+        Err(CallError::ServerGone { .. } | CallError::Unanswered { .. })
+    ));
+}
+
+#[test]
 fn what_has_been_answered_in_time_has_not_timed_out_though_nobody_has_looked() {
     let ends = Ends::new("service-clock", 32);
     let handle = ends.client.handle();
@@ -141,9 +177,6 @@ fn what_has_been_answered_in_time_has_not_timed_out_though_nobody_has_looked() {
     ends.answer();
     let held = ends.server.take().unwrap().unwrap();
     (1..=20).for_each(|_| ends.answer());
-    handle.set_clock(CallClock::Simulated(119));
-    handle.expire();
-    assert_eq!(handle.next_deadline_ns(), Some(120));
     handle.set_clock(CallClock::Simulated(120));
     handle.expire();
     let outcome = ends.client.take().unwrap().unwrap();

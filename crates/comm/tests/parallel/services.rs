@@ -616,6 +616,23 @@ fn a_server_may_hold_as_many_requests_as_it_can_and_goes_on_when_it_drops_one() 
 }
 
 #[test]
+fn a_call_that_no_held_response_makes_room_for_fails_at_once() {
+    const DEPTH: i64 = 32;
+    let (_place, _participant, client, server) = pair::<AddTwoInts>("held-responses", 32);
+    (0..DEPTH).for_each(|number| _ = request(&client, number, 0).send(NEVER).unwrap());
+    (0..DEPTH).for_each(|_| answer(&next_request(&server)));
+    let held: Vec<_> = (0..15).map(|_| next_outcome(&client).result.unwrap()).collect();
+    (0..15).for_each(|number| _ = request(&client, number, 0).send(NEVER).unwrap());
+    // All calls are under way, and the responses that are there cannot be taken.
+    let error = request(&client, 1, 1).call(NEVER).unwrap_err();
+    assert!(matches!(error, CallError::Take(_)), "{error}");
+    drop(held);
+    let sums: Vec<_> =
+        (15..DEPTH).map(|_| next_outcome(&client).result.unwrap().message().sum()).collect();
+    assert_eq!(sums, (15..DEPTH).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_second_server_stands_by_and_takes_over_when_the_first_goes() {
     let place = Place::new("stand-by");
     let (one, two, three) = (place.open("one"), place.open("two"), place.open("three"));
