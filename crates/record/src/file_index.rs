@@ -179,7 +179,7 @@ impl<'f> Builder<'f> {
         let mut fields = Fields::new(body);
         let (start, _, checksum) = (fields.u64()?, fields.u64()?, fields.u32()?);
         let bytes = footer_offset.checked_sub(start)?;
-        if start < MAGIC.len() as u64 || bytes == 0 || bytes > SUMMARY_BYTES_MAX {
+        if start < MAGIC.len() as u64 || bytes > SUMMARY_BYTES_MAX {
             return None;
         }
         // The checksum covers the summary and the footer up to the checksum itself.

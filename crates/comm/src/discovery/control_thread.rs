@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crossdock_shm::rendezvous::{PeerName, RendezvousError};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
@@ -46,7 +45,8 @@ pub(crate) fn run(core: &Arc<ParticipantCore>) {
     let mut events = Vec::with_capacity(EVENTS);
     while !core.stop.load(Ordering::Acquire) {
         events.clear();
-        let patience = core.lock().patience().map(timespec);
+        // The wait is never shorter: what it is for is due behind it. Too long for a clock: no limit.
+        let patience = core.lock().patience().and_then(|it| Timespec::try_from(it).ok());
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&*core.epoll, spare, patience.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -73,12 +73,6 @@ pub(crate) fn run(core: &Arc<ParticipantCore>) {
 fn farewell(state: &mut ParticipantState) {
     let live = state.peers.values_mut().filter(|peer| peer.link.stage == Stage::Live);
     live.for_each(|peer| peer.link.end());
-}
-
-/// Rounded up: a shorter wait would find nothing due.
-fn timespec(patience: Duration) -> Timespec {
-    let ms = patience.as_millis() as i64 + 1;
-    Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 }
 }
 
 /// Tries again, when it is time, what found no free descriptor or memory.

@@ -59,8 +59,8 @@ pub(crate) struct PeerGraph {
     pub(crate) table: Option<Result<Arc<StatusView>, String>>,
     /// The peer was asked to tell of its next change.
     pub(crate) awaited: bool,
-    /// What its table had told when it was asked that: who has read so much need not look there,
-    /// where another processor writes.
+    /// What its table had told before the last callback looked: of more than that it was asked to
+    /// tell. Who has read so much need not look there, where another processor writes.
     pub(crate) seen: u64,
     /// When a stranger may be asked again.
     pub(crate) pause_ends: Option<Instant>,
@@ -68,6 +68,16 @@ pub(crate) struct PeerGraph {
     pub(crate) has_ours: bool,
     /// The peer waits for our next change.
     pub(crate) waits: bool,
+}
+
+impl PeerGraph {
+    /// Somebody looks at the table next, and sees what it has told so far. What a peer that is
+    /// awaited changes is told anyway.
+    pub(crate) fn note_told(&mut self) {
+        if let Some(Ok(table)) = self.table.as_ref().filter(|_| !self.awaited) {
+            self.seen = table.told();
+        }
+    }
 }
 
 /// What a participant knows of the graph; see `graph_watch`.

@@ -131,6 +131,7 @@ impl Arms for ParticipantCore {
     fn arm(&self) {
         self.graph.hook.arm();
         let mut state = self.lock();
+        state.peers.values_mut().for_each(|peer| peer.graph.note_told());
         arm_peers(&mut state);
         let is_broken = state.peers.values().any(|peer| peer.link.broken.is_some());
         let is_patient = state.graph_patience.is_some();
@@ -221,6 +222,7 @@ pub(crate) fn changed(
     if !std::mem::take(&mut graph.awaited) {
         return Err("it told of a change of the graph without being asked".to_string());
     }
+    graph.note_told();
     graph.pause_ends = link.standing.is_stranger().then(|| Instant::now() + STRANGER_PAUSE);
     core.graph.views.tell();
     Ok(())
@@ -262,11 +264,10 @@ fn arm_peers(state: &mut ParticipantState) {
     }
 }
 
-/// Asks a peer for what changes from now on.
+/// Asks a peer for what changes beyond what was seen.
 fn arm(link: &mut PeerLink, graph: &mut PeerGraph) {
-    let Some(Ok(table)) = &graph.table else { return };
+    let Some(Ok(_)) = &graph.table else { return };
     if link.stage == Stage::Live && !std::mem::replace(&mut graph.awaited, true) {
-        graph.seen = table.told();
         link.send(&Frame::WatchGraph { seen: graph.seen }, &[]);
     }
 }

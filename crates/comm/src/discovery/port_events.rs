@@ -451,3 +451,51 @@ impl Calls for PortStatus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crossdock_shm::PrivateFd;
+    use rustix::event::{EventfdFlags, eventfd};
+
+    use super::*;
+    use crate::discovery::pair_reports::Waker;
+
+    #[test]
+    fn what_has_happened_is_news_of_its_kind_until_somebody_looks() {
+        let waker = Waker::new(PrivateFd::from(eventfd(0, EventfdFlags::NONBLOCK).unwrap()));
+        let events = PortEvents::new(&Arc::new(Callbacks::new(Arc::new(waker))));
+        let news =
+            || -> Vec<_> { KINDS.into_iter().filter(|kind| events.has_news(*kind)).collect() };
+        let look = || {
+            events.take_matched();
+            events.take_incompatible_qos();
+            events.take_incompatible_type();
+            events.take_lost();
+            events.take_deadline_missed();
+            events.take_liveliness_lost();
+            events.take_liveliness();
+        };
+        let happens: [(&dyn Fn(), &[PortEvent]); 9] = [
+            (&|| events.matched(), &[PortEvent::Matched]),
+            (&|| events.unmatched(), &[PortEvent::Matched]),
+            (&|| events.clashed(Clash::Qos(QosConflict::Lease)), &[PortEvent::IncompatibleQos]),
+            (&|| events.clashed(Clash::Type), &[PortEvent::IncompatibleType]),
+            (&|| events.lost(1), &[PortEvent::MessageLost]),
+            (&|| events.deadline_missed(1), &[PortEvent::DeadlineMissed]),
+            (&|| events.liveliness_lost(), &[PortEvent::LivelinessLost]),
+            (&|| events.connected(), &[PortEvent::Matched, PortEvent::LivelinessChanged]),
+            (&|| events.publisher_silent([1; 16]), &[PortEvent::LivelinessChanged]),
+        ];
+        assert_eq!(news(), []);
+        for (happen, kinds) in happens {
+            happen();
+            assert_eq!(news(), kinds);
+            look();
+            assert_eq!(news(), []);
+        }
+        // Who has come and gone since the last look was there.
+        events.matched();
+        events.unmatched();
+        assert_eq!(news(), [PortEvent::Matched]);
+    }
+}

@@ -377,7 +377,6 @@ pub(crate) fn retire(state: &mut ParticipantState, key: OutgoingKey) -> bool {
         slab_exchange::recount(state, publisher);
         state.services.has_room(publisher);
         unmatched(state, publisher);
-        state.changes += 1;
     }
     true
 }

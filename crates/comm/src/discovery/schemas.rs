@@ -86,3 +86,46 @@ fn fits(schema: &Schema, publisher: &PortInfo) -> bool {
         && schema.type_hash().0 == publisher.type_hash
         && schema.layout_hash().0 == publisher.layout_hash
 }
+
+#[cfg(test)]
+mod tests {
+    use crossdock_msg::Message;
+    use crossdock_msg::types::std_msgs;
+
+    use super::*;
+    use crate::wire::port_info::Maker;
+    use crate::wire::qos::Qos;
+
+    fn publisher() -> PortInfo {
+        PortInfo {
+            port: 1,
+            node: "/source".into(),
+            topic: "/chatter".into(),
+            type_name: std_msgs::String::TYPE_NAME.into(),
+            type_hash: std_msgs::String::TYPE_HASH.0,
+            layout_hash: std_msgs::String::LAYOUT_HASH.0,
+            qos: Qos::best_effort(1),
+            maker: Maker::Native,
+        }
+    }
+
+    #[test]
+    fn a_type_is_that_of_a_publisher_only_if_name_hash_and_layout_are_as_advertised() {
+        let definition = std_msgs::String::DEFINITION;
+        let others = [
+            PortInfo { type_name: "std_msgs/msg/Text".into(), ..publisher() },
+            PortInfo { type_hash: [1; 32], ..publisher() },
+            PortInfo { layout_hash: [1; 32], ..publisher() },
+        ];
+        let mut schemas = Schemas::default();
+        for other in &others {
+            assert!(schemas.learn(other, definition).is_err(), "not yet known: {other:?}");
+        }
+        schemas.learn(&publisher(), definition).unwrap();
+        assert!(schemas.known(&publisher()).is_some());
+        for other in &others {
+            assert!(schemas.known(other).is_none(), "known: {other:?}");
+            assert!(schemas.learn(other, definition).is_err(), "known: {other:?}");
+        }
+    }
+}

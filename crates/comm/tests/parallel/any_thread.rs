@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::service::{AnyClient, AnyServer, Outcome, SendError};
+use crossdock_comm::service::{AnyClient, AnyServer, Outcome, SendError, SendFlatError};
 use crossdock_comm::status_records::{counter, server_counter};
 use crossdock_comm::{
     Access, AnswerError, AnyPublisher, AnySubscriber, AnyThread, BackPressure, CallError, CallId,
@@ -550,4 +550,121 @@ fn a_server_of_a_type_that_is_known_at_run_time_answers_typed_clients() {
     }
     let sums = take_sums(&client, 2);
     assert_eq!(sums.into_iter().collect::<Vec<_>>(), [(calls[0], 1), (calls[1], 2)]);
+}
+
+/// A client and a server of a type that is known at run time only, in one process each.
+fn any_ends(place: &Place) -> (AnyClient<AnyThread>, AnyServer<AnyThread>) {
+    let schema = Arc::new(ServiceSchema::of::<AddTwoInts>().unwrap());
+    let options =
+        FreeServerOptions { node: "adder", service: "/add", ..FreeServerOptions::default() };
+    let there = place.open("there");
+    let server = there.free_any_server(Arc::clone(&schema), options).unwrap();
+    let options = FreeClientOptions { service: "/add", depth: 4, ..FreeClientOptions::default() };
+    let client = place.open("here").free_any_client(schema, options).unwrap();
+    assert!(until(|| server.clients() == 1 && client.has_server()));
+    (client, server)
+}
+
+/// Sends a call that adds 1 to a number.
+fn send_flat(client: &AnyClient<AnyThread>, number: i64) -> CallId {
+    let write = |memory: &mut [u8]| -> Result<usize, &str> {
+        memory[..8].copy_from_slice(&number.to_ne_bytes());
+        memory[8..16].copy_from_slice(&1i64.to_ne_bytes());
+        Ok(16)
+    };
+    client.send_flat(16, LIMIT, write).unwrap()
+}
+
+/// Answers one request.
+fn answer_flat(server: &AnyServer<AnyThread>) {
+    assert!(server.wait(LIMIT).unwrap());
+    let (request, ticket) = server.take().unwrap().unwrap();
+    let [a, b] = [0, 8].map(|at| request.block().read::<i64>(at).unwrap());
+    drop(request);
+    let refused = server.answer_flat(&ticket, 8, |_| Err("not this time"));
+    assert!(matches!(refused, Err(AnswerError::Write("not this time"))), "{refused:?}");
+    let write = |memory: &mut [u8]| -> Result<usize, &str> {
+        memory[..8].copy_from_slice(&(a + b).to_ne_bytes());
+        Ok(8)
+    };
+    server.answer_flat(&ticket, 8, write).unwrap();
+}
+
+#[test]
+fn calls_in_the_flat_layout_are_written_where_they_are_read_or_not_sent_at_all() {
+    let place = Place::new("flat-calls");
+    let (client, server) = any_ends(&place);
+    let refused = client.send_flat(16, LIMIT, |_| Err("not this time"));
+    assert!(matches!(refused, Err(SendFlatError::Write("not this time"))), "{refused:?}");
+    let calls = [send_flat(&client, 1), send_flat(&client, 2)];
+    for (call, sum) in calls.into_iter().zip([2, 3]) {
+        answer_flat(&server);
+        let outcome = client.wait_for_any().unwrap().unwrap();
+        let response = outcome.result.unwrap();
+        assert_eq!((outcome.call, response.block().read::<i64>(0)), (call, Some(sum)));
+    }
+    assert!(client.wait_for_any().unwrap().is_none(), "no call is under way");
+    let refused = send_flat(&client, 7);
+    assert!(server.wait(LIMIT).unwrap());
+    server.refuse(&server.take().unwrap().unwrap().1);
+    let outcome = client.wait_for_any().unwrap().unwrap();
+    assert_eq!(outcome.call, refused);
+    assert!(matches!(outcome.result, Err(CallError::Unanswered { .. })));
+    // A call that is not sent has a number and no outcome.
+    let lost = client.lose().unwrap();
+    assert!(!calls.contains(&lost) && client.take().unwrap().is_none());
+    let next = send_flat(&client, 3);
+    assert!(next != lost && !calls.contains(&next));
+    let answering = std::thread::spawn(move || {
+        answer_flat(&server);
+        answer_flat(&server);
+        server
+    });
+    let response = client.call_flat(16, LIMIT, |memory| -> Result<usize, &str> {
+        memory[..16].fill(0);
+        memory[0] = 7;
+        Ok(16)
+    });
+    assert_eq!(response.unwrap().block().read::<i64>(0), Some(7));
+    let outcome = client.take().unwrap().unwrap();
+    assert_eq!(outcome.call, next);
+    drop(answering.join().unwrap());
+    assert!(until(|| {
+        client.settle();
+        !client.has_server()
+    }));
+}
+
+#[test]
+fn what_has_come_is_counted_once_whether_it_was_taken_or_not() {
+    let place = Place::new("arrived");
+    let (client, server) = any_ends(&place);
+    assert_eq!((server.arrived(), client.arrived()), (0, 0));
+    (0..3).for_each(|number| _ = send_flat(&client, number));
+    assert_eq!((server.arrived(), server.arrived()), (3, 0));
+    answer_flat(&server);
+    answer_flat(&server);
+    send_flat(&client, 3);
+    assert_eq!(server.arrived(), 1);
+    assert!(client.take().unwrap().is_some());
+    assert_eq!((client.arrived(), client.arrived()), (2, 0));
+    let participant = place.open("topics");
+    let qos = Qos::best_effort(4);
+    let output = free_publisher(&participant, "/image", qos);
+    let options = FreeSubscriberOptions {
+        node: "sink",
+        topic: "/image",
+        qos,
+        back_pressure: BackPressure::Never,
+        doorbell: None,
+    };
+    let input = participant.free_any_subscriber(None, options).unwrap();
+    assert!(until(|| input.matched() == 1 && output.peers() == 1));
+    assert_eq!(input.arrived(), 0);
+    (1..=2).for_each(|number| send(&output, number));
+    assert!(input.take().unwrap().is_some());
+    assert_eq!((input.arrived(), input.arrived()), (2, 0));
+    // No more than are kept.
+    (3..=20).for_each(|number| send(&output, number));
+    assert_eq!((input.arrived(), input.arrived()), (4, 0));
 }

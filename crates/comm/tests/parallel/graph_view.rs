@@ -6,16 +6,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Shared, Users, greet, is_root, join, told};
+use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, Place, publisher, reliable, subscriber};
 use crossdock_comm::{
     Client, ClientOptions, EntityDescription, GraphSnapshot, GraphView, Maker, NodeOptions,
-    Participant, ParticipantOptions, PortEvent, PortKind, PortSnapshot, ProcessSnapshot, Publisher,
-    PublisherOptions, Qos, Server, ServerOptions, StatusTable, WithHistogram,
+    Participant, ParticipantOptions, PeerName, PortEvent, PortKind, PortSnapshot, ProcessSnapshot,
+    Publisher, PublisherOptions, Qos, Server, ServerOptions, StatusTable, SubscriberOptions,
+    WithHistogram,
 };
 use crossdock_msg::types::sensor_msgs;
 use crossdock_msg::types::std_srvs::srv::SetBool;
-use crossdock_msg::{Message, Service};
+use crossdock_msg::{Message, Schema, Service, ServiceSchema};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_shm::status::StatusConfig;
 
@@ -374,14 +375,12 @@ struct Mallory {
 
 impl Mallory {
     /// Lower than any name that is drawn.
-    fn greets(place: &Place, victim: &Participant, number: u8) -> Mallory {
+    fn greets(place: &Place, victim: PeerName, number: u8) -> Mallory {
         let mut name = [0; 16];
         name[15] = number;
         let listener = Listener::bind(place, name);
-        let mallory = Mallory {
-            socket: greet(place, &victim.peer_name().to_string(), name, 0),
-            _listener: listener,
-        };
+        let mallory =
+            Mallory { socket: greet(place, &victim.to_string(), name, 0), _listener: listener };
         mallory.hears(WELCOME);
         mallory
     }
@@ -414,22 +413,22 @@ fn table() -> StatusTable {
 fn a_peer_that_tells_or_asks_what_it_may_not_is_cut_off() {
     let place = Place::new("graph-hostile");
     let victim = place.open("victim");
-    let mallory = Mallory::greets(&place, &victim, 1);
+    let mallory = Mallory::greets(&place, victim.peer_name(), 1);
     mallory.says(STATUS_TABLE, Some(&table()));
     told(&victim, "a status table that was not asked for");
-    let mallory = Mallory::greets(&place, &victim, 2);
+    let mallory = Mallory::greets(&place, victim.peer_name(), 2);
     mallory.says(ASK_STATUS_TABLE, None);
     mallory.hears(STATUS_TABLE);
     mallory.says(ASK_STATUS_TABLE, None);
     told(&victim, "asked twice for the status table");
     let view = victim.graph().unwrap();
-    let mallory = Mallory::greets(&place, &victim, 3);
+    let mallory = Mallory::greets(&place, victim.peer_name(), 3);
     mallory.hears(ASK_STATUS_TABLE);
     mallory.says(STATUS_TABLE, Some(&table()));
     // Nobody has a callback, so nobody has asked to be told.
     mallory.says(GRAPH_CHANGED, None);
     told(&victim, "told of a change of the graph without being asked");
-    let mallory = Mallory::greets(&place, &victim, 4);
+    let mallory = Mallory::greets(&place, victim.peer_name(), 4);
     mallory.hears(ASK_STATUS_TABLE);
     let memory = rustix::fs::memfd_create("no table", rustix::fs::MemfdFlags::ALLOW_SEALING);
     let memory = memory.unwrap();
@@ -438,7 +437,7 @@ fn a_peer_that_tells_or_asks_what_it_may_not_is_cut_off() {
     let (sender, calls) = channel();
     view.set_callback(told_by(&sender)).unwrap();
     calls.recv_timeout(LIMIT).unwrap();
-    let mallory = Mallory::greets(&place, &victim, 5);
+    let mallory = Mallory::greets(&place, victim.peer_name(), 5);
     mallory.hears(ASK_STATUS_TABLE);
     mallory.says(STATUS_TABLE, Some(&table()));
     mallory.hears(WATCH_GRAPH);
@@ -456,7 +455,7 @@ fn records_that_are_nonsense_are_left_out() {
     let place = Place::new("graph-nonsense");
     let victim = place.open("victim");
     let watching = watch(&victim);
-    let mallory = Mallory::greets(&place, &victim, 1);
+    let mallory = Mallory::greets(&place, victim.peer_name(), 1);
     mallory.hears(ASK_STATUS_TABLE);
     let table = table();
     let add = |kind, name: &str, detail: &[u8]| {
@@ -511,6 +510,87 @@ fn of_a_stranger_a_limited_number_of_records_is_read_and_of_our_own_user_all() {
         wait_for(&watching, |graph| graph.nodes().count() == shown);
         child.finish();
         wait_for(&watching, |graph| graph.nodes().count() == 0);
+    }
+}
+
+/// Adds a node whenever it hears a name.
+fn growing_stranger() {
+    let participant = join("stranger");
+    let mut nodes = Vec::new();
+    while let Some(name) = hear() {
+        nodes.push(participant.add_node(node(&name)).unwrap());
+    }
+}
+
+#[test]
+fn what_a_stranger_changes_while_it_is_left_alone_is_told_after_that() {
+    let test = "graph_view::what_a_stranger_changes_while_it_is_left_alone_is_told_after_that";
+    if role().is_some() {
+        return growing_stranger();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("graph-growing", Users::Two);
+    let victim = shared.open("victim");
+    let watching = watch(&victim);
+    let mut child = shared.start(test, "stranger");
+    wait_for(&watching, |graph| graph.processes.len() == 2);
+    for name in ["first", "second", "third"] {
+        child.say(name);
+        wait_for(&watching, |graph| names(graph).contains(&name.to_string()));
+    }
+    child.finish();
+}
+
+#[test]
+fn a_stranger_that_has_told_of_a_change_is_asked_again_only_after_a_pause() {
+    let test = "graph_view::a_stranger_that_has_told_of_a_change_is_asked_again_only_after_a_pause";
+    if let Some((victim, _)) = role() {
+        let mallory = Mallory::greets(&place_of_victim(), victim.parse().unwrap(), 1);
+        mallory.hears(ASK_STATUS_TABLE);
+        mallory.says(STATUS_TABLE, Some(&table()));
+        mallory.hears(WATCH_GRAPH);
+        let told = std::time::Instant::now();
+        mallory.says(GRAPH_CHANGED, None);
+        mallory.hears(WATCH_GRAPH);
+        assert!(told.elapsed() >= std::time::Duration::from_millis(100));
+        return tell("paused");
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("graph-pause", Users::Two);
+    let victim = shared.open("victim");
+    let _watching = watch(&victim);
+    let mut child = shared.start(test, &victim.peer_name().to_string());
+    child.expect("paused");
+}
+
+#[test]
+fn ports_whose_type_is_known_at_run_time_say_the_gids_that_the_graph_shows() {
+    let place = Place::new("graph-any-gids");
+    let participant = place.open("alone");
+    let view = participant.graph().unwrap();
+    let schema = Arc::new(ServiceSchema::of::<SetBool>().unwrap());
+    let options = ServerOptions { service: "/set", ..Default::default() };
+    let server = participant.any_server(Arc::clone(&schema), options).unwrap();
+    let options = ClientOptions { service: "/set", ..Default::default() };
+    let client = participant.any_client(schema, options).unwrap();
+    let schema = Arc::new(Schema::of::<sensor_msgs::Image>().unwrap());
+    let (node, topic, qos) = ("any", "/image", reliable(1));
+    let options = PublisherOptions { node, topic, qos, max_bytes: Some(8192), group: None };
+    let output = participant.any_publisher(schema, options).unwrap();
+    let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
+    let input = participant.any_subscriber(options).unwrap();
+    let graph = view.snapshot();
+    for (kind, gid) in [
+        (PortKind::Server, server.gid()),
+        (PortKind::Client, client.gid()),
+        (PortKind::Publisher, output.gid()),
+        (PortKind::Subscriber, input.gid()),
+    ] {
+        assert_eq!(only(&graph, kind).1.gid, gid, "{kind:?}");
     }
 }
 

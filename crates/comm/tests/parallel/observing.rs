@@ -54,6 +54,24 @@ fn an_observer_sees_processes_ports_counters_and_connections() {
 }
 
 #[test]
+fn tables_that_are_open_are_read_again_without_looking_for_processes() {
+    let place = Place::new("tables");
+    let participant = place.open("drive");
+    let output = publisher(&participant, "/image", reliable(4));
+    let mut observer = Observer::open(options(&place)).unwrap();
+    assert!(observer.status_tables().is_empty());
+    assert_eq!(observer.snapshot().unwrap().processes.len(), 1);
+    let late = place.open("late");
+    publish(&output, 1);
+    let tables = observer.status_tables();
+    assert_eq!((tables.len(), tables[0].process.as_str()), (1, "drive"));
+    assert_eq!(tables[0].publishers[0].counters[counter::MESSAGES], 1);
+    assert_eq!(observer.snapshot().unwrap().processes.len(), 2);
+    assert_eq!(observer.status_tables().len(), 2);
+    drop(late);
+}
+
+#[test]
 fn an_observer_sets_the_level_of_a_publisher_of_logs_and_of_no_other() {
     let place = Place::new("level");
     let participant = place.open("drive");

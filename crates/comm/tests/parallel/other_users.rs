@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 use common::child::{Process, hear, role, tell};
 use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, drain, publish, publisher, reliable, subscriber};
+use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    ClientOptions, Part, Participant, ParticipantOptions, Publisher, PublisherOptions, Qos,
-    ServerOptions, Subscriber, SubscriberOptions, Token, TrustedNames,
+    ClientOptions, Observer, ObserverOptions, Part, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous, ServerOptions, Subscriber, SubscriberOptions, Token,
+    TrustedNames,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as TokenMessage;
@@ -506,5 +508,16 @@ fn a_strangers_requests_are_copied_and_answered_and_it_serves_nobody() {
     response.message().set_sum(request.message().a() + request.message().b());
     response.send().unwrap();
     child.expect("42");
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "observer".into(),
+        rendezvous: Rendezvous::Folder(shared.place.0.clone()),
+        access: shared.access,
+    };
+    let seen = Observer::open(options).unwrap().snapshot().unwrap();
+    let served = seen.processes.iter().find(|process| process.process == "victim").unwrap();
+    let copies: Vec<_> =
+        served.subscribers.iter().map(|port| port.counters[counter::COPIES]).collect();
+    assert_eq!(copies, [1]);
     child.finish();
 }

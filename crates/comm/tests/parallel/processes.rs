@@ -209,6 +209,22 @@ fn a_mismatch_is_an_event_on_both_sides_that_names_both() {
 }
 
 #[test]
+fn a_subscriber_that_goes_while_its_samples_are_held_is_served_no_more() {
+    let place = Place::new("gone-held");
+    let (talker, listener) = (place.open("talker"), place.open("listener"));
+    let output = publisher(&talker, "/image", Qos::reliable(2, Duration::from_millis(50)));
+    let input = subscriber(&listener, "/image", reliable(2));
+    assert!(listener.wait_until(LIMIT, || input.matched() == 1));
+    publish(&output, 1);
+    let held = input.take().unwrap().unwrap();
+    drop(input);
+    assert!(talker.wait_until(LIMIT, || output.matched() == 0));
+    // Nobody is waited for, and what is held stays whole.
+    (2..=20).for_each(|number| publish(&output, number));
+    assert_eq!((output.counters().timeouts, check(&held)), (0, 1));
+}
+
+#[test]
 fn an_untyped_subscriber_learns_the_type_from_another_process() {
     let test = "processes::an_untyped_subscriber_learns_the_type_from_another_process";
     if let Some((_, place)) = role() {

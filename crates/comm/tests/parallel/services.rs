@@ -499,6 +499,9 @@ fn eight_mib_go_both_ways_without_a_copy() {
     assert_eq!(bytes.len(), 2, "requests and responses");
     assert!(bytes.iter().all(|(copies, bytes)| *copies == 0 && *bytes > 3 * BYTES as u64));
     let seen = &snapshot.processes[0];
+    let copies: Vec<_> =
+        seen.subscribers.iter().map(|port| port.counters[counter::COPIES]).collect();
+    assert_eq!(copies, [0, 0]);
     let [asked, served] = [&seen.clients[..], &seen.servers[..]].map(|ports| match ports {
         [port] => (port.topic.as_str(), port.counters[client_counter::CALLS]),
         ports => panic!("{ports:?}"),
@@ -610,6 +613,23 @@ fn a_server_may_hold_as_many_requests_as_it_can_and_goes_on_when_it_drops_one() 
         drop(request);
         assert_eq!(next_outcome(&client).result.unwrap().message().sum(), number);
     }
+}
+
+#[test]
+fn a_call_that_no_held_response_makes_room_for_fails_at_once() {
+    const DEPTH: i64 = 32;
+    let (_place, _participant, client, server) = pair::<AddTwoInts>("held-responses", 32);
+    (0..DEPTH).for_each(|number| _ = request(&client, number, 0).send(NEVER).unwrap());
+    (0..DEPTH).for_each(|_| answer(&next_request(&server)));
+    let held: Vec<_> = (0..15).map(|_| next_outcome(&client).result.unwrap()).collect();
+    (0..15).for_each(|number| _ = request(&client, number, 0).send(NEVER).unwrap());
+    // All calls are under way, and the responses that are there cannot be taken.
+    let error = request(&client, 1, 1).call(NEVER).unwrap_err();
+    assert!(matches!(error, CallError::Take(_)), "{error}");
+    drop(held);
+    let sums: Vec<_> =
+        (15..DEPTH).map(|_| next_outcome(&client).result.unwrap().message().sum()).collect();
+    assert_eq!(sums, (15..DEPTH).collect::<Vec<_>>());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Folder, GROUP, OTHER, Program, Shared, Users, VICTIM, is_root, join};
+use common::users::{Folder, GROUP, OTHER, Program, Shared, Users, VICTIM, greet, is_root, join};
 use common::{LIMIT, Listener, Place};
 use crossdock_comm::{
     Access, Doorbell, DoorbellOptions, Event, Participant, ParticipantOptions, PeerName, Qos,
@@ -210,34 +210,65 @@ fn a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before() {
     child.finish();
 }
 
+/// Higher than any name that is drawn: participants greet who has it.
+const HIGH: [u8; 16] = [0xff; 16];
+
+/// Waits for a connection to a listener.
+fn accept(listener: &Listener) -> ControlSocket {
+    let mut polled = [rustix::event::PollFd::new(&listener.fd, rustix::event::PollFlags::IN)];
+    let limit = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
+    assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1, "it has given up");
+    try_accept(listener).unwrap()
+}
+
+/// A connection that is there.
+fn try_accept(listener: &Listener) -> rustix::io::Result<ControlSocket> {
+    let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
+    let accepted: OwnedFd = rustix::net::accept_with(&listener.fd, flags)?;
+    Ok(ControlSocket::from_fd(accepted))
+}
+
+/// Answers a greeting, as a process with the high name.
+fn welcome(socket: &ControlSocket, process: &str) {
+    assert_eq!(receive(socket).unwrap()[0], 1, "a greeting");
+    let mut welcome = vec![2];
+    welcome.extend(common::VERSION.to_le_bytes());
+    welcome.extend(HIGH);
+    text(&mut welcome, process);
+    let _ = socket.send(&welcome, &[]).unwrap();
+}
+
 #[test]
 fn a_process_that_closes_every_greeting_is_greeted_again_until_it_answers() {
     let place = Place::new("unwelcome");
     drop(place.open("makes the folder"));
-    // Higher than any name that is drawn: the participant greets.
-    let name = PeerName::from_bytes([0xff; 16]);
-    let listener = Listener::bind(&place, name.to_bytes());
+    let listener = Listener::bind(&place, HIGH);
     let participant = place.open("patient");
-    let accept = || -> ControlSocket {
-        let mut polled = [rustix::event::PollFd::new(&listener.fd, rustix::event::PollFlags::IN)];
-        let limit = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
-        assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1, "it has given up");
-        let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
-        let accepted: OwnedFd = rustix::net::accept_with(&listener.fd, flags).unwrap();
-        ControlSocket::from_fd(accepted)
-    };
     for _ in 0..6 {
-        drop(accept());
+        drop(accept(&listener));
     }
     assert!(participant.peers().is_empty());
-    let socket = accept();
-    assert_eq!(receive(&socket).unwrap()[0], 1, "a greeting");
-    let mut welcome = vec![2];
-    welcome.extend(common::VERSION.to_le_bytes());
-    welcome.extend(name.to_bytes());
-    text(&mut welcome, "late");
-    let _ = socket.send(&welcome, &[]).unwrap();
+    let late = accept(&listener);
+    welcome(&late, "late");
     assert!(participant.wait_until(LIMIT, || participant.peers() == ["late"]));
+}
+
+#[test]
+fn a_process_that_broke_a_rule_is_greeted_no_more_though_it_knocks() {
+    let place = Place::new("banned");
+    drop(place.open("makes the folder"));
+    let listener = Listener::bind(&place, HIGH);
+    let victim = place.open("victim");
+    let mallory = accept(&listener);
+    welcome(&mallory, "mallory");
+    assert!(victim.wait_until(LIMIT, || victim.peers() == ["mallory"]));
+    let _ = mallory.send(&[0xff], &[]).unwrap();
+    assert!(cut_offs(&victim).contains("`mallory`"));
+    let knock = greet(&place, &victim.peer_name().to_string(), HIGH, 1);
+    assert_eq!(receive(&knock), None, "the knock was heard, and whom it is of was looked up");
+    while let Ok(socket) = try_accept(&listener) {
+        assert_eq!(receive(&socket), None, "it was greeted again");
+    }
 }
 
 // ---- bells ---------------------------------------------------------------------------------

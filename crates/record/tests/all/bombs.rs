@@ -2,7 +2,9 @@
 
 use crate::common;
 use common::{Scratch, contents, options, string_cdr, string_topic, write_strings};
-use crossdock_record::{BagReader, BagWriter, Compression, DamageKind, ReaderOptions};
+use crossdock_record::{
+    BagReader, BagWriter, Compression, DamageKind, ReaderOptions, TopicDescription,
+};
 use std::fs;
 use std::io::IoSlice;
 
@@ -49,6 +51,31 @@ fn files_that_metadata_names_and_that_are_missing_are_listed() {
     let reader = BagReader::open(&bag).unwrap();
     assert_eq!(reader.missing_files(), [bag.join("split_1.mcap")]);
     assert_eq!(contents(&reader).messages.len(), 10);
+}
+
+#[test]
+fn channels_of_one_name_are_one_topic_only_if_their_definitions_say_the_same() {
+    let scratch = Scratch::new("definitions");
+    let bag = scratch.path("definitions.mcap");
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    for (number, (name, definition)) in (0..).zip([
+        ("/lane", "string data\n"),
+        ("lane", "# A comment is no other type.\nstring data\n"),
+        ("/other", "string data\n"),
+        ("other", "int32 data\n"),
+    ]) {
+        let definition = definition.to_owned();
+        let topic = TopicDescription { definition, ..string_topic(name) };
+        let topic = writer.add_topic(topic).unwrap();
+        writer.write(topic, number, 0, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+    }
+    writer.finish().unwrap();
+    let reader = BagReader::open(&bag).unwrap();
+    let names: Vec<_> = reader.topics().iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, ["/lane", "/other", "/other"]);
+    let problem = reader.topics()[2].problems[0].to_string();
+    assert!(problem.contains("defined otherwise"), "{problem}");
+    assert_eq!(contents(&reader).messages.len(), 3);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod play_and_record;
 mod playing;
 mod reading;
 mod reindexing;
+mod requests;
 mod splitting;
 mod sqlite;
 mod steering;

@@ -1,0 +1,80 @@
+//! Requests of a recorded service that are sent again.
+
+use crate::common;
+use crate::play_and_record::{Domain, PATIENCE};
+use common::{Scratch, options, string_topic};
+use crossdock_comm::ServerOptions;
+use crossdock_msg::types::std_srvs::srv::SetBool;
+use crossdock_msg::{Block, EventHead, EventKind, EventSchema, Extra, FlatBuffer, ServiceSchema};
+use crossdock_record::{
+    BagReader, BagWriter, Compression, PlayTopics, Player, PlayerOptions, Rate, RequestSource,
+    RequestsToPlay, TopicDescription, TopicToPlay,
+};
+use std::io::IoSlice;
+use std::path::PathBuf;
+
+const TOPIC: &str = "/lamp/_service_event";
+
+/// A bag with the events of calls, as client and server tell them: whether the lamp shall be on.
+fn events_of_calls(scratch: &Scratch, calls: &[(EventKind, bool)]) -> PathBuf {
+    let path = scratch.path("calls.mcap");
+    let mut writer = BagWriter::create(&path, options(Compression::None, 5000)).unwrap();
+    let service = ServiceSchema::shipped("std_srvs/srv/SetBool").unwrap();
+    let events = EventSchema::of(&service).unwrap();
+    let topic = TopicDescription {
+        name: TOPIC.to_owned(),
+        type_name: events.schema().type_name().to_owned(),
+        definition: events.schema().definition().to_owned(),
+        type_hash: events.schema().type_hash().to_string(),
+        ..string_topic(TOPIC)
+    };
+    let topic = writer.add_topic(topic).unwrap();
+    for (number, (kind, on)) in (0..).zip(calls) {
+        let mut request = FlatBuffer::with_bytes(service.request().root_bytes());
+        service.request().decode_cdr(&[0, 1, 0, 0, u8::from(*on)], request.as_mut_slice()).unwrap();
+        let contents = Some(Block::new(request.as_slice()));
+        let (stamp_ns, client_gid, sequence_number) = (number, [3; 16], number);
+        let head = EventHead { kind: *kind, stamp_ns, client_gid, sequence_number };
+        let mut flat = FlatBuffer::with_bytes(events.bytes(contents.map(Block::len)));
+        events.write(&head, contents, flat.as_mut_slice()).unwrap();
+        let mut event = Vec::new();
+        events.schema().encode_cdr(Block::new(flat.as_slice()), &mut event).unwrap();
+        writer.write(topic, number, number, &[IoSlice::new(&event)]).unwrap();
+    }
+    writer.finish().unwrap();
+    path
+}
+
+#[test]
+fn each_request_is_sent_once_as_the_side_that_was_asked_for_has_told_it() {
+    let domain = Domain::new("requests");
+    let (sent, received) = (EventKind::RequestSent, EventKind::RequestReceived);
+    let calls = [(sent, true), (received, true), (sent, false), (received, false), (sent, true)];
+    let bag = events_of_calls(&domain.scratch, &calls);
+    let serving = domain.participant("serving");
+    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
+    let server = serving.server::<SetBool>(options).unwrap();
+    for (source, wanted) in [
+        (RequestSource::Client, vec![true, false, true]),
+        (RequestSource::Server, vec![true, false]),
+    ] {
+        let requests = Some(RequestsToPlay { service: "/lamp".to_owned(), source });
+        let topics = PlayTopics::Only(vec![TopicToPlay { requests, ..TopicToPlay::new(TOPIC) }]);
+        let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
+        let reader = BagReader::open(&bag).unwrap();
+        let playing = domain.participant("playing");
+        let player = Player::start(&playing, reader, options).unwrap();
+        player.play();
+        let mut heard = Vec::new();
+        while heard.len() < wanted.len() {
+            assert!(server.wait(PATIENCE).unwrap(), "{source:?}: {heard:?}");
+            let request = server.take().unwrap().unwrap();
+            heard.push(request.message().data());
+            request.loan(Extra::none()).unwrap().send().unwrap();
+        }
+        let report = player.wait().unwrap();
+        assert_eq!((heard, report.topics[0].first_error.clone()), (wanted.clone(), None));
+        assert_eq!(report.topics[0].published, wanted.len() as u64);
+        assert!(server.take().unwrap().is_none(), "{source:?}");
+    }
+}
