@@ -33,11 +33,14 @@ always @(posedge clk) if (formal_running) begin
   if (m_valid && m_ready) a_taken: assert (s_ready && s_valid);
   a_sequence: assert (m_sequence == formal_takes);
   if (s_valid && s_ready) a_why: assert ((m_valid && m_ready) || (s_settled && !s_good));
+  // What comes in the cycle of a reset is nothing.
+  if (!formal_past) a_reset: assert (!start && !dropped && refused == '0 && !m_valid);
   a_next: assert (next == ((s_valid && s_ready) || s_failed));
   if (formal_past) begin
     a_told: assert (dropped == $past(s_failed || (s_valid && s_ready && !s_good)));
     a_reason: assert (refused
         == ($past(s_valid && s_ready && !s_good) ? $past(s_fault) : 3'd0));
+    a_result: assert (m_valid == $past(m_valid ? !m_ready : formal_made && made));
     if ($past(m_valid && !m_ready)) a_stands: assert (m_valid && $stable(m_sequence));
     a_wakes: assert (!$past(passes || s_valid) || busy);
   end

@@ -7,7 +7,9 @@ use crate::pictures;
 use crate::twin;
 use crossdock_graph::{HardwarePackage, ParameterValue, Violation};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Design, Mutants, Mutation, Simulation, lint, must, on_all_cores};
+use crossdock_hardware_tests::{
+    Design, Mutants, Mutation, Proof, Simulation, lint, must, on_all_cores,
+};
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
 use crossdock_image_pipeline::nodes::package as software;
 use crossdock_image_pipeline::picture::Picture;
@@ -321,11 +323,56 @@ fn a_picture_takes_a_cycle_per_pixel_and_the_rows_that_the_lens_moves_apart() {
 }
 
 /// The kernel alone.
-fn kernel(width: u64, band: u64) -> Simulation {
+fn remap(width: u64, band: u64) -> Design {
     let design = Design::new("band_remap", &["band_remap", "byte_gear"]);
-    let design = design.set("MAX_WIDTH", width).set("BAND", band);
-    must(lint(&design));
-    Simulation::new(design, "kernels/band_remap/band_remap_tb.cpp")
+    design.set("MAX_WIDTH", width).set("BAND", band)
+}
+
+fn kernel(width: u64, band: u64) -> Simulation {
+    must(lint(&remap(width, band)));
+    Simulation::new(remap(width, band), "kernels/band_remap/band_remap_tb.cpp")
+}
+
+/// Within so many cycles a row takes the place of another one, and is shown.
+fn proof_of_the_remap() -> Proof {
+    Proof::bounded(remap(2, 4), 17).composed().asked_anew()
+}
+
+#[test]
+#[ignore = "long: a minute of the solver"]
+fn the_pixels_of_places_are_proved_to_leave_in_their_order() {
+    must(lint(&remap(2, 4)));
+    must(proof_of_the_remap().check());
+    must(Proof::reachable(remap(2, 4), 17).composed().asked_anew().check());
+}
+
+const FAULTS_OF_THE_REMAP: [Mutation; 3] = [
+    Mutation {
+        what: "a row comes where one is still needed",
+        file: "band_remap.sv",
+        from: "{1'b0, rows_done} < {1'b0, keep} + 16'(BAND);",
+        to: "{1'b0, rows_done} <= {1'b0, keep} + 16'(BAND);",
+    },
+    Mutation {
+        what: "a place does not wait for its last row",
+        file: "band_remap.sv",
+        from: "wire is_there = rows_done >= p_need || is_cut;",
+        to: "wire is_there = rows_done + 15'd1 >= p_need || is_cut;",
+    },
+    Mutation {
+        what: "at rest a beat of no bytes is wanted",
+        file: "band_remap.sv",
+        from: "      busy <= 1'b0;\n      ends <= 1'b0;\n    end\n    if (begins)",
+        to: "      busy <= 1'b0;\n    end\n    if (begins)",
+    },
+];
+
+#[test]
+#[ignore = "long: faults that must be caught"]
+fn faults_of_the_remap_are_caught_by_proof() {
+    for fault in &FAULTS_OF_THE_REMAP {
+        must(proof_of_the_remap().catches(fault));
+    }
 }
 
 #[test]
@@ -461,6 +508,7 @@ fn mutants_of_the_band_remap_are_found() {
     Mutants::of("band_remap")
         .simulated(kernel(21, 4), &["--seed", "1"])
         .simulated(kernel(21, 4), &["--stalls", "0", "--pictures", "4"])
+        .proved([proof_of_the_remap()])
         .but(&HARMLESS)
         .are_found();
 }

@@ -187,6 +187,11 @@ pub(crate) fn of_the_warp() -> [Proof; 2] {
     [Proof::inductive(warp(), 3), Proof::reachable(warp(), 24)].map(Proof::asked_anew)
 }
 
+/// The same of views of three rows, for mutants alone.
+pub(crate) fn of_odd_warp() -> Proof {
+    Proof::bounded(odd_warp(), 8).asked_anew()
+}
+
 #[test]
 fn views_are_proved_to_show_the_pixels_that_their_lines_name() {
     must(lint(&Design::module("row_warp")));

@@ -170,7 +170,10 @@ fn mutants_of_contrast_are_found() {
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_warp_are_found() {
-    WIDE.notices(NODE.mutants("row_warp", SMALL), SMALL).proved(kernels::of_the_warp()).are_found();
+    WIDE.notices(NODE.mutants("row_warp", SMALL), SMALL)
+        .proved(kernels::of_the_warp())
+        .proved([kernels::of_odd_warp()])
+        .are_found();
 }
 
 #[test]
