@@ -624,6 +624,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_executor_of_a_peer_has_a_ready_line_of_its_own_until_it_gives_it_back() {
+        let pair = PairMemory::create("pair").expect("memory");
+        let [first, second] = [(); 2].map(|()| pair.take_ready_line().expect("a line"));
+        assert_ne!(first, second);
+        pair.give_back_ready_line(first);
+        assert_eq!(pair.take_ready_line().expect("a line"), first);
+    }
+
+    #[test]
     fn a_peer_sees_the_last_connection_of_a_table_and_none_behind_it() {
         let table = ConnTable::create("conns").expect("memory");
         let peer = PeerConns::open("conns", table.fd()).expect("a mapping");

@@ -45,7 +45,8 @@ pub(crate) fn run(core: &Arc<ParticipantCore>) {
     let mut events = Vec::with_capacity(EVENTS);
     while !core.stop.load(Ordering::Acquire) {
         events.clear();
-        // The wait is never shorter: what it is for is due behind it. Too long for a clock: no limit.
+        // The wait is never shorter: what it is for is due behind it. What is too long for a clock
+        // has no limit.
         let patience = core.lock().patience().and_then(|it| Timespec::try_from(it).ok());
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&*core.epoll, spare, patience.as_ref()) {

@@ -63,6 +63,18 @@ fn a_folder_whose_lock_somebody_keeps_can_be_joined_all_the_same() {
 }
 
 #[test]
+fn processes_are_found_among_many_files_that_are_none() {
+    let scratch = Scratch::new("crowded");
+    let process = || Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let processes: Vec<Rendezvous> = (0..10).map(|_| process()).collect();
+    // As many as a folder of all processes and of what they leave may hold.
+    for number in 0..2 * LISTED_MAX {
+        std::fs::write(scratch.0.join("7").join(format!("file-{number}")), "").unwrap();
+    }
+    assert_eq!(processes[0].visit().list().unwrap().len(), processes.len());
+}
+
+#[test]
 fn a_socket_that_another_start_tidies_away_is_made_again() {
     let scratch = Scratch::new("tidied");
     let name = PeerName::random().unwrap();
