@@ -126,6 +126,18 @@ fn any_text_is_read_or_refused_without_a_panic() {
 }
 
 #[test]
+fn the_names_of_actions_are_read_with_and_without_their_folder() {
+    let count = TypeName::action("my_msgs", "Count");
+    for text in ["my_msgs/action/Count", "my_msgs/Count"] {
+        assert_eq!(TypeName::parse_action(text), Some(count.clone()), "{text}");
+    }
+    // What belongs to an action has a `_` in its name.
+    for text in ["my_msgs/msg/Count", "my_msgs/Count_Goal", "my_msgs/count", "My/Count", "Count"] {
+        assert_eq!(TypeName::parse_action(text), None, "{text}");
+    }
+}
+
+#[test]
 fn merged_text_resolves_with_and_without_msg_in_its_names() {
     let separator = "=".repeat(80);
     let text = format!(
@@ -141,6 +153,9 @@ fn merged_text_resolves_with_and_without_msg_in_its_names() {
     let wrong = text.replace("MSG: std_msgs", "IDL: std_msgs");
     let error = Schema::parse("my_msgs/My", &wrong).unwrap_err().to_string();
     assert!(error.contains("my_msgs/msg/My:4:1: expected `MSG: package/Name`"), "{error}");
+    let nameless = format!("int32 a\n{separator}\n");
+    let error = Schema::parse("my_msgs/My", &nameless).unwrap_err().to_string();
+    assert!(error.contains("my_msgs/msg/My:3:1: expected `MSG: package/Name`"), "{error}");
     let missing = text.split(&separator).next().unwrap();
     let error = Schema::parse("my_msgs/My", missing).unwrap_err().to_string();
     assert!(error.contains("field `header` of my_msgs/msg/My has the type"), "{error}");

@@ -341,6 +341,11 @@ fn what_is_wrong_with_a_block_or_its_buffers_is_told_with_the_field() {
         panic!("without a field")
     };
     assert_eq!((&*field, *cause), ("data", FlatError::Misaligned { at: 56, alignment: 8 }));
+    let mut far = image(64);
+    far.as_mut_slice()[8..12].copy_from_slice(&0xff00_u32.to_le_bytes());
+    let error = gather(far.as_slice(), 1000).to_string();
+    let place = "field `header.frame_id`: the reference at byte 8 covers 6 bytes from byte 65280, ";
+    assert!(error.starts_with(place), "{error}");
     let short = gather(&image(1).as_slice()[..40], 100);
     assert_eq!(short, FlatError::TooShort { block_bytes: 40, root_bytes: 72 }.into());
 }
@@ -429,6 +434,9 @@ fn bounds_that_cannot_be_are_refused() {
     let unknown = FramePlanError::UnknownField { type_name: type_name(), field: "d".to_owned() };
     assert_eq!(plan(&[&all[..], &[("d", 1)]].concat()), Err(unknown));
     assert_eq!(plan(&all), Ok(8 + 4 + 4 + 8 + 8 + 8 + 1));
+    let long = Schema::parse("p/msg/Long", "float64 a\nfloat128 b\n").unwrap();
+    let refused = FramePlanError::LongDouble { type_name: "p/msg/Long".into(), field: "b".into() };
+    assert_eq!(FramePlan::new(&long, &BTreeMap::new()).unwrap_err(), refused);
     for large in [[("b", 1 << 30), all[1], all[2]], [("b", u32::MAX), all[1], all[2]]] {
         assert!(matches!(plan(&large), Err(FramePlanError::TooLarge { .. })));
     }
