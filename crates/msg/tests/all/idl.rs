@@ -211,6 +211,7 @@ fn what_ros_2_interfaces_do_not_have_is_refused_with_its_place() {
         ("const short A = 40000;", "a value of type int16"),
         ("const long A = 0x1e-1;", "expected `;`, found `-`"),
         ("const A_Type A = 1;", "the type of a constant"),
+        ("const boolean A = TRUE; const boolean B = -A;", "expected a value of type bool"),
         ("struct A { long x }; ", "expected `;`, found `}`"),
         ("struct A { long __a; };", "My.idl:3:17: expected the name of a member (a letter, then"),
         ("const long _A = 1;", "expected the name of a constant (a letter, then"),
