@@ -132,7 +132,7 @@ impl Executor {
     fn settle_all(&mut self) -> bool {
         let mut from = 0;
         while let Some(node) = self.executed.next(from) {
-            from = node;
+            from = node + 1;
             self.executed.remove(node);
             self.settle(node);
             let inputs = &self.inputs[self.nodes[node].triggers.clone()];

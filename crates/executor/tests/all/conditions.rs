@@ -4,9 +4,7 @@ use crate::support;
 use std::time::{Duration, Instant};
 
 use crossdock_comm::status_records::kind;
-use crossdock_comm::{
-    Access, ObserverOptions, Participant, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,
-};
+use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Subscriber};
 use crossdock_executor::status::node_counter;
 use crossdock_executor::{
     Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
@@ -567,13 +565,7 @@ nodes:
     }
     assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
     assert_eq!(take_log(), ["o:a1 a2 tick"]);
-    let mut observer = crossdock_comm::Observer::open(ObserverOptions {
-        domain_id: 0,
-        name: "looking".to_owned(),
-        rendezvous: Rendezvous::Folder(process.folder.path().to_owned()),
-        access: Access::SameUser,
-    })
-    .expect("an observer");
+    let mut observer = process.observer();
     let seen = observer.snapshot().expect("a snapshot").processes;
     let mut records = seen.iter().flat_map(|it| &it.others);
     let node = records.find(|it| it.kind == kind::NODE && it.name == "o").expect("its record");

@@ -1,8 +1,8 @@
 //! What an executor shows of its nodes and spans to observers.
 
 use crate::support;
+use crossdock_comm::HistogramSnapshot;
 use crossdock_comm::status_records::kind;
-use crossdock_comm::{Access, HistogramSnapshot, Observer, ObserverOptions, Rendezvous};
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_executor::{Remote, RunEnd, Statistics};
 use crossdock_graph::{Graph, Mapping, Time};
@@ -34,13 +34,7 @@ fn observe_in(
     let mapping = Mapping::from_yaml(test, mapping.as_bytes()).expect("a mapping");
     let mut process = Process::new(test, checked(&graph, &mapping, time));
     process.statistics = statistics;
-    let mut observer = Observer::open(ObserverOptions {
-        domain_id: 0,
-        name: "observer".to_owned(),
-        rendezvous: Rendezvous::Folder(process.folder.path().to_owned()),
-        access: Access::SameUser,
-    })
-    .expect("an observer");
+    let mut observer = process.observer();
     let remotes: Vec<_> = process.plan.executors.iter().map(|_| Remote::new()).collect();
     let (process, remotes) = (&process, &remotes);
     let (finished, finish) = std::sync::mpsc::channel();

@@ -4,7 +4,7 @@
 use crate::support;
 use std::time::Duration;
 
-use crossdock_comm::{Access, Observer, ObserverOptions, Qos, Rendezvous, SubscriberOptions};
+use crossdock_comm::{Qos, SubscriberOptions};
 use crossdock_executor::{
     CallError, Client, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote,
     Request, RunEnd, Server, Setup, Trigger,
@@ -317,13 +317,7 @@ fn observers_see_which_node_an_end_of_a_service_belongs_to() {
     let plan = checked_with(&package(), &graph("", ""), &in_one_executor("chain"), Time::Wall);
     let process = Process::with_package("calls-seen", plan, package());
     let _executor = process.executor(0, &Remote::new()).expect("an executor");
-    let mut observer = Observer::open(ObserverOptions {
-        domain_id: 0,
-        name: "observer".to_owned(),
-        rendezvous: Rendezvous::Folder(process.folder.path().to_owned()),
-        access: Access::SameUser,
-    })
-    .expect("an observer");
+    let mut observer = process.observer();
     let seen = observer.snapshot().expect("a snapshot").processes;
     let clients: Vec<_> =
         seen.iter().flat_map(|it| &it.clients).map(|it| it.node.as_str()).collect();

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossdock_comm::{
-    Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous,
+    Access, Observer, ObserverOptions, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous,
 };
 use crossdock_executor::{
     Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics,
@@ -117,6 +118,17 @@ impl Process {
         let plan = plan.processes.into_iter().next().expect("a process");
         let statistics = Statistics::On;
         Self { folder, participant, plan, package, statistics, duration_ns: None }
+    }
+
+    /// Sees this process from outside.
+    pub fn observer(&self) -> Observer {
+        Observer::open(ObserverOptions {
+            domain_id: 0,
+            name: "observer".to_owned(),
+            rendezvous: Rendezvous::Folder(self.folder.path().to_owned()),
+            access: Access::SameUser,
+        })
+        .expect("an observer")
     }
 
     /// The executor of this index, made on this thread, connected.

@@ -18,6 +18,12 @@ fn unpromised() -> RingConfig {
     }
 }
 
+/// Publishes a message of so many bytes, of any content.
+fn send(publisher: &RingPublisher, bytes: usize) {
+    let loan = publisher.loan(bytes).unwrap();
+    loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+}
+
 /// What a control thread does: maps new memory for a subscriber, and lets go of old.
 fn serve(control: &Arc<RingControl>, subscriber: &RingSubscriber, peer: u32) {
     let mapper = Mutex::new((subscriber.control(), 0_u64));
@@ -88,8 +94,7 @@ fn creep(label: &str, last: usize) {
     }
     drop(held);
     for _ in 0..=contract.depth {
-        let loan = publisher.loan(last).unwrap();
-        loan.publish(Meta { len: last, ..Meta::default() }).unwrap();
+        send(&publisher, last);
         drop(subscriber.take().unwrap().unwrap());
     }
     drop(publisher.loan(last).unwrap());
@@ -98,8 +103,7 @@ fn creep(label: &str, last: usize) {
     assert_eq!(control.segments().unwrap().len(), 1);
     // Who comes now gets what there is.
     let (mut late, _) = connect(&control, &side, &peer, join("late"));
-    let loan = publisher.loan(last).unwrap();
-    loan.publish(Meta { len: last, ..Meta::default() }).unwrap();
+    send(&publisher, last);
     assert_eq!(late.take().unwrap().unwrap().bytes().len(), last);
 }
 
@@ -119,10 +123,7 @@ fn the_first_message_sizes_the_first_chunks_and_small_ones_grow_in_place() {
         ..unpromised()
     };
     let publisher = RingPublisher::create("rosout", contract).unwrap();
-    let send = |bytes: usize| {
-        let loan = publisher.loan(bytes).unwrap();
-        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
-    };
+    let send = |bytes: usize| send(&publisher, bytes);
     (0..1000).for_each(|_| send(200));
     let (used_bytes, _) = publisher.memory_bytes();
     assert!(used_bytes <= 1100 * 256, "{used_bytes} bytes for 1000 messages of 200");
@@ -138,8 +139,7 @@ fn small_messages_that_creep_upwards_grow_in_place() {
     let contract = RingConfig { memory_limit_bytes: 256 << 20, ..unpromised() };
     let publisher = RingPublisher::create("creeps", contract).unwrap();
     for bytes in 64..16 << 10 {
-        let loan = publisher.loan(bytes).unwrap();
-        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        send(&publisher, bytes);
     }
     assert!(publisher.control().segments().unwrap().is_empty(), "nothing that peers would map");
 }
@@ -151,8 +151,7 @@ fn what_many_small_loans_have_used_up_is_not_cut_again_for_larger_messages() {
     assert!(loans.len() > 100, "{} loans", loans.len());
     drop(loans);
     for bytes in [10_000; 10] {
-        let loan = publisher.loan(bytes).unwrap();
-        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        send(&publisher, bytes);
     }
 }
 
@@ -208,8 +207,7 @@ fn many_large_messages_fit_without_a_promise() {
     let mut samples = Vec::new();
     for _ in 0..21 {
         // Only as much as is written takes memory: that is not the point here.
-        let loan = publisher.loan(bytes).unwrap();
-        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        send(&publisher, bytes);
         if samples.len() < 11 {
             samples.push(subscriber.take().unwrap().unwrap());
         }
@@ -228,8 +226,7 @@ fn a_message_that_can_never_fit_is_refused_and_large_ones_behind_it_are_not() {
     }
     let bytes = 4 * contract.memory_limit_bytes as usize;
     for _ in 0..=contract.depth {
-        let loan = publisher.loan(bytes).unwrap();
-        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        send(&publisher, bytes);
     }
 }
 
