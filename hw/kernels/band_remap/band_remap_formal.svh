@@ -1,5 +1,5 @@
-// Properties of band_remap, for grey pictures of few rows and places on their pixels: what leaves is
-// the pixel at each place, in the order of the places, whatever comes when; a row that is still
+// Properties of band_remap, for grey pictures of few rows and places on their pixels: what leaves
+// is the pixel at each place, in the order of the places, whatever comes when; a row that is still
 // needed is not overwritten. How pixels are mixed, and colours, are the simulation's part. Proved
 // together with its gears.
 `include "axis_formal.svh"
@@ -49,7 +49,8 @@ if (MAX_WIDTH == 2 && BAND == 4) begin : g_properties
         && width == {13'd0, formal_width} && height == formal_rows));
     e_not_cut: assume (!cut);
     e_bytes: assume (!s_valid || (formal_begun && formal_come < formal_pixels
-        && s_bytes == ((formal_pixels - formal_come > 6'd8) ? 4'd8 : 4'(formal_pixels - formal_come))
+        && s_bytes == ((formal_pixels - formal_come > 6'd8) ? 4'd8
+            : 4'(formal_pixels - formal_come))
         && s_data == 64'(formal_picture >> {formal_come, 3'd0})));
     // Places keep to their contract.
     if (p_valid) begin

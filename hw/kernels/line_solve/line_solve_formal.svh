@@ -70,7 +70,8 @@ always @(posedge clk) if (formal_running) begin
         && ({times, 2'b00} >> (Times + 4 - 2 * 32'(formal_spent))) == '0);
     Positive: i_positive: assert (formal_spent <= 6'd29);
     Shift: i_shift: assert (formal_spent <= 6'd30);
-    Divide: i_divide: assert (32'(todo) < Quotient && 32'(formal_spent) <= 30 + Quotient - 32'(todo));
+    Divide: i_divide: assert (32'(todo) < Quotient
+        && 32'(formal_spent) <= 30 + Quotient - 32'(todo));
     Round: i_round: assert (formal_spent <= 6'd56);
     default: ;
   endcase
