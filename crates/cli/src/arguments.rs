@@ -137,6 +137,17 @@ pub(crate) struct FilesBeside {
     /// Mapping file (YAML); default: all nodes of a package in one chain in one process
     #[arg(long, value_name = "FILE")]
     pub(crate) mapping: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) parameters: NodeParameters,
+    /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
+    /// this command; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+}
+
+/// What parameter files and the command line say of the nodes' parameters.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NodeParameters {
     /// Parameter file (YAML: node, parameter, value) over the values of the graph; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
@@ -144,10 +155,6 @@ pub(crate) struct FilesBeside {
     /// repeated
     #[arg(short = 'p', value_name = "NODE.PARAMETER:=VALUE", value_parser = set_parameter)]
     pub(crate) set: Vec<SetParameter>,
-    /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
-    /// this command; may be repeated
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) package_path: Vec<PathBuf>,
 }
 
 /// A parameter that the command line sets.
@@ -455,6 +462,8 @@ pub(crate) struct HardwareArguments {
     /// Fabric of the mapping; default: the only one
     #[arg(long, value_name = "NAME")]
     pub(crate) fabric: Option<String>,
+    #[command(flatten)]
+    pub(crate) parameters: NodeParameters,
     /// Folder with message definitions, as PACKAGE/msg/TYPE.msg below it; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,

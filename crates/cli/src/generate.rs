@@ -4,7 +4,7 @@
 use crate::arguments::{GenArguments, GenCommand, HardwareArguments, Lang};
 use crate::definitions::definitions;
 use crate::hardware::{FabricFiles, generate_fabric};
-use crate::load::{interfaces, read_graph, read_mapping};
+use crate::load::{interfaces, read_graph, read_mapping, with_parameters};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
@@ -49,7 +49,7 @@ fn types(arguments: &GenArguments, lang: Lang, folder: &Path) -> Result<ExitCode
 }
 
 fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
-    let graph = read_graph(&arguments.graph)?;
+    let graph = with_parameters(read_graph(&arguments.graph)?, &arguments.parameters)?;
     let mapping = read_mapping(&arguments.mapping)?.in_graph(&graph);
     let fabric = fabric(&mapping, arguments)?;
     let packages = Packages::of_graph(&arguments.package_path, &graph, &arguments.graph)?;

@@ -5,7 +5,7 @@ mod hosts;
 
 pub(crate) use hosts::{HostRun, OnHost};
 
-use crate::arguments::{GraphFiles, Rate, SetParameter};
+use crate::arguments::{GraphFiles, NodeParameters, Rate, SetParameter};
 use crate::files::{Violations, read, read_bounded};
 use crate::output::{say, sentence};
 use crate::packages::Packages;
@@ -197,15 +197,15 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
 }
 
 /// The graph with the parameters that files and `-p` give its nodes.
-fn with_parameters(mut graph: Graph, files: &GraphFiles) -> Result<Graph> {
-    for path in &files.beside.params {
+pub(crate) fn with_parameters(mut graph: Graph, given: &NodeParameters) -> Result<Graph> {
+    for path in &given.params {
         let text = read(path, "parameter file")?;
         let overrides = ParameterOverrides::from_yaml(&path.display().to_string(), &text);
         graph = overrides
             .and_then(|overrides| graph.with_parameters(&overrides))
             .map_err(Violations::from)?;
     }
-    for SetParameter { node, parameter, value } in &files.beside.set {
+    for SetParameter { node, parameter, value } in &given.set {
         let text = format!("crossdock: 1\nnodes:\n  {node}: {{ {parameter}: {value} }}\n");
         let words = format!("-p {node}.{parameter}:={value}");
         graph = ParameterOverrides::from_words(&words, text.as_bytes())
@@ -271,7 +271,7 @@ fn load_read(
     mapping: Mapping,
 ) -> Result<Loaded> {
     let Settings { arguments, ros } = &wishes.settings;
-    let graph = with_parameters(graph, files)?;
+    let graph = with_parameters(graph, &files.beside.parameters)?;
     let (graph, mapping, mut warnings) = remapped(&graph, &mapping, ros)?;
     let ros_parameters = ros_parameters(ros)?;
     let part = Part::of(graph, mapping, files, wishes, &ros_parameters)?;

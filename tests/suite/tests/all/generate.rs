@@ -75,6 +75,25 @@ fn a_board_whose_nodes_are_too_large_for_a_part_is_warned_of_before_anything_run
 }
 
 #[test]
+fn parameters_of_the_command_line_are_those_of_the_modules() {
+    let run = Run::new("gen_hw_parameters");
+    let (graph, mapping) =
+        ("apps/autorace/course.graph.yaml", "apps/autorace/course.hardware.mapping.yaml");
+    let folder = run.file("board");
+    let folder = folder.to_str().expect("UTF-8");
+    let command = ["gen", "hw", graph, "--mapping", mapping, "-o", folder];
+    let given = |value: &str| {
+        let made = run.output(&[&command[..], &["-p", value]].concat());
+        (made.status.success(), String::from_utf8_lossy(&made.stderr).into_owned())
+    };
+    assert!(given("blur.max_width:=320").0);
+    let board = &files(Path::new(folder))["board_board.sv"];
+    assert!(board.contains(".MAX_WIDTH(320)"), "{board}");
+    let (is_made, told) = given("blur.width:=320");
+    assert!(!is_made && told.contains("has no parameter `width`"), "{told}");
+}
+
+#[test]
 fn own_message_types_are_found_and_a_missing_one_is_named_with_its_line() {
     let run = Run::new("gen_hw_types");
     let write = |name: &str, text: &str| {
