@@ -280,6 +280,8 @@ impl Lane {
             }
             let mut loaded = self.spare.pop().unwrap_or_default();
             match self.load(&bag, file, segment, &mut loaded) {
+                // One without messages would wait with its bytes until another has one.
+                Ok(()) if loaded.entries.is_empty() => self.put_aside(loaded),
                 Ok(()) => self.loaded.push(loaded),
                 Err(kind) => {
                     let path = file.index.path.clone();

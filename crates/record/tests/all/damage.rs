@@ -4,6 +4,7 @@ use crate::common;
 use common::{Random, Scratch, check_strings, contents, options, write_strings};
 use crossdock_record::{BagReader, BagTopic, Compression, OpenBagError, ReadError, ReaderOptions};
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
@@ -11,13 +12,17 @@ const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Com
 /// Opens and reads whatever `bytes` are; gives topics and messages.
 fn survive(path: &Path, bytes: &[u8]) -> Option<(Vec<BagTopic>, common::Contents)> {
     fs::write(path, bytes).unwrap();
-    let options = ReaderOptions {
+    let reader = BagReader::open_with(path, small()).ok()?;
+    Some((reader.topics().to_vec(), contents(&reader)))
+}
+
+/// What a reader with little memory takes.
+fn small() -> ReaderOptions {
+    ReaderOptions {
         record_bytes_max: 16 << 20,
         order_bytes_max: 16 << 20,
         ..ReaderOptions::default()
-    };
-    let reader = BagReader::open_with(path, options).ok()?;
-    Some((reader.topics().to_vec(), contents(&reader)))
+    }
 }
 
 #[test]
@@ -216,6 +221,29 @@ fn peak_bytes() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
+/// What a file holds: bytes, and how long the hole behind them is.
+type Pieces = Vec<(Vec<u8>, u64)>;
+
+/// A file that says that all of it is its summary.
+fn summary_of_all() -> Pieces {
+    let hole = 600 << 20;
+    let begin = [mcap::MAGIC, &record(0x80, hole, &[])].concat();
+    let summary_start = (mcap::MAGIC.len() as u64).to_le_bytes();
+    let footer = record(2, 20, &[&summary_start[..], &[0; 12]].concat());
+    vec![(begin, hole), ([&footer, mcap::MAGIC].concat(), 0)]
+}
+
+/// A file of messages outside chunks, each as long as may be, and of no topic.
+fn long_messages() -> Pieces {
+    let fields = [0; 22];
+    let hole = (16 << 20) - 9 - fields.len() as u64;
+    let message = record(5, fields.len() as u64 + hole, &fields);
+    let mut pieces = vec![(mcap::MAGIC.to_vec(), 0)];
+    pieces.extend((0..40).map(|_| (message.clone(), hole)));
+    pieces.push((mcap::MAGIC.to_vec(), 0));
+    pieces
+}
+
 #[test]
 fn hostile_sizes_do_not_take_memory() {
     let scratch = Scratch::new("hostile");
@@ -247,6 +275,19 @@ fn hostile_sizes_do_not_take_memory() {
         // A cut chunk is decompressed as far as the limit goes, and no further.
         file.truncate(file.len() - 1);
         survive(&path, &file);
+    }
+    for pieces in [summary_of_all(), long_messages()] {
+        let file = fs::File::create(&path).unwrap();
+        let mut end = 0;
+        for (bytes, hole) in pieces {
+            file.write_all_at(&bytes, end).unwrap();
+            end += bytes.len() as u64 + hole;
+        }
+        let reader = BagReader::open_with(&path, small()).unwrap();
+        let mut messages = reader.messages();
+        while let Some(message) = messages.next_message() {
+            assert!(message.is_err());
+        }
     }
     // The limit is 16 MiB; other tests run beside this one.
     let grown = peak_bytes().saturating_sub(before);

@@ -7,7 +7,7 @@ use crate::picture_node::{HARMLESS, PictureNode};
 use crossdock_autorace::lane_setup::lane_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Mutation, Proof, lint, must};
+use crossdock_hardware_tests::{Mutation, lint, must};
 use crossdock_test_support::{done, workspace};
 use std::collections::BTreeMap;
 
@@ -163,7 +163,7 @@ crate::picture_node::common_tests! {
 #[ignore = "long: mutants"]
 fn mutants_of_contrast_are_found() {
     WIDE.notices(NODE.mutants("row_contrast", SMALL), SMALL)
-        .proved([Proof::bounded(kernels::contrast(), 14)])
+        .proved(kernels::of_contrast())
         .are_found();
 }
 
