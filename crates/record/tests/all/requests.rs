@@ -3,7 +3,7 @@
 use crate::common;
 use crate::play_and_record::{Domain, PATIENCE};
 use common::{Scratch, options, string_topic};
-use crossdock_comm::ServerOptions;
+use crossdock_comm::{Participant, ServerOptions};
 use crossdock_msg::types::std_srvs::srv::SetBool;
 use crossdock_msg::{Block, EventHead, EventKind, EventSchema, Extra, FlatBuffer, ServiceSchema};
 use crossdock_record::{
@@ -11,9 +11,19 @@ use crossdock_record::{
     RequestsToPlay, TopicDescription, TopicToPlay,
 };
 use std::io::IoSlice;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const TOPIC: &str = "/lamp/_service_event";
+
+/// What the requests of a bag are sent again with.
+fn player(playing: &Participant, bag: &Path, source: RequestSource) -> Player {
+    let requests = Some(RequestsToPlay { service: "/lamp".to_owned(), source });
+    let topics = PlayTopics::Only(vec![TopicToPlay { requests, ..TopicToPlay::new(TOPIC) }]);
+    let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
+    let player = Player::start(playing, BagReader::open(bag).unwrap(), options).unwrap();
+    player.play();
+    player
+}
 
 /// A bag with the events of calls, as client and server tell them: whether the lamp shall be on.
 fn events_of_calls(scratch: &Scratch, calls: &[(EventKind, bool)]) -> PathBuf {
@@ -58,13 +68,8 @@ fn each_request_is_sent_once_as_the_side_that_was_asked_for_has_told_it() {
         (RequestSource::Client, vec![true, false, true]),
         (RequestSource::Server, vec![true, false]),
     ] {
-        let requests = Some(RequestsToPlay { service: "/lamp".to_owned(), source });
-        let topics = PlayTopics::Only(vec![TopicToPlay { requests, ..TopicToPlay::new(TOPIC) }]);
-        let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
-        let reader = BagReader::open(&bag).unwrap();
         let playing = domain.participant("playing");
-        let player = Player::start(&playing, reader, options).unwrap();
-        player.play();
+        let player = player(&playing, &bag, source);
         let mut heard = Vec::new();
         while heard.len() < wanted.len() {
             assert!(server.wait(PATIENCE).unwrap(), "{source:?}: {heard:?}");
@@ -77,4 +82,27 @@ fn each_request_is_sent_once_as_the_side_that_was_asked_for_has_told_it() {
         assert_eq!(report.topics[0].published, wanted.len() as u64);
         assert!(server.take().unwrap().is_none(), "{source:?}");
     }
+}
+
+#[test]
+fn a_request_without_an_answer_is_not_played_and_its_reason_is_said() {
+    let domain = Domain::new("unanswered");
+    let bag = events_of_calls(&domain.scratch, &[(EventKind::RequestReceived, true); 3]);
+    let serving = domain.participant("serving");
+    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
+    let server = serving.server::<SetBool>(options).unwrap();
+    let playing = domain.participant("playing");
+    let player = player(&playing, &bag, RequestSource::Server);
+    for answers in [true, false, false] {
+        assert!(server.wait(PATIENCE).unwrap());
+        let request = server.take().unwrap().unwrap();
+        if answers {
+            request.loan(Extra::none()).unwrap().send().unwrap();
+        }
+    }
+    let report = player.wait().unwrap();
+    let topic = &report.topics[0];
+    assert_eq!((topic.published, topic.refused), (1, 2));
+    let reason = topic.first_error.as_deref().unwrap();
+    assert!(reason.contains("dropped the request without an answer"), "{reason}");
 }
