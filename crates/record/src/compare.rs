@@ -152,7 +152,15 @@ struct Side {
 /// Compares two bags. Blocks on the file system; memory is bounded by the readers' limits, about
 /// 56 MiB for what one bag has before the other, and 512 MiB for what differs.
 pub fn compare(left: &BagReader, right: &BagReader, options: &CompareOptions) -> Comparison {
-    let readers = [left, right];
+    compare_within([left, right], options, SHOWN_BYTES_MAX)
+}
+
+/// The same, with another bound for what differs.
+fn compare_within(
+    readers: [&BagReader; 2],
+    options: &CompareOptions,
+    shown_bytes_max: usize,
+) -> Comparison {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     let mut unread = [Vec::new(), Vec::new()];
     let is_wanted = |name: &str| {
@@ -190,7 +198,7 @@ pub fn compare(left: &BagReader, right: &BagReader, options: &CompareOptions) ->
         }
     }
     rows.iter_mut().for_each(Row::end);
-    show_fields(readers, &mut rows);
+    show_fields(readers, &mut rows, shown_bytes_max);
     Comparison { topics: rows.into_iter().map(|row| row.compared).collect(), unread }
 }
 
@@ -328,11 +336,11 @@ impl Row {
 }
 
 /// Reads again what differs first, and says in which field.
-fn show_fields(readers: [&BagReader; 2], rows: &mut [Row]) {
+fn show_fields(readers: [&BagReader; 2], rows: &mut [Row], bytes_max: usize) {
     if rows.iter().all(|row| row.to_be_shown().is_none()) {
         return;
     }
-    let found = [0, 1].map(|side| fetch(readers[side], side, rows));
+    let found = [0, 1].map(|side| fetch(readers[side], side, rows, bytes_max));
     for row in rows.iter_mut() {
         let name = row.compared.name.clone();
         let [Some(left), Some(right)] = row.indexes else { continue };
@@ -358,7 +366,12 @@ fn show_fields(readers: [&BagReader; 2], rows: &mut [Row]) {
 }
 
 /// The messages of one bag that are to be shown, by topic.
-fn fetch(reader: &BagReader, side: usize, rows: &[Row]) -> BTreeMap<String, Vec<u8>> {
+fn fetch(
+    reader: &BagReader,
+    side: usize,
+    rows: &[Row],
+    bytes_max: usize,
+) -> BTreeMap<String, Vec<u8>> {
     let mut wanted: BTreeMap<usize, (u64, &str)> = BTreeMap::new();
     for row in rows {
         if let (Some(index), Some(number)) = (row.indexes[side], row.to_be_shown()) {
@@ -373,7 +386,7 @@ fn fetch(reader: &BagReader, side: usize, rows: &[Row]) -> BTreeMap<String, Vec<
         if message.number == number {
             wanted.remove(&message.topic);
             bytes += message.data.len();
-            if bytes > SHOWN_BYTES_MAX {
+            if bytes > bytes_max {
                 break;
             }
             found.insert(name.to_owned(), message.data.to_vec());

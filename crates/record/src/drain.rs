@@ -82,8 +82,11 @@ fn unfinished_in(process: &ProcessSnapshot, graph: &GraphSnapshot) -> Option<Str
             return busy.then(|| format!("{who} is still at work"));
         }
         if connection.position < published {
-            let waiting = published - connection.position;
-            return Some(format!("{who} has not taken {waiting} messages of {}", port.topic));
+            let waiting = match published - connection.position {
+                1 => "a message".to_owned(),
+                count => format!("{count} messages"),
+            };
+            return Some(format!("{who} has not taken {waiting} of {}", port.topic));
         }
         let (taken, processed) =
             (port.counters[counter::MESSAGES], port.counters[counter::PROCESSED]);

@@ -406,7 +406,6 @@ impl<'f> Builder<'f> {
 
     /// Takes over a schema or channel record. The first one of an id counts.
     fn define(&mut self, opcode: u8, body: &[u8]) -> Result<(), DamageKind> {
-        self.definitions_bytes += body.len() as u64;
         let mut fields = Fields::new(body);
         let cut = DamageKind::Malformed("the fields of a schema or channel are cut");
         let id = fields.u16().ok_or(cut.clone())?;
@@ -416,9 +415,9 @@ impl<'f> Builder<'f> {
         };
         // Writers repeat definitions; only the first one of an id costs memory.
         if known {
-            self.definitions_bytes -= body.len() as u64;
             return Ok(());
         }
+        self.definitions_bytes += body.len() as u64;
         if self.definitions_bytes > DEFINITIONS_BYTES_MAX {
             let limit_bytes = DEFINITIONS_BYTES_MAX;
             return Err(DamageKind::TooLarge { bytes: self.definitions_bytes, limit_bytes });

@@ -107,6 +107,25 @@ fn one_byte_is_found_with_its_field_and_both_values() {
 }
 
 #[test]
+fn fields_are_shown_of_as_many_messages_as_there_is_room_for() {
+    let scratch = Scratch::new("room");
+    let plain = scratch.bag("plain", &PLAIN);
+    let other = scratch.bag("other", &[("/a", 1, "onf"), ("/b", 1, "z"), ("/a", 2, "two")]);
+    let readers = [&plain, &other].map(|path| BagReader::open(path).unwrap());
+    // Header, length, text and its end.
+    let (a, b) = (4 + 4 + 4, 4 + 4 + 2);
+    for (bytes_max, expected) in [(a + b, [true, true]), (a + b - 1, [true, false])] {
+        let readers = [&readers[0], &readers[1]];
+        let found = compare_within(readers, &CompareOptions::default(), bytes_max);
+        let shown = found.topics.iter().map(|topic| match &topic.first.as_ref().unwrap().what {
+            Differs::Payload(payload) => payload.field.is_some(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{bytes_max} bytes");
+    }
+}
+
+#[test]
 fn a_missing_and_an_extra_message_are_told_apart() {
     let found = doctored(|messages| _ = messages.pop());
     let (topic, first) = only(&found);

@@ -2,7 +2,9 @@
 
 use crate::common;
 use common::{Random, Scratch, check_strings, contents, options, write_strings};
-use crossdock_record::{BagReader, BagTopic, Compression, OpenBagError, ReadError, ReaderOptions};
+use crossdock_record::{
+    BagReader, BagTopic, Compression, DamageKind, OpenBagError, ReadError, ReaderOptions,
+};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -219,6 +221,45 @@ fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// Text with its length.
+fn text(text: &str) -> Vec<u8> {
+    [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
+}
+
+/// A file with a schema of a mebibyte for each of these identifiers, and a message of the first one.
+fn defined(ids: impl Iterator<Item = u16>) -> Vec<u8> {
+    let definition = text(&format!("string data\n#{}", " ".repeat(1 << 20)));
+    let mut file = mcap::MAGIC.to_vec();
+    for id in ids {
+        let name = [text("std_msgs/msg/String"), text("ros2msg")].concat();
+        let body = [&id.to_le_bytes()[..], &name, &definition].concat();
+        file.extend(record(3, body.len() as u64, &body));
+    }
+    let channel = [text("/a"), text("cdr"), vec![0; 4]].concat();
+    let channel = [&[1, 0, 1, 0], &channel[..]].concat();
+    file.extend(record(4, channel.len() as u64, &channel));
+    let message = [&[1, 0][..], &[0; 20], &common::string_cdr("x")[..]].concat();
+    file.extend(record(5, message.len() as u64, &message));
+    file
+}
+
+#[test]
+fn a_file_may_repeat_its_definitions_but_not_have_more_than_fit_in_memory() {
+    let scratch = Scratch::new("definitions");
+    let path = scratch.path("d.mcap");
+    for (ids, allowed) in
+        [(vec![1; 70], true), ((1..=60).collect(), true), ((1..=70).collect(), false)]
+    {
+        let (_, found) = survive(&path, &defined(ids.into_iter())).unwrap();
+        assert_eq!(found.messages.len(), usize::from(allowed));
+        // The file has no end, which is damage, too.
+        let Some(ReadError::Damaged { first, .. }) = found.error else { panic!("no damage") };
+        let is_too_large =
+            matches!(first.kind, DamageKind::TooLarge { limit_bytes: 67_108_864, .. });
+        assert_eq!(is_too_large, !allowed, "{first:?}");
+    }
 }
 
 /// What a file holds: bytes, and how long the hole behind them is.
