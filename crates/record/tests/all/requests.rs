@@ -27,6 +27,12 @@ fn player(playing: &Participant, bag: &Path, source: RequestSource) -> Player {
 
 /// A bag with the events of calls, as client and server tell them: whether the lamp shall be on.
 fn events_of_calls(scratch: &Scratch, calls: &[(EventKind, bool)]) -> PathBuf {
+    let calls: Vec<_> = calls.iter().map(|(kind, on)| (*kind, Some(*on))).collect();
+    events(scratch, &calls)
+}
+
+/// The same; `None`: the event has no contents.
+fn events(scratch: &Scratch, calls: &[(EventKind, Option<bool>)]) -> PathBuf {
     let path = scratch.path("calls.mcap");
     let mut writer = BagWriter::create(&path, options(Compression::None, 5000)).unwrap();
     let service = ServiceSchema::shipped("std_srvs/srv/SetBool").unwrap();
@@ -41,8 +47,9 @@ fn events_of_calls(scratch: &Scratch, calls: &[(EventKind, bool)]) -> PathBuf {
     let topic = writer.add_topic(topic).unwrap();
     for (number, (kind, on)) in (0..).zip(calls) {
         let mut request = FlatBuffer::with_bytes(service.request().root_bytes());
-        service.request().decode_cdr(&[0, 1, 0, 0, u8::from(*on)], request.as_mut_slice()).unwrap();
-        let contents = Some(Block::new(request.as_slice()));
+        let cdr = [0, 1, 0, 0, u8::from(*on == Some(true))];
+        service.request().decode_cdr(&cdr, request.as_mut_slice()).unwrap();
+        let contents = on.map(|_| Block::new(request.as_slice()));
         let (stamp_ns, client_gid, sequence_number) = (number, [3; 16], number);
         let head = EventHead { kind: *kind, stamp_ns, client_gid, sequence_number };
         let mut flat = FlatBuffer::with_bytes(events.bytes(contents.map(Block::len)));
@@ -105,4 +112,20 @@ fn a_request_without_an_answer_is_not_played_and_its_reason_is_said() {
     assert_eq!((topic.published, topic.refused), (1, 2));
     let reason = topic.first_error.as_deref().unwrap();
     assert!(reason.contains("dropped the request without an answer"), "{reason}");
+}
+
+#[test]
+fn events_that_hold_no_request_are_counted_and_the_way_to_record_them_is_said() {
+    let domain = Domain::new("metadata");
+    let bag = events(&domain.scratch, &[(EventKind::RequestReceived, None); 2]);
+    let serving = domain.participant("serving");
+    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
+    let server = serving.server::<SetBool>(options).unwrap();
+    let playing = domain.participant("playing");
+    let report = player(&playing, &bag, RequestSource::Server).wait().unwrap();
+    let topic = &report.topics[0];
+    assert_eq!((topic.published, topic.refused, topic.mismatched), (0, 2, 0));
+    let reason = topic.first_error.as_deref().unwrap();
+    assert!(reason.contains("introspection: contents"), "{reason}");
+    assert!(server.take().unwrap().is_none());
 }

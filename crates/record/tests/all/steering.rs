@@ -1,6 +1,6 @@
 //! Recorders that pause, keep the newest messages for a snapshot, and begin new files on request.
 
-use crate::common::{contents, string_cdr, text};
+use crate::common::{Random, contents, string_cdr, text};
 use crate::play_and_record::{Domain, PATIENCE, wait_connected};
 use crossdock_comm::{AnyPublisher, Participant, PublisherOptions, Qos};
 use crossdock_msg::types::rosgraph_msgs::Clock;
@@ -22,12 +22,22 @@ struct Scene {
 
 impl Scene {
     fn open(domain: &Domain, bag: &Path, set: impl FnOnce(&mut RecorderOptions)) -> Self {
+        Self::with(10, Compression::None, domain, bag, set)
+    }
+
+    fn with(
+        depth: usize,
+        compression: Compression,
+        domain: &Domain,
+        bag: &Path,
+        set: impl FnOnce(&mut RecorderOptions),
+    ) -> Self {
         let (talking, recording) = (domain.participant("talking"), domain.participant("recording"));
         let schema = Arc::new(Schema::shipped("std_msgs/msg/String").unwrap());
-        let qos = Qos::reliable(10, PATIENCE);
+        let qos = Qos::reliable(depth, PATIENCE);
         let port = PublisherOptions { node: "n", topic: "/a", qos, max_bytes: None, group: None };
         let publisher = talking.any_publisher(schema, port).unwrap();
-        let writer = BagWriter::create(bag, WriterOptions::new(Compression::None)).unwrap();
+        let writer = BagWriter::create(bag, WriterOptions::new(compression)).unwrap();
         let topics = vec![TopicToRecord::new("/a", qos)];
         let mut options = RecorderOptions::new("recorder", topics, LogTime::Wall);
         set(&mut options);
@@ -76,6 +86,41 @@ fn a_pause_leaves_out_exactly_what_is_published_in_it() {
     let report = scene.recorder.stop().unwrap();
     assert_eq!(numbers(&bag), (7..16).chain(40..43).collect::<Vec<_>>());
     assert_eq!((report.topics[0].recorded, report.topics[0].lost, report.kept), (12, 0, 0));
+}
+
+#[test]
+fn all_that_waits_for_a_recorder_that_is_slow_comes_before_a_pause() {
+    let domain = Domain::new("behind");
+    let bag = domain.scratch.path("b.mcap");
+    // Several times as many as a recorder takes at a time; it compresses more slowly than they come.
+    let count = 400;
+    let scene = Scene::with(count, Compression::Zstd, &domain, &bag, |_| ());
+    let mut random = Random(1);
+    let letters = (0..100_000).map(|_| char::from(b'0' + random.below(64) as u8));
+    let long = string_cdr(&letters.collect::<String>());
+    for number in 0..count as u64 {
+        scene.publisher.publish_cdr(&long, number, [0; 2]).unwrap();
+    }
+    scene.recorder.pause();
+    scene.say(0..5);
+    let report = scene.recorder.stop().unwrap();
+    assert_eq!((report.topics[0].recorded, report.topics[0].lost), (count as u64, 0));
+}
+
+#[test]
+fn what_a_recorder_lost_is_counted_to_the_last_message() {
+    let domain = Domain::new("losing");
+    let bag = domain.scratch.path("b.mcap");
+    let scene = Scene::open(&domain, &bag, |options| {
+        options.topics = vec![TopicToRecord::new("/a", Qos::best_effort(1))];
+    });
+    let count = 20_000;
+    scene.say(0..count);
+    let report = scene.recorder.stop().unwrap();
+    let topic = &report.topics[0];
+    assert!(topic.lost > 0, "one place is enough for {count} messages: {report:?}");
+    assert_eq!(topic.recorded + topic.lost, count);
+    assert_eq!(numbers(&bag).len() as u64, topic.recorded);
 }
 
 #[test]

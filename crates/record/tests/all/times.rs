@@ -5,8 +5,9 @@ use common::{Scratch, options, string_cdr, string_topic};
 use crossdock_comm::{Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous};
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Rate, Recorder,
-    RecorderOptions, TopicToRecord, WriterOptions,
+    RecorderOptions, Steps, TopicToRecord, WriterOptions,
 };
+use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,10 +55,13 @@ fn record_again(scratch: &Scratch, bag: &Path, name: &str, rate: Rate) -> PathBu
     let (playing, recording) = (participant("playing").unwrap(), participant("recording").unwrap());
     let options = PlayerOptions {
         clock: Some(Duration::from_micros(100)),
-        ..PlayerOptions::new("player", PlayTopics::All, rate)
+        ..PlayerOptions::new("player", PlayTopics::All, rate.clone())
     };
     let reader = BagReader::open(bag).unwrap();
-    let log_time = LogTime::Simulated { start_ns: reader.start_ns() };
+    let (log_time, clock) = match rate {
+        Rate::Steps(_) => (LogTime::Stepped, None),
+        _ => (LogTime::Simulated { start_ns: reader.start_ns() }, Some("/clock")),
+    };
     let player = Player::start(&playing, reader, options).unwrap();
     let out = scratch.path(name);
     let writer = BagWriter::create(&out, WriterOptions::new(Compression::Zstd)).unwrap();
@@ -67,7 +71,7 @@ fn record_again(scratch: &Scratch, bag: &Path, name: &str, rate: Rate) -> PathBu
     let options = RecorderOptions::new("recorder", topics, log_time);
     let recorder = Recorder::start(&recording, writer, options).unwrap();
     let connected = |topic: &&str| recording.topic_connections(topic).incoming > 0;
-    let stands = || ["/a", "/b", "/clock"].iter().all(connected);
+    let stands = || ["/a", "/b"].iter().chain(&clock).all(connected);
     assert!(recording.wait_until(PATIENCE, stands));
     player.play();
     assert!(player.wait().unwrap().completed);
@@ -86,8 +90,20 @@ fn a_recording_of_a_recording_has_its_times_whenever_the_recorder_came_to_them()
         rendezvous: Rendezvous::Folder(scratch.path("meet")),
         access: Access::SameUser,
     };
-    let max = Rate::Max { observer, drain_timeout: PATIENCE, factor: None };
-    for (name, rate) in [("max.mcap", max), ("paced.mcap", Rate::Factor(10.0))] {
+    let max = Rate::Max { observer: observer.clone(), drain_timeout: PATIENCE, factor: None };
+    // Of a graph in which nothing follows from the messages.
+    let steps = Rate::Steps(Box::new(Steps {
+        observer,
+        drain_timeout: PATIENCE,
+        factor: None,
+        phases: 1,
+        topics: BTreeMap::new(),
+        timers: Vec::new(),
+        executors: 0,
+        recorders: 1,
+    }));
+    let paced = Rate::Factor(10.0);
+    for (name, rate) in [("max.mcap", max), ("paced.mcap", paced), ("steps.mcap", steps)] {
         let again = record_again(&scratch, &bag, name, rate);
         for (topic, first) in [("/a", 0), ("/b", 1)] {
             let numbers = (0..MESSAGES).filter(|number| number % 2 == first);
