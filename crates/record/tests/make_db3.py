@@ -127,6 +127,12 @@ if kind == "odd_rows":
     run("INSERT INTO messages VALUES (NULL, 1, -5, x'00010000')")
     run("INSERT INTO messages VALUES (NULL, 1, 6, 17)")
     run("INSERT INTO messages VALUES (NULL, 1, 7, x'28b52ffd00')")
+if kind == "definitions":
+    # More than a reader keeps, of types that no topic has.
+    for number in range(70):
+        definition = "string data\n#" + "-" * (1 << 20)
+        values = (f"test_msgs/msg/Text{number}", definition, HASH)
+        run("INSERT INTO message_definitions VALUES (NULL, ?, 'ros2msg', ?, ?)", values)
 if kind == "range":
     # A Range as it was before its field `variance`; the bag holds no definition.
     run("UPDATE topics SET type = 'sensor_msgs/msg/Range' WHERE id = 1")

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(columns(recorded), ["id", "topic_id", "timestamp", "data"]);
         let edited = "CREATE TABLE IF NOT EXISTS \"topics\"\n(\n  id -- the (first), one\n  INTEGER \
                       primary key,\n [name] TEXT default \"a,b\" not null, `type` DECIMAL(10, 2), \
-                      /* none, */ 'x' TEXT, CONSTRAINT c UNIQUE (id, name))";
+                      /* none (or, all) */ 'x' TEXT, CONSTRAINT c UNIQUE (id, name))";
         assert_eq!(columns(edited), ["id", "name", "type", "x"]);
         assert_eq!(columns("CREATE TABLE messages AS SELECT 1"), [""; 0]);
         assert_eq!(columns("CREATE TABLE t(a, b /* "), ["a", "b"]);

@@ -131,6 +131,18 @@ fn long_messages_are_read_whole_and_longer_ones_than_the_limit_are_named() {
 }
 
 #[test]
+fn definitions_that_would_not_fit_in_memory_are_told_and_the_messages_are_read() {
+    let scratch = Scratch::new("db3-definitions");
+    let Some(path) = made(&scratch, "definitions", 100, 4096) else { return };
+    let found = contents(&BagReader::open(&path).unwrap());
+    assert_eq!(found.messages.len(), 100);
+    let (first, count) = damages(&found);
+    let kind = first.unwrap().kind;
+    assert!(matches!(kind, DamageKind::TooLarge { limit_bytes: 67_108_864, .. }), "{kind:?}");
+    assert_eq!(count, 1);
+}
+
+#[test]
 fn messages_of_all_lengths_are_read_whole_wherever_their_pages_end() {
     let scratch = Scratch::new("db3-lengths");
     // Up to nine pages: some leave the least in the page of their row, others what fills a page.
