@@ -349,7 +349,7 @@ impl Executor {
         if is_new {
             self.end_timers();
             // Messages that wait for a watch would look like work that is left.
-            self.watches.drain(..).for_each(Watch::close);
+            self.watches.clear();
         }
         is_new
     }

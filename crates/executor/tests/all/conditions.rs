@@ -4,7 +4,7 @@ use crate::support;
 use std::time::{Duration, Instant};
 
 use crossdock_comm::status_records::kind;
-use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Subscriber};
+use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Sample, Subscriber};
 use crossdock_executor::status::node_counter;
 use crossdock_executor::{
     Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
@@ -86,6 +86,9 @@ struct Observer {
     side: Option<Subscriber<PointStamped>>,
     reads_side: bool,
     is_greedy: bool,
+    takes_b: bool,
+    kept: Vec<Sample<PointStamped>>,
+    keeps: usize,
     finish_at: f64,
 }
 
@@ -106,6 +109,8 @@ impl NodeType for Observer {
             .predicate("unanswered", "Nobody knows.")
             .parameter("reads_side", true, "whether it reads `side`")
             .parameter("greedy", false, "whether it takes all on `a`, whatever runs it")
+            .parameter("takes_b", true, "whether it takes what runs it on `b`")
+            .parameter("keeps", 0, "samples of `a` that it keeps")
             .parameter("finish_at", 0.0, "x of `a` at which the run is to end; 0: none")
     }
 
@@ -116,25 +121,36 @@ impl NodeType for Observer {
             side: setup.optional_subscriber("side")?,
             reads_side: setup.parameter("reads_side")?,
             is_greedy: setup.parameter("greedy")?,
+            takes_b: setup.parameter("takes_b")?,
+            kept: Vec::new(),
+            keeps: setup.parameter::<u32>("keeps")? as usize,
             finish_at: setup.parameter("finish_at")?,
         })
     }
 }
 
-/// What is taken from an input that released the node.
-fn taken(subscriber: Option<&Subscriber<PointStamped>>) -> Result<Option<f64>, NodeError> {
-    let sample = subscriber.map(Subscriber::take).transpose()?.flatten();
-    Ok(sample.map(|sample| sample.message().point().x()))
+impl Observer {
+    /// What is taken from an input that released the node.
+    fn taken(&mut self, port: &str) -> Result<Option<f64>, NodeError> {
+        let subscriber = if port == "a" { &self.a } else { &self.b };
+        let sample = subscriber.as_ref().map(Subscriber::take).transpose()?.flatten();
+        let Some(sample) = sample else { return Ok(None) };
+        let x = sample.message().point().x();
+        if port == "a" && self.kept.len() < self.keeps {
+            self.kept.push(sample);
+        }
+        Ok(Some(x))
+    }
 }
 
 impl Node for Observer {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let trigger = context.trigger();
         let mut words = Vec::new();
-        for (port, subscriber) in [("a", &self.a), ("b", &self.b)] {
+        for port in ["a", "b"] {
             let is_for = [Trigger::Condition, Trigger::Input(port)].contains(&trigger);
-            if (is_for || self.is_greedy && port == "a")
-                && let Some(x) = taken(subscriber.as_ref())?
+            if (is_for && (port == "a" || self.takes_b) || self.is_greedy && port == "a")
+                && let Some(x) = self.taken(port)?
             {
                 words.push(format!("{port}{x}"));
                 if port == "a" && x == self.finish_at {
@@ -142,7 +158,7 @@ impl Node for Observer {
                 }
                 while self.is_greedy
                     && port == "a"
-                    && let Some(x) = taken(subscriber.as_ref())?
+                    && let Some(x) = self.taken(port)?
                 {
                     words.push(format!("{port}{x}"));
                 }
@@ -369,6 +385,13 @@ fn a_node_that_takes_more_than_its_set_finds_the_next_one_behind_that() {
 }
 
 #[test]
+fn a_message_of_a_join_that_the_node_does_not_take_is_gone() {
+    let condition = "condition: { all_of: [a, b] }, parameters: { takes_b: false }";
+    let ran = observed("left", &graph("a 1, b 1, a 2, a 3, b 2, a 4", condition, ""));
+    assert_eq!(ran, ["o:a1 []", "o:a2 []"]);
+}
+
+#[test]
 fn conditions_hold_across_threads_too() {
     let approximate = "condition: { all_of: [a, b], approximate_time: { age_penalty: 0 } }";
     let same = "condition: { all_of: [a, b], same: stamp }";
@@ -416,10 +439,15 @@ fn inputs_are_read_as_the_newest_message_or_as_all_since_the_last_run() {
 
 /// A publisher outside all executors.
 fn outside(participant: &Participant, topic: &str) -> Publisher<PointStamped> {
+    outside_of(participant, topic, 4)
+}
+
+/// One that keeps so many messages.
+fn outside_of(participant: &Participant, topic: &str, depth: usize) -> Publisher<PointStamped> {
     let options = PublisherOptions {
         node: "outside",
         topic,
-        qos: Qos::best_effort(4),
+        qos: Qos::best_effort(depth),
         max_bytes: None,
         group: None,
     };
@@ -449,6 +477,68 @@ fn asleep(thread: i32) -> u64 {
     before
 }
 
+/// Publishers outside an executor, and the thread on which it sleeps meanwhile.
+struct Beside {
+    thread: i32,
+    a: Publisher<PointStamped>,
+    b: Publisher<PointStamped>,
+    c: Publisher<PointStamped>,
+}
+
+impl Beside {
+    /// How often the executor has slept so far, when it sleeps, and how often it was woken.
+    fn rest(&self) -> (u64, u64) {
+        (asleep(self.thread), self.wakes())
+    }
+
+    fn wakes(&self) -> u64 {
+        [&self.a, &self.b, &self.c].map(|it| it.counters().wakes).iter().sum()
+    }
+}
+
+/// What an observer with this condition says while publishers of such a depth publish.
+fn said_beside(
+    test: &str,
+    condition: &str,
+    depth: usize,
+    publish: impl FnOnce(&Beside),
+) -> Vec<String> {
+    let input = |topic: &str| {
+        format!("{{ topic: {topic}, qos: {{ reliability: best_effort, depth: {depth} }} }}")
+    };
+    let graph = format!(
+        "topics: {{ /a: {{ external: true }}, /b: {{ external: true }} }}
+nodes:
+  o: {{ package: probe, type: observer, inputs: {{ a: {}, b: {}, side: {} }}, {condition} }}
+",
+        input("/a"),
+        input("/b"),
+        input("/c")
+    );
+    let process = &process(test, &graph, "{ mode: chain, nodes: [o] }", Time::Wall);
+    let remote = &Remote::new();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let executor = scope.spawn(move || {
+            let thread = this_thread();
+            let mut executor = process.executor(0, remote).expect("an executor");
+            tell.send(thread).expect("somebody listens");
+            assert_eq!(executor.run(), Ok(RunEnd::Stopped));
+            take_log()
+        });
+        let stop = Stop(remote);
+        let thread = told.recv().expect("a thread");
+        let [a, b, c] =
+            ["/a", "/b", "/c"].map(|topic| outside_of(&process.participant, topic, depth));
+        let met = || a.matched() > 0 && b.matched() > 0 && c.matched() > 0;
+        assert!(process.participant.wait_until(Duration::from_secs(60), met));
+        publish(&Beside { thread, a, b, c });
+        asleep(thread);
+        drop(stop);
+        executor.join().expect("a log")
+    })
+}
+
 #[test]
 fn a_condition_that_does_not_hold_wakes_nobody() {
     let conditions = [
@@ -462,48 +552,63 @@ fn a_condition_that_does_not_hold_wakes_nobody() {
     let cases = conditions.iter().flat_map(|case| [(case, false), (case, true)]);
     for ((test, condition), b_first) in cases {
         let test = &format!("{test}_{b_first}");
-        let graph = format!(
-            "topics: {{ /a: {{ external: true }}, /b: {{ external: true }} }}
-nodes:
-  o: {{ package: probe, type: observer,
-       inputs: {{ a: {{ topic: /a, qos: {{ reliability: best_effort }} }},
-                  b: {{ topic: /b, qos: {{ reliability: best_effort }} }},
-                  side: {{ topic: /c, qos: {{ reliability: best_effort }} }} }},
-       condition: {{ {condition} }} }}
-"
-        );
-        let process = &process(test, &graph, "{ mode: chain, nodes: [o] }", Time::Wall);
-        let remote = &Remote::new();
-        let (tell, told) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let thread = this_thread();
-                let mut executor = process.executor(0, remote).expect("an executor");
-                tell.send(thread).expect("somebody listens");
-                assert_eq!(executor.run(), Ok(RunEnd::Stopped));
-            });
-            let _stop = Stop(remote);
-            let thread = told.recv().expect("a thread");
-            let (a, b, c) = {
-                let participant = &process.participant;
-                (outside(participant, "/a"), outside(participant, "/b"), outside(participant, "/c"))
-            };
-            let wakes = || [&a, &b, &c].map(|it| it.counters().wakes).iter().sum::<u64>();
-            let met = || a.matched() > 0 && b.matched() > 0 && c.matched() > 0;
-            assert!(process.participant.wait_until(Duration::from_secs(60), met));
-            let (first, other) = if b_first { (&b, &a) } else { (&a, &b) };
+        said_beside(test, &format!("condition: {{ {condition} }}"), 4, |beside| {
+            let Beside { a, b, c, .. } = beside;
+            let (first, other) = if b_first { (b, a) } else { (a, b) };
             // From the first message on it is the other input that is waited for.
             publish(first, 1.0, 0).expect("published");
-            let before = (asleep(thread), wakes());
+            let before = beside.rest();
             for x in 1..=100 {
                 publish(first, f64::from(x), 0).expect("published");
-                publish(&c, f64::from(x), 0).expect("published");
+                publish(c, f64::from(x), 0).expect("published");
             }
-            assert_eq!((asleep(thread), wakes()), before, "{test}");
+            assert_eq!(beside.rest(), before, "{test}");
             publish(other, 1.0, 0).expect("published");
-            assert_eq!(wakes(), before.1 + 1, "{test}");
+            assert_eq!(beside.wakes(), before.1 + 1, "{test}");
         });
     }
+}
+
+#[test]
+fn a_set_that_could_still_become_better_waits_for_the_input_that_could_bring_that() {
+    let condition = "condition: { all_of: [a, b], approximate_time: { age_penalty: 0 } }";
+    let said = said_beside("better", condition, 4, |beside| {
+        let Beside { a, b, .. } = beside;
+        publish(a, 1.0, 10).expect("published");
+        publish(b, 1.0, 13).expect("published");
+        // A message on `a` at 13 would be closer to the one on `b`; nothing on `b` can be.
+        let before = beside.rest();
+        publish(b, 2.0, 40).expect("published");
+        assert_eq!(beside.rest(), before);
+        publish(a, 2.0, 13).expect("published");
+        assert_eq!(beside.wakes(), before.1 + 1);
+    });
+    assert_eq!(said, ["o:a2 b1 []"]);
+}
+
+#[test]
+fn a_node_that_keeps_nearly_all_samples_that_it_may_is_shown_the_newest_messages() {
+    // A subscriber holds 15 samples.
+    let condition = "condition: { all_of: [a, b], newest_not_older_than_ms: { side: 3600000 } },
+       parameters: { keeps: 14, reads_side: false }";
+    let said = said_beside("keeps", condition, 40, |beside| {
+        let Beside { a, b, c, .. } = beside;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        publish(c, 1.0, now.expect("after 1970").as_millis() as u64).expect("published");
+        for x in 1..=14 {
+            publish(a, f64::from(x), 0).expect("published");
+            publish(b, f64::from(x), 0).expect("published");
+            beside.rest();
+        }
+        // Nobody looks at them before the other input has a message, too.
+        for x in 15..=54 {
+            publish(a, f64::from(x), 0).expect("published");
+        }
+        publish(b, 15.0, 0).expect("published");
+    });
+    let mut expected: Vec<String> = (1..=14).map(|x| format!("o:a{x} b{x}")).collect();
+    expected.push("o:a54 b15".to_owned());
+    assert_eq!(said, expected);
 }
 
 #[test]
