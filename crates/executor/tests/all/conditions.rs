@@ -496,13 +496,8 @@ impl Beside {
     }
 }
 
-/// What an observer with this condition says while publishers of such a depth publish.
-fn said_beside(
-    test: &str,
-    condition: &str,
-    depth: usize,
-    publish: impl FnOnce(&Beside),
-) -> Vec<String> {
+/// The process of an observer with this condition, all of whose topics come from outside.
+fn alone(test: &str, condition: &str, depth: usize) -> Process {
     let input = |topic: &str| {
         format!("{{ topic: {topic}, qos: {{ reliability: best_effort, depth: {depth} }} }}")
     };
@@ -515,7 +510,26 @@ nodes:
         input("/b"),
         input("/c")
     );
-    let process = &process(test, &graph, "{ mode: chain, nodes: [o] }", Time::Wall);
+    process(test, &graph, "{ mode: chain, nodes: [o] }", Time::Wall)
+}
+
+/// Publishers outside a process on the topics of its observer, which they have found.
+fn around(process: &Process, depth: usize) -> [Publisher<PointStamped>; 3] {
+    let topics = ["/a", "/b", "/c"];
+    let publishers = topics.map(|topic| outside_of(&process.participant, topic, depth));
+    let met = || publishers.iter().all(|publisher| publisher.matched() > 0);
+    assert!(process.participant.wait_until(Duration::from_secs(60), met));
+    publishers
+}
+
+/// What an observer with this condition says while publishers of such a depth publish.
+fn said_beside(
+    test: &str,
+    condition: &str,
+    depth: usize,
+    publish: impl FnOnce(&Beside),
+) -> Vec<String> {
+    let process = &alone(test, condition, depth);
     let remote = &Remote::new();
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
@@ -528,10 +542,7 @@ nodes:
         });
         let stop = Stop(remote);
         let thread = told.recv().expect("a thread");
-        let [a, b, c] =
-            ["/a", "/b", "/c"].map(|topic| outside_of(&process.participant, topic, depth));
-        let met = || a.matched() > 0 && b.matched() > 0 && c.matched() > 0;
-        assert!(process.participant.wait_until(Duration::from_secs(60), met));
+        let [a, b, c] = around(process, depth);
         publish(&Beside { thread, a, b, c });
         asleep(thread);
         drop(stop);
@@ -587,6 +598,27 @@ fn a_set_that_could_still_become_better_waits_for_the_input_that_could_bring_tha
 }
 
 #[test]
+fn a_stamp_for_which_others_had_to_go_does_not_cost_the_next_one_its_counterpart() {
+    let said = said_beside("next", "condition: { all_of: [a, b], same: stamp }", 4, |beside| {
+        let published = |to: &Publisher<PointStamped>, stamps: &[u32]| {
+            for x in stamps {
+                publish(to, (*x).into(), (*x).into()).expect("published");
+            }
+            beside.rest();
+        };
+        let Beside { a, b, .. } = beside;
+        // Three have no counterpart: with one more, a stamp from the future would be known.
+        published(a, &[4, 5]);
+        published(b, &[1, 2, 3, 4]);
+        // Now there is no room behind 5, and again one has no counterpart.
+        published(a, &[6, 7, 8, 9]);
+        published(b, &[4]);
+        published(b, &[5]);
+    });
+    assert_eq!(said, ["o:a4 b4 []", "o:a5 b5 []"]);
+}
+
+#[test]
 fn a_node_that_keeps_nearly_all_samples_that_it_may_is_shown_the_newest_messages() {
     // A subscriber holds 15 samples.
     let condition = "condition: { all_of: [a, b], newest_not_older_than_ms: { side: 3600000 } },
@@ -609,6 +641,22 @@ fn a_node_that_keeps_nearly_all_samples_that_it_may_is_shown_the_newest_messages
     let mut expected: Vec<String> = (1..=14).map(|x| format!("o:a{x} b{x}")).collect();
     expected.push("o:a54 b15".to_owned());
     assert_eq!(said, expected);
+}
+
+#[test]
+fn a_node_that_keeps_all_samples_that_it_may_ends_the_run_with_the_reason() {
+    let condition = "condition: { all_of: [a, b], same: stamp }, parameters: { keeps: 100 }";
+    let process = alone("keeps_all", condition, 40);
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let [a, b, _c] = around(&process, 40);
+    for x in 1..=16_u32 {
+        publish(&a, f64::from(x), x.into()).expect("published");
+        publish(&b, f64::from(x), x.into()).expect("published");
+    }
+    let error = executor.run().expect_err("the last pair cannot be looked at");
+    assert_eq!(error.node, "o");
+    assert!(error.error.contains("it cannot go on: subscriber `o in process"), "{error}");
+    assert!(error.error.contains("already keeps all 15 samples it may"), "{error}");
 }
 
 #[test]

@@ -286,6 +286,33 @@ fn lockstep_releases_the_simulator_when_its_command_has_arrived() {
 }
 
 #[test]
+fn a_command_that_answers_an_older_message_releases_no_lockstep() {
+    let log = run(
+        "late_answer",
+        "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 2 } }
+  late: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command },
+          parameters: { add: -1 } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+",
+        "event",
+        SIMULATED,
+    );
+    let expected = [
+        "simulator:1 after None",
+        "late:1",
+        "driver:1",
+        "simulator:2 after Some(1.0)",
+        "late:2",
+        "driver:2",
+        "simulator:3 after Some(2.0)",
+    ];
+    assert_eq!(log.expect("a good end"), expected);
+}
+
+#[test]
 fn a_lockstep_makes_the_time_of_all_timers() {
     for mode in ["chain", "event"] {
         let log = run(
