@@ -435,3 +435,7 @@ impl Executor {
 fn seconds(time_ns: u64) -> String {
     format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
 }
+
+#[cfg(test)]
+#[path = "executor_tests.rs"]
+mod tests;
