@@ -349,7 +349,7 @@ impl Executor {
         if is_new {
             self.end_timers();
             // Messages that wait for a watch would look like work that is left.
-            self.watches.drain(..).for_each(Watch::close);
+            self.watches.clear();
         }
         is_new
     }
@@ -435,3 +435,7 @@ impl Executor {
 fn seconds(time_ns: u64) -> String {
     format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
 }
+
+#[cfg(test)]
+#[path = "executor_tests.rs"]
+mod tests;

@@ -202,14 +202,12 @@ impl Executor {
 
     /// Whether a message on this input, whose next message is to ring, gives something to do.
     fn is_work(&self, input: usize) -> bool {
-        let Input { node, purpose, handle, .. } = &self.inputs[input];
+        let Input { purpose, handle, .. } = &self.inputs[input];
         match purpose {
             // A condition then awaits another input, unless it lets its node run.
             Purpose::Trigger | Purpose::Polled | Purpose::Condition => handle.is_ready(),
-            Purpose::Command => {
-                let mut locksteps = self.locksteps.iter();
-                locksteps.any(|lockstep| lockstep.node == *node && lockstep.may_be_due())
-            }
+            // Whichever it is for: a lockstep that may be due is looked at anyway.
+            Purpose::Command => self.locksteps.iter().any(Lockstep::may_be_due),
         }
     }
 

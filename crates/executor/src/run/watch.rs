@@ -50,11 +50,6 @@ impl Watch {
         &self.handle
     }
 
-    /// Looks no more.
-    pub(crate) fn close(self) {
-        self.handle.close();
-    }
-
     /// Stamp of the newest message since the last look. Older ones are passed over.
     fn newest_ns(&self) -> Option<u64> {
         let mut newest = None;

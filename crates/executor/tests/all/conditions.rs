@@ -1,11 +1,11 @@
 //! When nodes run: execution conditions, what they read, rate groups.
 
-use crate::support;
-use std::time::{Duration, Instant};
+mod beside;
 
-use crossdock_comm::status_records::kind;
-use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Subscriber};
-use crossdock_executor::status::node_counter;
+use crate::support;
+use std::time::Duration;
+
+use crossdock_comm::{Publisher, Sample, Subscriber};
 use crossdock_executor::{
     Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
 };
@@ -86,6 +86,9 @@ struct Observer {
     side: Option<Subscriber<PointStamped>>,
     reads_side: bool,
     is_greedy: bool,
+    takes_b: bool,
+    kept: Vec<Sample<PointStamped>>,
+    keeps: usize,
     finish_at: f64,
 }
 
@@ -106,6 +109,8 @@ impl NodeType for Observer {
             .predicate("unanswered", "Nobody knows.")
             .parameter("reads_side", true, "whether it reads `side`")
             .parameter("greedy", false, "whether it takes all on `a`, whatever runs it")
+            .parameter("takes_b", true, "whether it takes what runs it on `b`")
+            .parameter("keeps", 0, "samples of `a` that it keeps")
             .parameter("finish_at", 0.0, "x of `a` at which the run is to end; 0: none")
     }
 
@@ -116,25 +121,36 @@ impl NodeType for Observer {
             side: setup.optional_subscriber("side")?,
             reads_side: setup.parameter("reads_side")?,
             is_greedy: setup.parameter("greedy")?,
+            takes_b: setup.parameter("takes_b")?,
+            kept: Vec::new(),
+            keeps: setup.parameter::<u32>("keeps")? as usize,
             finish_at: setup.parameter("finish_at")?,
         })
     }
 }
 
-/// What is taken from an input that released the node.
-fn taken(subscriber: Option<&Subscriber<PointStamped>>) -> Result<Option<f64>, NodeError> {
-    let sample = subscriber.map(Subscriber::take).transpose()?.flatten();
-    Ok(sample.map(|sample| sample.message().point().x()))
+impl Observer {
+    /// What is taken from an input that released the node.
+    fn taken(&mut self, port: &str) -> Result<Option<f64>, NodeError> {
+        let subscriber = if port == "a" { &self.a } else { &self.b };
+        let sample = subscriber.as_ref().map(Subscriber::take).transpose()?.flatten();
+        let Some(sample) = sample else { return Ok(None) };
+        let x = sample.message().point().x();
+        if port == "a" && self.kept.len() < self.keeps {
+            self.kept.push(sample);
+        }
+        Ok(Some(x))
+    }
 }
 
 impl Node for Observer {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let trigger = context.trigger();
         let mut words = Vec::new();
-        for (port, subscriber) in [("a", &self.a), ("b", &self.b)] {
+        for port in ["a", "b"] {
             let is_for = [Trigger::Condition, Trigger::Input(port)].contains(&trigger);
-            if (is_for || self.is_greedy && port == "a")
-                && let Some(x) = taken(subscriber.as_ref())?
+            if (is_for && (port == "a" || self.takes_b) || self.is_greedy && port == "a")
+                && let Some(x) = self.taken(port)?
             {
                 words.push(format!("{port}{x}"));
                 if port == "a" && x == self.finish_at {
@@ -142,7 +158,7 @@ impl Node for Observer {
                 }
                 while self.is_greedy
                     && port == "a"
-                    && let Some(x) = taken(subscriber.as_ref())?
+                    && let Some(x) = self.taken(port)?
                 {
                     words.push(format!("{port}{x}"));
                 }
@@ -369,6 +385,13 @@ fn a_node_that_takes_more_than_its_set_finds_the_next_one_behind_that() {
 }
 
 #[test]
+fn a_message_of_a_join_that_the_node_does_not_take_is_gone() {
+    let condition = "condition: { all_of: [a, b] }, parameters: { takes_b: false }";
+    let ran = observed("left", &graph("a 1, b 1, a 2, a 3, b 2, a 4", condition, ""));
+    assert_eq!(ran, ["o:a1 []", "o:a2 []"]);
+}
+
+#[test]
 fn conditions_hold_across_threads_too() {
     let approximate = "condition: { all_of: [a, b], approximate_time: { age_penalty: 0 } }";
     let same = "condition: { all_of: [a, b], same: stamp }";
@@ -412,179 +435,6 @@ fn inputs_are_read_as_the_newest_message_or_as_all_since_the_last_run() {
     assert_eq!(all, ["o:a1 [1 2 3]", "o:a2 []", "o:a3 [5 6 7 8]"]);
     let latest = graph(lines, any, "").replace("side: /c", "side: { topic: /c, read: latest }");
     assert_eq!(observed("read_latest", &latest), ["o:a1 [3]", "o:a2 []", "o:a3 [8]"]);
-}
-
-/// A publisher outside all executors.
-fn outside(participant: &Participant, topic: &str) -> Publisher<PointStamped> {
-    let options = PublisherOptions {
-        node: "outside",
-        topic,
-        qos: Qos::best_effort(4),
-        max_bytes: None,
-        group: None,
-    };
-    participant.publisher(options).expect("a publisher")
-}
-
-/// Waits until a thread of this process sleeps, and gives how often it has done so.
-fn asleep(thread: i32) -> u64 {
-    let end = Instant::now() + Duration::from_secs(60);
-    let path = |file: &str| format!("/proc/self/task/{thread}/{file}");
-    let count = || {
-        let status = std::fs::read_to_string(path("status")).expect("procfs");
-        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"));
-        let words = line.expect("a counter").split_whitespace();
-        words.last().and_then(|count| count.parse().ok()).expect("a number")
-    };
-    let (mut before, mut quiet) = (0, 0);
-    while quiet < 20 {
-        assert!(Instant::now() < end, "the executor does not come to rest");
-        let stat = std::fs::read_to_string(path("stat")).expect("procfs");
-        let sleeps = stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"));
-        let now = count();
-        quiet = if sleeps && now == before { quiet + 1 } else { 0 };
-        before = now;
-        std::thread::yield_now();
-    }
-    before
-}
-
-#[test]
-fn a_condition_that_does_not_hold_wakes_nobody() {
-    let conditions = [
-        ("rest_all", "all_of: [a, b]"),
-        ("rest_same", "all_of: [a, b], same: stamp"),
-        ("rest_fresh", "fresh: [a, b]"),
-        ("rest_approximate", "all_of: [a, b], approximate_time: {}"),
-        ("rest_guarded", "all_of: [a, b], newest_not_older_than_ms: { side: 60000 }"),
-    ];
-    // Whichever of the two inputs comes first.
-    let cases = conditions.iter().flat_map(|case| [(case, false), (case, true)]);
-    for ((test, condition), b_first) in cases {
-        let test = &format!("{test}_{b_first}");
-        let graph = format!(
-            "topics: {{ /a: {{ external: true }}, /b: {{ external: true }} }}
-nodes:
-  o: {{ package: probe, type: observer,
-       inputs: {{ a: {{ topic: /a, qos: {{ reliability: best_effort }} }},
-                  b: {{ topic: /b, qos: {{ reliability: best_effort }} }},
-                  side: {{ topic: /c, qos: {{ reliability: best_effort }} }} }},
-       condition: {{ {condition} }} }}
-"
-        );
-        let process = &process(test, &graph, "{ mode: chain, nodes: [o] }", Time::Wall);
-        let remote = &Remote::new();
-        let (tell, told) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let thread = this_thread();
-                let mut executor = process.executor(0, remote).expect("an executor");
-                tell.send(thread).expect("somebody listens");
-                assert_eq!(executor.run(), Ok(RunEnd::Stopped));
-            });
-            let _stop = Stop(remote);
-            let thread = told.recv().expect("a thread");
-            let (a, b, c) = {
-                let participant = &process.participant;
-                (outside(participant, "/a"), outside(participant, "/b"), outside(participant, "/c"))
-            };
-            let wakes = || [&a, &b, &c].map(|it| it.counters().wakes).iter().sum::<u64>();
-            let met = || a.matched() > 0 && b.matched() > 0 && c.matched() > 0;
-            assert!(process.participant.wait_until(Duration::from_secs(60), met));
-            let (first, other) = if b_first { (&b, &a) } else { (&a, &b) };
-            // From the first message on it is the other input that is waited for.
-            publish(first, 1.0, 0).expect("published");
-            let before = (asleep(thread), wakes());
-            for x in 1..=100 {
-                publish(first, f64::from(x), 0).expect("published");
-                publish(&c, f64::from(x), 0).expect("published");
-            }
-            assert_eq!((asleep(thread), wakes()), before, "{test}");
-            publish(other, 1.0, 0).expect("published");
-            assert_eq!(wakes(), before.1 + 1, "{test}");
-        });
-    }
-}
-
-#[test]
-fn in_simulated_time_the_age_of_a_message_counts_from_its_stamp_to_the_nanosecond() {
-    let input = |topic: &str| format!("{{ topic: {topic}, qos: {{ reliability: best_effort }} }}");
-    let graph = format!(
-        "topics: {{ /s: {{ external: true }}, /a: {{ external: true }}, /c: {{ external: true }} }}
-nodes:
-  clockwork: {{ package: probe, type: clockwork, inputs: {{ in: {} }}, outputs: {{ clock: /clock }},
-               parameters: {{ finish_at: 13 }} }}
-  o: {{ package: probe, type: observer, inputs: {{ a: {}, side: {} }},
-       condition: {{ any_of: [a], newest_not_older_than_ms: {{ side: 250 }} }} }}
-",
-        input("/s"),
-        input("/a"),
-        input("/c")
-    );
-    for (stamp_ms, expected) in [(12_250, &["o:a1 [1]"][..]), (12_249, &[])] {
-        let executor = "{ mode: chain, nodes: [clockwork, o] }";
-        let process = process(&format!("age_{stamp_ms}"), &graph, executor, support::SIMULATED);
-        let mut executor = process.executor(0, &Remote::new()).expect("an executor");
-        let [seconds, a, c] = ["/s", "/a", "/c"].map(|topic| outside(&process.participant, topic));
-        let met = || [&seconds, &a, &c].iter().all(|it| it.matched() > 0);
-        assert!(process.participant.wait_until(Duration::from_secs(60), met));
-        // The inputs take turns: the one of `o` has its own at 12.5 s.
-        for (publisher, x) in [(&c, 1.0), (&seconds, 12.5), (&seconds, 13.0), (&a, 1.0)] {
-            publish(publisher, x, stamp_ms).expect("published");
-        }
-        assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
-        assert_eq!(take_log(), expected, "{stamp_ms}");
-    }
-}
-
-#[test]
-fn what_a_timer_leaves_of_a_set_is_counted() {
-    let input = |topic: &str| format!("{{ topic: {topic}, qos: {{ reliability: best_effort }} }}");
-    let graph = format!(
-        "topics: {{ /s: {{ external: true }}, /a: {{ external: true }}, /b: {{ external: true }} }}
-nodes:
-  clockwork: {{ package: probe, type: clockwork, inputs: {{ in: {} }}, outputs: {{ clock: /clock }} }}
-  o: {{ package: probe, type: observer, inputs: {{ a: {}, b: {} }},
-       timers: {{ tick: {{ period_ms: 1000 }} }}, parameters: {{ greedy: true, finish_at: 1 }},
-       condition: {{ all_of: [a, b], approximate_time: {{}} }} }}
-",
-        input("/s"),
-        input("/a"),
-        input("/b")
-    );
-    let executor = "{ mode: event, nodes: [clockwork, o] }";
-    let process = process("part", &graph, executor, support::SIMULATED);
-    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
-    let [seconds, a, b] = ["/s", "/a", "/b"].map(|topic| outside(&process.participant, topic));
-    let met = || [&seconds, &a, &b].iter().all(|it| it.matched() > 0);
-    assert!(process.participant.wait_until(Duration::from_secs(60), met));
-    // Time goes on before the set has its turn, whose messages are the later ones.
-    let messages = [(&seconds, 10.0, 0), (&seconds, 12.0, 0), (&a, 1.0, 10), (&b, 1.0, 11)];
-    for (publisher, x, stamp_ms) in messages.into_iter().chain([(&a, 2.0, 20)]) {
-        publish(publisher, x, stamp_ms).expect("published");
-    }
-    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
-    assert_eq!(take_log(), ["o:a1 a2 tick"]);
-    let mut observer = process.observer();
-    let seen = observer.snapshot().expect("a snapshot").processes;
-    let mut records = seen.iter().flat_map(|it| &it.others);
-    let node = records.find(|it| it.kind == kind::NODE && it.name == "o").expect("its record");
-    assert_eq!(node.counters[node_counter::UNMATCHED], 1, "the message on `b`");
-}
-
-/// Stops an executor when the test is done with it, well or not.
-struct Stop<'a>(&'a Remote);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
-}
-
-fn this_thread() -> i32 {
-    let path = std::fs::read_link("/proc/thread-self").expect("procfs");
-    let id = path.file_name().and_then(|id| id.to_str()).and_then(|id| id.parse().ok());
-    id.expect("a number")
 }
 
 #[test]

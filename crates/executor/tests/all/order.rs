@@ -3,6 +3,7 @@
 use crate::support;
 use std::time::{Duration, Instant};
 
+use crossdock_executor::{Remote, RunEnd};
 use crossdock_graph::{Pacing, Time};
 use crossdock_msg::Extra;
 use support::{Prepared, SIMULATED, run, take_log};
@@ -171,16 +172,17 @@ fn a_non_triggering_input_runs_nothing_and_gives_its_latest_message() {
 
 #[test]
 fn a_message_that_the_node_does_not_take_is_gone() {
-    let log = run(
-        "not_taken",
-        "nodes:
-  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 2, burst: 2 } }
-  lazy: { package: probe, type: relay, inputs: { in: /a }, parameters: { take: false } }
-",
-        "chain",
-        WALL,
-    );
-    assert_eq!(log.expect("a good end"), ["lazy:not taken", "lazy:not taken"]);
+    // Whether or not there is more to an execution than itself.
+    for (test, limit) in [("not_taken", ""), ("not_taken_limit", ", budget_ms: 86400000")] {
+        let graph = format!(
+            "nodes:
+  source: {{ package: probe, type: source, outputs: {{ out: /a }}, parameters: {{ count: 2, burst: 2 }} }}
+  lazy: {{ package: probe, type: relay, inputs: {{ in: /a }}, parameters: {{ take: false }}{limit} }}
+"
+        );
+        let log = run(test, &graph, "chain", WALL);
+        assert_eq!(log.expect("a good end"), ["lazy:not taken", "lazy:not taken"], "{test}");
+    }
 }
 
 #[test]
@@ -281,6 +283,33 @@ fn lockstep_releases_the_simulator_when_its_command_has_arrived() {
         ];
         assert_eq!(log.expect("a good end"), expected, "{mode}");
     }
+}
+
+#[test]
+fn a_command_that_answers_an_older_message_releases_no_lockstep() {
+    let log = run(
+        "late_answer",
+        "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 2 } }
+  late: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command },
+          parameters: { add: -1 } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+",
+        "event",
+        SIMULATED,
+    );
+    let expected = [
+        "simulator:1 after None",
+        "late:1",
+        "driver:1",
+        "simulator:2 after Some(1.0)",
+        "late:2",
+        "driver:2",
+        "simulator:3 after Some(2.0)",
+    ];
+    assert_eq!(log.expect("a good end"), expected);
 }
 
 #[test]
@@ -386,6 +415,27 @@ fn a_panic_is_contained_and_reported_like_an_error() {
     .expect_err("a failure");
     assert_eq!(error.node, "faulty");
     assert!(error.error.ends_with("it panicked: cannot bear Some(1.0)"), "{error}");
+}
+
+#[test]
+fn a_chain_keeps_its_order_when_a_node_is_taken_out() {
+    take_log();
+    let graph = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 2, burst: 2 } }
+  faulty: { package: probe, type: faulty, inputs: { in: /a }, on_failure: drop_node }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+           parameters: { copies: 2 } }
+  left: { package: probe, type: relay, inputs: { in: /b } }
+  right: { package: probe, type: relay, inputs: { in: /b } }
+";
+    let prepared = Prepared::new("taken_out", graph, "chain", WALL);
+    let mut executor = prepared.process().executor(0, &Remote::new()).expect("made");
+    let dropped = executor.run();
+    assert!(matches!(&dropped, Ok(RunEnd::NodeDropped(error)) if error.node == "faulty"));
+    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    let expected = ["first:1", "left:1", "right:1", "left:1", "right:1"];
+    let again = ["first:2", "left:2", "right:2", "left:2", "right:2"];
+    assert_eq!(take_log(), [expected, again].concat());
 }
 
 #[test]

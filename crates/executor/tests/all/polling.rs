@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossdock_comm::{AnySample, ParkedLoan, Qos, SubscriberOptions};
 use crossdock_executor::{
     Bridge, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
-    Trigger,
+    Subscriber, Trigger,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::Schema;
@@ -102,6 +102,33 @@ impl Node for Device {
     }
 }
 
+/// Has a message begin what it then looks after in one poll.
+struct Starter {
+    input: Subscriber<PointStamped>,
+}
+
+impl NodeType for Starter {
+    const NAME: &'static str = "starter";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<PointStamped>("in")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { input: setup.subscriber("in")? })
+    }
+}
+
+impl Node for Starter {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        log(context.trigger().to_string());
+        if self.input.take()?.is_some() {
+            context.poll_again();
+        }
+        Ok(())
+    }
+}
+
 fn process(test: &str, mistake: &str) -> Process {
     let package = Package::new("probe").node::<Device>();
     let graph = format!(
@@ -159,6 +186,30 @@ fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
     // No message had the device polled that was busy with another one.
     let expected = [1, 2, 3].map(|n: u32| format!("device: {n} messages in {} polls", n * POLLS));
     assert_eq!(take_log(), expected);
+}
+
+#[test]
+fn a_node_that_a_message_has_run_is_polled_if_it_asks_for_that() {
+    // Whether or not there is more to an execution than itself.
+    for (test, limit) in [("asks", ""), ("asks_limit", ", budget_ms: 86400000")] {
+        take_log();
+        let package = nodes::package().node::<Starter>();
+        let graph = format!(
+            "crossdock: 1
+name: {test}
+nodes:
+  source: {{ package: probe, type: source, outputs: {{ out: /a }} }}
+  starter: {{ package: probe, type: starter, inputs: {{ in: /a }}{limit} }}
+"
+        );
+        let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+        let mapping = Mapping::one_chain_per_package(&graph);
+        let plan = checked_with(&package, &graph, &mapping, Time::Wall);
+        let process = Process::with_package(test, plan, package);
+        let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+        assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })), "{test}");
+        assert_eq!(take_log(), ["input `in`", "poll"], "{test}");
+    }
 }
 
 #[test]

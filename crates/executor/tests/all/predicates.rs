@@ -69,8 +69,30 @@ impl Node for Sleeper {
     }
 }
 
+/// Does not answer the predicate that it declares.
+struct Mute;
+
+impl NodeType for Mute {
+    const NAME: &'static str = "mute";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer_of_graph("tick").predicate("heard", "Nobody knows.")
+    }
+
+    fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self)
+    }
+}
+
+impl Node for Mute {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        context.finish("it executes");
+        Ok(())
+    }
+}
+
 fn package() -> Package {
-    nodes::package().node::<Moody>().node::<Sleeper>()
+    nodes::package().node::<Moody>().node::<Sleeper>().node::<Mute>()
 }
 
 /// A source, a node with a predicate, and one that runs before it for the same messages.
@@ -171,4 +193,22 @@ processes: {{ main: {{ executors: [ {{ mode: {mode}, nodes: [source, other, slee
         assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })), "{mode}");
         assert_eq!(take_log().len(), 60, "{mode}");
     }
+}
+
+#[test]
+fn a_predicate_that_its_node_does_not_answer_ends_the_run() {
+    let graph = b"crossdock: 1
+name: mute
+nodes:
+  mute: { package: probe, type: mute, timers: { tick: { period_ms: 1 } },
+          condition: { predicate: heard } }
+";
+    let graph = Graph::from_yaml("test.graph.yaml", graph).expect("a graph");
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let process = Process::with_package("mute", plan, package());
+    let error = executor(&process).run().expect_err("nobody answers");
+    assert_eq!(error.node, "mute");
+    let sentence = "predicate `heard` is declared and not answered in `holds`";
+    assert!(error.error.ends_with(sentence), "{error}");
 }

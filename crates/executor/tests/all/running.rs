@@ -227,6 +227,28 @@ fn missing_connections_are_named() {
 }
 
 #[test]
+fn an_executor_that_watches_a_chain_waits_for_those_who_publish_its_first_topic() {
+    let graph = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  last: { package: probe, type: relay, inputs: { in: /b }, outputs: { out: /c } }
+chains: { whole: { from: /a, to: /c, max_latency_ms: 1000 } }
+";
+    let mapping = "crossdock: 1
+processes: { one: { executors: [ { mode: chain, nodes: [last] } ] },
+             two: { executors: [ { mode: chain, nodes: [source, first] } ] } }
+";
+    let prepared = Prepared::of(process("watching", graph, Some(mapping)));
+    let _first = prepared.publisher("/b");
+    let error = prepared
+        .process()
+        .executor_within(0, &Remote::new(), Duration::from_millis(50))
+        .expect_err("nobody publishes the first topic");
+    let sentence = "executor `one`, which watches a chain from topic /a, has 0 of its 1 publishers";
+    assert!(error.error.starts_with(sentence), "{error}");
+}
+
+#[test]
 fn simulated_timers_without_a_clock_are_named() {
     let graph = "nodes: { ticker: { package: probe, type: ticker } }\n";
     let prepared = support::Prepared::new("clockless", graph, "chain", support::SIMULATED);

@@ -24,6 +24,7 @@ struct Asker {
     client: Client<AddTwoInts>,
     calls: i64,
     at_once: i64,
+    ignores: i64,
     patience: Duration,
 }
 
@@ -36,6 +37,7 @@ impl NodeType for Asker {
             .timer("begin", Duration::from_millis(1))
             .parameter("calls", 3, "calls until the run ends")
             .parameter("at_once", 1, "calls that it begins with")
+            .parameter("ignores", 0, "responses that it does not take, and calls with 10 instead")
             .parameter("patience_ms", 600_000, "time-out of a call")
     }
 
@@ -45,6 +47,7 @@ impl NodeType for Asker {
             client: setup.client("adder")?,
             calls: setup.parameter("calls")?,
             at_once: setup.parameter("at_once")?,
+            ignores: setup.parameter("ignores")?,
             patience: Duration::from_millis(patience_ms as u64),
         })
     }
@@ -68,6 +71,11 @@ impl Node for Asker {
                 for _ in 0..self.at_once {
                     self.ask(0)?;
                 }
+            }
+            Trigger::Response(_) if self.ignores > 0 => {
+                self.ignores -= 1;
+                log(format!("{}: ignores", context.node()));
+                self.ask(10)?;
             }
             Trigger::Response(port) => {
                 assert_eq!(port, "adder");
@@ -240,6 +248,13 @@ fn a_call_that_nobody_answers_times_out_by_the_executors_own_timers() {
 fn a_request_that_its_node_does_not_take_is_dropped_and_the_client_told() {
     let log = run_alone("call-ignored", "chain", "calls: 1", "mood: ignores");
     assert_eq!(log, ["asker: asks", "asker: not answered"]);
+}
+
+#[test]
+fn a_response_that_its_node_does_not_take_is_gone() {
+    let log = run_alone("response-ignored", "chain", "calls: 1, ignores: 1", "");
+    let wanted = ["asker: asks", "adder: 0 + 1", "asker: ignores", "adder: 10 + 1", "asker: 11"];
+    assert_eq!(log, wanted);
 }
 
 #[test]

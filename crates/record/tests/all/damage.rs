@@ -228,7 +228,8 @@ fn text(text: &str) -> Vec<u8> {
     [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// A file with a schema of a mebibyte for each of these identifiers, and a message of the first one.
+/// A file with a schema of a mebibyte for each of these identifiers, and a message of the first
+/// one.
 fn defined(ids: impl Iterator<Item = u16>) -> Vec<u8> {
     let definition = text(&format!("string data\n#{}", " ".repeat(1 << 20)));
     let mut file = mcap::MAGIC.to_vec();

@@ -92,7 +92,8 @@ fn a_pause_leaves_out_exactly_what_is_published_in_it() {
 fn all_that_waits_for_a_recorder_that_is_slow_comes_before_a_pause() {
     let domain = Domain::new("behind");
     let bag = domain.scratch.path("b.mcap");
-    // Several times as many as a recorder takes at a time; it compresses more slowly than they come.
+    // Several times as many as a recorder takes at a time; it compresses more slowly than they
+    // come.
     let count = 400;
     let scene = Scene::with(count, Compression::Zstd, &domain, &bag, |_| ());
     let mut random = Random(1);
