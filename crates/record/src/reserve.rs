@@ -67,3 +67,27 @@ impl Reserve {
         Err(Errno::INTR)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use rustix::process::{Rlimit, setrlimit};
+
+    #[test]
+    fn a_file_may_grow_to_the_limit_of_the_process_and_no_further() {
+        let before = getrlimit(Resource::Fsize);
+        let limit = 1 << 40;
+        // Other tests have smaller files.
+        let current = Some(limit);
+        setrlimit(Resource::Fsize, Rlimit { current, maximum: before.maximum }).unwrap();
+        // It has no blocks, which is no reason to refuse anything.
+        let file = File::options().write(true).open("/dev/null").unwrap();
+        let mut reserve = Reserve::new();
+        assert!(reserve.ensure(&file, limit).is_ok());
+        let error = reserve.ensure(&file, limit + 1).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::FBIG.raw_os_error()));
+        setrlimit(Resource::Fsize, before).unwrap();
+    }
+}
