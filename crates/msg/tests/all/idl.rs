@@ -11,39 +11,39 @@ fn parse(body: &str) -> Result<IdlFile, String> {
     parse_idl("My.idl", &text).map_err(|error| error.to_string())
 }
 
+/// A file of all that interfaces have.
+const WHOLE: &str = "typedef double double__3[3];
+module My_Constants {
+  @verbatim (language=\"comment\", text=\"How \" \"many.\")
+  const unsigned long COUNT = 0x10;
+  const string NAME = \"a\\tb\" \"c\";
+  const double TURN = -1.5e-3;
+  const boolean ON = TRUE;
+  const short LEAST = -COUNT;
+  const double SAME = COUNT;
+  const double BACK = -TURN;
+};
+@verbatim (language=\"comment\", text=\"Of my own.\")
+@extensibility(FINAL)
+struct My { // a comment
+  @default (value=-7) short a, b;
+  @unit(value=\"m\") string<COUNT> name;
+  sequence<wstring<4>, 5> wides; /* another
+  comment */
+  double__3 turns;
+  geometry_msgs::msg::Point points[2];
+  msg::Other other;
+  @default (value=\"(1, 2)\") sequence<octet> bytes;
+  unsigned long long big;
+  char letter;
+  wchar wide;
+  long double exact;
+};
+struct Other { uint8 structure_needs_at_least_one_member; };";
+
 #[test]
 fn types_bounds_typedefs_constants_and_annotations_are_read() {
-    let file = parse(
-        "typedef double double__3[3];
-        module My_Constants {
-          @verbatim (language=\"comment\", text=\"How \" \"many.\")
-          const unsigned long COUNT = 0x10;
-          const string NAME = \"a\\tb\" \"c\";
-          const double TURN = -1.5e-3;
-          const boolean ON = TRUE;
-          const short LEAST = -COUNT;
-          const double SAME = COUNT;
-          const double BACK = -TURN;
-        };
-        @verbatim (language=\"comment\", text=\"Of my own.\")
-        @extensibility(FINAL)
-        struct My { // a comment
-          @default (value=-7) short a, b;
-          @unit(value=\"m\") string<COUNT> name;
-          sequence<wstring<4>, 5> wides; /* another
-          comment */
-          double__3 turns;
-          geometry_msgs::msg::Point points[2];
-          msg::Other other;
-          @default (value=\"(1, 2)\") sequence<octet> bytes;
-          unsigned long long big;
-          char letter;
-          wchar wide;
-          long double exact;
-        };
-        struct Other { uint8 structure_needs_at_least_one_member; };",
-    )
-    .unwrap();
+    let file = parse(WHOLE).unwrap();
     let [mine, other] = file.messages.as_slice() else { panic!("{file:?}") };
     assert_eq!(mine.type_name, TypeName::message("my_msgs", "My"));
     assert_eq!(mine.documentation, "Of my own.");
@@ -178,6 +178,16 @@ fn errors_in_merged_idl_texts_name_the_line_there() {
     assert!(error.to_string().contains("my_msgs/msg/Pair, which is not known"), "{error}");
     let error = Schema::parse_idl("my_msgs/msg/Even", &merged.replace("two", "long")).unwrap_err();
     assert!(error.to_string().contains("my_msgs/msg/Even is not known"), "{error}");
+}
+
+#[test]
+fn a_text_that_ends_too_early_is_refused_wherever_it_ends() {
+    let text = format!("module my_msgs {{ module msg {{ {WHOLE} }}; }};");
+    parse_idl("My.idl", &text).unwrap();
+    for end in 1..text.len() - 1 {
+        let Err(error) = parse_idl("My.idl", &text[..end]) else { panic!("{}", &text[..end]) };
+        assert!(error.to_string().starts_with("My.idl:"), "{error}");
+    }
 }
 
 #[test]
