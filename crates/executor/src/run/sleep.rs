@@ -149,8 +149,10 @@ impl Executor {
             if tells {
                 input.handle.arm_to_gather();
             }
-            if input.handle.is_ready() {
-                input.handle.mark_waiting();
+            match input.handle.is_ready() {
+                true => input.handle.mark_waiting(),
+                // What was looked at and passed over is done with.
+                false => input.handle.mark_processed(),
             }
         }
     }

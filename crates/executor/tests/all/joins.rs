@@ -10,7 +10,7 @@ use crossdock_executor::{Remote, RunEnd};
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_test_support::OwnMemory;
-use support::{Process, checked, nodes, take_log};
+use support::{Process, SIMULATED, checked, nodes, take_log};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -30,7 +30,11 @@ impl Drop for Stop {
 
 impl Joining {
     /// With topics of this depth and patience; the run ends with the pair of this number.
-    fn new(test: &str, (depth, timeout_ms): (usize, u64), last: i32) -> Self {
+    fn new(test: &str, qos: (usize, u64), last: i32) -> Self {
+        Self::in_time(Time::Wall, test, qos, last)
+    }
+
+    fn in_time(time: Time, test: &str, (depth, timeout_ms): (usize, u64), last: i32) -> Self {
         let topic = format!(
             "{{ type: geometry_msgs/msg/PointStamped, external: true, qos: {{ depth: {depth}, timeout_ms: {timeout_ms} }} }}"
         );
@@ -44,7 +48,7 @@ nodes:
 "
         );
         let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
-        let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+        let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), time);
         Self { process: Process::new(test, plan) }
     }
 
@@ -177,6 +181,23 @@ fn a_join_whose_other_input_is_silent_holds_nobody_up_for_long() {
         }
     });
     assert_eq!(log, (51..=60).map(pair).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_join_that_waits_or_has_passed_messages_over_has_nothing_left_to_do() {
+    let joining = Joining::in_time(SIMULATED, "at_rest", (4, 60_000), 3);
+    let (a, b) = (joining.publisher("/a", 4), joining.publisher("/b", 4));
+    let log = joining.joined(|| {
+        [&a, &b].into_iter().for_each(|it| joining.connected(it));
+        let mut quiescence = joining.process.quiescence();
+        // One that waits, one because of which it goes, one more that waits behind that.
+        for (publisher, number) in [(&a, 1), (&b, 2), (&b, 3)] {
+            publish(publisher, number);
+            assert!(quiescence.wait(PATIENCE), "message {number}");
+        }
+        publish(&a, 3);
+    });
+    assert_eq!(log, [pair(3)]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crossdock_comm::{
     Access, Observer, ObserverOptions, Participant, ParticipantOptions, Publisher,
-    PublisherOptions, Qos, Rendezvous,
+    PublisherOptions, Qos, Quiescence, Rendezvous,
 };
 use crossdock_executor::{
     Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics,
@@ -122,13 +122,21 @@ impl Process {
 
     /// Sees this process from outside.
     pub fn observer(&self) -> Observer {
-        Observer::open(ObserverOptions {
+        Observer::open(self.watching()).expect("an observer")
+    }
+
+    /// Tells when this process has nothing left to do.
+    pub fn quiescence(&self) -> Quiescence {
+        Quiescence::open(self.watching()).expect("an observer")
+    }
+
+    fn watching(&self) -> ObserverOptions {
+        ObserverOptions {
             domain_id: 0,
             name: "observer".to_owned(),
             rendezvous: Rendezvous::Folder(self.folder.path().to_owned()),
             access: Access::SameUser,
-        })
-        .expect("an observer")
+        }
     }
 
     /// The executor of this index, made on this thread, connected.
