@@ -40,7 +40,7 @@ impl From<Vec<Violation>> for Violations {
 }
 
 /// Bytes of a file that is read whole. The formats have smaller limits of their own.
-const FILE_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads a file that the user named.
 pub(crate) fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
@@ -69,10 +69,22 @@ pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
 
 /// Reads a file up to the limit of those that are read whole.
 pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    read_at_most(path, FILE_BYTES_MAX)
+}
+
+/// The same with another limit, and only of what is a file: a pipe would be waited for.
+pub(crate) fn read_file(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no file"));
+    }
+    read_at_most(path, bytes_max)
+}
+
+fn read_at_most(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        let what = format!("it has more than {FILE_BYTES_MAX} bytes");
+    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        let what = format!("it has more than {bytes_max} bytes");
         return Err(std::io::Error::new(ErrorKind::FileTooLarge, what));
     }
     Ok(bytes)

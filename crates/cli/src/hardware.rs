@@ -2,7 +2,7 @@
 //! package binaries and the graph file, their sources, and VHDL through GHDL. The crates below make
 //! and simulate the network.
 
-use crate::files::{Violations, read, read_bounded, sha256};
+use crate::files::{FILE_BYTES_MAX, Violations, read, read_file, sha256};
 use anyhow::Result;
 use crossdock_graph::{
     Graph, GraphNode, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping,
@@ -11,6 +11,7 @@ use crossdock_graph::{
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 mod vhdl;
@@ -158,11 +159,7 @@ fn made_from(
 
 /// The SHA-256 of what a file holds, in hexadecimal digits.
 fn digest_of(file: &Path) -> std::io::Result<String> {
-    // A pipe would be waited for.
-    if !std::fs::metadata(file)?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
-    }
-    Ok(sha256(read_bounded(file)?))
+    Ok(sha256(read_file(file, FILE_BYTES_MAX)?))
 }
 
 /// Where the sources of a node type are.
@@ -212,16 +209,13 @@ fn fault(
 
 /// A source, or why not and what to do.
 fn source_text(path: &Path) -> Result<String, (String, String)> {
-    let unreadable = |error: std::io::Error| {
-        let advice = "correct its name, which is relative to this file, or who may read it";
+    let bytes = read_file(path, SOURCE_BYTES_MAX).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::FileTooLarge => "leave out what is no source",
+            _ => "correct its name, which is relative to this file, or who may read it",
+        };
         (format!("cannot be read: {error}"), advice.to_owned())
-    };
-    let length = std::fs::metadata(path).map_err(unreadable)?.len();
-    if length > SOURCE_BYTES_MAX {
-        let why = format!("has {length} bytes, more than {SOURCE_BYTES_MAX}");
-        return Err((why, "leave out what is no source".to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    })?;
     String::from_utf8(bytes)
         .map_err(|_| ("is no UTF-8 text".to_owned(), "save it as UTF-8".to_owned()))
 }

@@ -336,6 +336,7 @@ fn sources(reading: &mut Reading, node: &str, tree: &Tree) -> Vec<String> {
     let path = ["nodes", node, "sources"];
     reading.source.set(&path, tree.place);
     let mut sources: Vec<String> = Vec::new();
+    let mut is_faulty = false;
     for item in reading.list(tree, "`sources`") {
         let Some(file) = reading.text(item, "a source") else { continue };
         reading.source.set(&[&path[..], &[&file]].concat(), item.place);
@@ -351,11 +352,12 @@ fn sources(reading: &mut Reading, node: &str, tree: &Tree) -> Vec<String> {
             sources.push(file);
             continue;
         };
+        is_faulty = true;
         reading.note(ViolationKind::WrongValue, item.place, message, advice);
     }
     let compiled =
         |file: &String| SourceKind::of(file).is_some_and(|it| it != SourceKind::Included);
-    if matches!(tree.data, Data::List(_)) && !sources.iter().any(compiled) {
+    if matches!(tree.data, Data::List(_)) && !is_faulty && !sources.iter().any(compiled) {
         let message = "there is no source to compile";
         let endings = ENDINGS.iter().filter(|(_, kind)| *kind != SourceKind::Included);
         let endings = listed(endings.map(|(ending, _)| *ending));

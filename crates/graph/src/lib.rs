@@ -79,7 +79,7 @@ pub use model::{
     InputReading, Lockstep, Period,
 };
 pub use names::{did_you_mean, logger_name};
-pub use parameters::ParameterOverrides;
+pub use parameters::{ParameterOverrides, USE_SIM_TIME};
 pub use picture::{Figures, Picture};
 pub use placement::Placement;
 pub use plan::{

@@ -13,7 +13,7 @@ use crate::yaml::{self, Data, Tree};
 use std::collections::BTreeMap;
 
 /// The parameter that every node has, as in ROS 2: whether it takes its time from `/clock`.
-pub(crate) const USE_SIM_TIME: &str = "use_sim_time";
+pub const USE_SIM_TIME: &str = "use_sim_time";
 
 /// The content of a parameter file: node, parameter, value. It replaces values of a graph.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -517,6 +517,7 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
         node(", drops: true, refuses: [a, b, c, d, e, f, g, h]"),
         node(", drops: true, refuses: [3]"),
         node(", drops: true, refuses: [' ']"),
+        node(", drops: true, refuses: [\"a\\nb\"]"),
         node(", built_in: { a: b.yaml }, made_from: a"),
         node(", built_in: { a: b.yaml }, made_from: [[a]]"),
         node(", built_in: [1]"),

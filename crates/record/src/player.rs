@@ -298,6 +298,8 @@ pub(crate) struct Progress {
     pub(crate) time_ns: AtomicU64,
     /// A node has asked for the end, which is why playing has ended.
     pub(crate) asked: AtomicBool,
+    /// Playing has failed.
+    pub(crate) failed: AtomicBool,
 }
 
 /// A topic and its type, ready to be published.
@@ -463,6 +465,12 @@ impl Player {
     /// Known once [`Player::is_finished`]. Does not block.
     pub fn was_asked_to_end(&self) -> bool {
         self.progress.asked.load(Ordering::Relaxed)
+    }
+
+    /// Whether playing has failed; [`Player::wait`] says why. Known once [`Player::is_finished`].
+    /// Does not block.
+    pub fn has_failed(&self) -> bool {
+        self.progress.failed.load(Ordering::Relaxed)
     }
 
     /// Calls `listener` on the player's thread when [`Player::is_finished`] has become true, or at

@@ -163,6 +163,7 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
         return Ok(playing.report(None, Flow::Stop));
     }
     let report = playing.play(&reader);
+    playing.progress.failed.store(report.is_err(), Ordering::Relaxed);
     drop(guard);
     // A thread that stops a player does not wait until it is read. Bounded by the commands sent.
     while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {

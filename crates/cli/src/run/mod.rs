@@ -395,8 +395,12 @@ impl Session {
             }
             let player = self.player.as_ref();
             // A node's wish is told by its process, with its reason.
-            if player.is_some_and(|player| player.is_finished() && !player.was_asked_to_end()) {
-                break End::Finished("the recording has been played".to_owned());
+            if let Some(player) = player.filter(|it| it.is_finished() && !it.was_asked_to_end()) {
+                break match player.has_failed() {
+                    // Why is said when it is let go.
+                    true => End::Failed("the recording was not played to its end".to_owned()),
+                    false => End::Finished("the recording has been played".to_owned()),
+                };
             }
             if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
                 break End::Failed("the recording has stopped".to_owned());

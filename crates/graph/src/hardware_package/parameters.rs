@@ -137,7 +137,11 @@ pub(super) fn parameter(
             return None;
         }
         let default = default?;
-        if !range.contains(default) {
+        if range.from_value > range.to_value {
+            let message = format!("no value of `{name}` is {}", range.text());
+            let advice = "correct `from_value` or `to_value`";
+            reading.note(ViolationKind::WrongValue, entry.value.place, message, advice);
+        } else if !range.contains(default) {
             let text = range.text();
             let message = format!("the default of `{name}` must be {text}, and it is {default}");
             let advice = "correct the default, or the range";

@@ -40,8 +40,14 @@ pub(super) fn refusals(reading: &mut Reading, node_type: &str, tree: &Tree) -> V
     let mut reasons = Vec::new();
     for item in items {
         let Some(reason) = reading.text(item, "a reason") else { continue };
-        if reason.trim().is_empty() {
-            let (message, advice) = ("a reason is empty", "say what is wrong with such a message");
+        let fault = if reason.trim().is_empty() {
+            Some(("a reason is empty", "say what is wrong with such a message"))
+        } else if reason.contains(char::is_control) {
+            Some(("a reason is more than a line of text", "write it in one line, without tabs"))
+        } else {
+            None
+        };
+        if let Some((message, advice)) = fault {
             reading.note(ViolationKind::WrongValue, item.place, message, advice);
         }
         reasons.push(reason);

@@ -125,6 +125,11 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
             "{told}"
         );
     }
+    assert!(refused("[invert.sv]", "[../invert.sv]").contains(" leaves the folder "));
+    assert_eq!(
+        refused("[invert.sv]", "[invert.sv]\n    drops: true\n    refuses: [\"too\\tlong\"]"),
+        "p.yaml:7:15: a reason is more than a line of text; write it in one line, without tabs"
+    );
     assert_eq!(
         refused("[invert.sv]", "[a/b.sv, c/b.sv]"),
         "p.yaml:5:23: `c/b.sv` and `a/b.sv` have one file name; the generated files lie in one folder: \
@@ -207,6 +212,10 @@ fn a_parameter_has_values_within_its_range() {
         violations[0].to_string(),
         "p.yaml:6:25: the default of `mask` must be -1 to 255 in steps of 4, and it is 254; correct the \
          default, or the range"
+    );
+    assert_eq!(
+        refused_in(PACKAGE, "mask: 255", "mask: { default: 7, from_value: 9, to_value: 5 }"),
+        "p.yaml:6:25: no value of `mask` is 9 to 5; correct `from_value` or `to_value`"
     );
     assert_eq!(
         refused_in(PACKAGE, "mask: 255", "mask: { default: 255, step: 4 }"),

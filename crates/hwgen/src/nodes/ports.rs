@@ -9,7 +9,7 @@ use crate::message::MessageShape;
 use crate::network::{
     Clock, ModuleParameter, Network, NetworkNode, NetworkPort, NodeEnd, PortOwner, TopicNetwork,
 };
-use crossdock_graph::{GraphNode, HardwareNode, Violation, ViolationKind};
+use crossdock_graph::{GraphNode, HardwareNode, USE_SIM_TIME, Violation, ViolationKind};
 use std::collections::BTreeMap;
 
 /// A port of a node type.
@@ -157,7 +157,8 @@ fn parameters(
     let known = |name: &str| {
         let Request { descriptions, .. } = request;
         let described = || descriptions.parameter(&node.package, &node.node_type, name);
-        description.parameter(name).or_else(described).is_some()
+        // Every node has the last one, whatever its type says.
+        description.parameter(name).or_else(described).is_some() || name == USE_SIM_TIME
     };
     let mut note = |kind, name: &str, message: String, advice: String| {
         let path = ["nodes", node.name.as_str(), "parameters", name];

@@ -148,7 +148,7 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
     let fits =
         format!("| 624 | 96 | 1728 | as far as is known: yes, with {} and 30 of ", bram18 + 410);
     assert!(report.contains(&fits), "{report}");
-    assert!(report.contains("| 64 | 1248 | no |\n"), "{report}");
+    assert!(report.contains("| 64 | 1248 | as far as is known: no |\n"), "{report}");
     let [warning] = made.warnings.as_slice() else { panic!("{:?}", made.warnings) };
     let (told, small) = warning.split_once(". That is more than parts have: ").unwrap();
     let takes = format!(
@@ -184,6 +184,7 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
         let report = &made.files["report.md"];
         assert!(!report.contains("other values of"), "{report}");
         assert!(report.contains("| 624 | 96 | 1728 | yes, with "), "{report}");
+        assert!(report.contains("| 64 | 1248 | no |\n"), "{report}");
         assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
     }
 }
@@ -413,6 +414,10 @@ fn ports_and_parameters_must_be_those_of_the_node_type() {
         refused("parameters: { level: -7 }", "parameters: { levels: -7 }"),
         "g.yaml:7:107: node `first`: `filter` has no parameter `levels`; did you mean `level`?"
     );
+    // Every node has this one, which is about where its time comes from.
+    let mut timed = Files::new();
+    timed.graph = timed.graph.replacen("level: -7", "level: -7, use_sim_time: true", 1);
+    assert!(timed.generated().is_ok());
     let wide = refused("parameters: { level: -7 }", "parameters: { level: 3000000000 }");
     assert_eq!(
         wide,

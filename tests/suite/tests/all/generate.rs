@@ -220,6 +220,15 @@ fn hardware_packages_that_cannot_be_used_are_refused_with_what_to_do() {
     let missing = board.run.file("hardware/rtl/no.sv").display().to_string();
     let says = format!("{file}:8:38: the source {missing} cannot be read: ");
     assert!(errors.starts_with(&says) && errors.contains("relative to this file"), "{errors}");
+    // Neither is waited for, nor read without end.
+    let source = |name: &str| board.run.file(&format!("hardware/rtl/{name}"));
+    let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, source("pipe.sv"), fifo, mode, 0).expect("a pipe");
+    std::os::unix::fs::symlink("/dev/zero", source("zeros.sv")).expect("a link");
+    for name in ["pipe.sv", "zeros.sv"] {
+        let errors = refused("rtl/invert_bytes.sv", &format!("rtl/{name}"));
+        assert!(errors.contains(&format!("{name} cannot be read: it is no file")), "{errors}");
+    }
     let errors = refused("package: pictures", "package: picture");
     let says = format!("{file}:3:10: the file is named after package `pictures`, not `picture`; ");
     assert!(errors.starts_with(&says), "{errors}");
