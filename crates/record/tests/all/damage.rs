@@ -286,6 +286,17 @@ fn long_messages() -> Pieces {
     pieces
 }
 
+/// A file of a chunk that says that it has few bytes, and has many that are compressed.
+fn much_packed() -> Pieces {
+    let hole: u64 = 600 << 20;
+    let mut bytes = chunk(1000, "zstd", &[]);
+    let length_at = bytes.len() - 8;
+    bytes[length_at..].copy_from_slice(&hole.to_le_bytes());
+    let record_bytes = bytes.len() as u64 - 9 + hole;
+    bytes[1..9].copy_from_slice(&record_bytes.to_le_bytes());
+    vec![([mcap::MAGIC, &bytes].concat(), hole), (mcap::MAGIC.to_vec(), 0)]
+}
+
 #[test]
 fn hostile_sizes_do_not_take_memory() {
     let scratch = Scratch::new("hostile");
@@ -318,7 +329,7 @@ fn hostile_sizes_do_not_take_memory() {
         file.truncate(file.len() - 1);
         survive(&path, &file);
     }
-    for pieces in [summary_of_all(), long_messages()] {
+    for pieces in [summary_of_all(), long_messages(), much_packed()] {
         let file = fs::File::create(&path).unwrap();
         let mut end = 0;
         for (bytes, hole) in pieces {

@@ -325,32 +325,41 @@ fn at_maximum_rate_nothing_is_lost_even_with_best_effort_and_depth_one() {
 }
 
 #[test]
-fn at_maximum_rate_a_node_that_takes_nothing_is_named() {
-    let domain = Domain::new("stuck");
-    let bag = domain.scratch.path("b.mcap");
-    write_strings(&bag, options(Compression::None, 4000), 10);
-    let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck_process"));
-    let options = player_options(PlayTopics::All, domain.max(Duration::from_millis(300)));
-    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
-    let doorbell = stuck.doorbell(Default::default()).unwrap();
-    let _subscriber = stuck
-        .any_subscriber(SubscriberOptions {
-            node: "sleeper",
-            topic: "/a",
-            qos: RELIABLE,
-            doorbell: Some(&doorbell),
-            group: None,
-        })
-        .unwrap();
-    wait_connected(&stuck, &["/a"]);
-    player.play();
-    let error = player.wait().unwrap_err();
-    assert!(matches!(error, PlayError::NotDrained { .. }));
-    let text = error.to_string();
-    for part in
-        ["message 1 of topic /a", "`sleeper`", "`stuck_process`", "not taken a message of /a"]
+fn at_maximum_rate_a_node_that_takes_nothing_or_comes_to_no_end_is_named() {
+    for (takes, does) in
+        [(false, "has not taken a message of /a"), (true, "is still at work on a message of /a")]
     {
-        assert!(text.contains(part), "{part} in {text}");
+        let domain = Domain::new(&format!("stuck-{takes}"));
+        let bag = domain.scratch.path("b.mcap");
+        write_strings(&bag, options(Compression::None, 4000), 10);
+        let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck_process"));
+        let options = player_options(PlayTopics::All, domain.max(Duration::from_millis(300)));
+        let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+        let doorbell = stuck.doorbell(Default::default()).unwrap();
+        let subscriber = stuck
+            .any_subscriber(SubscriberOptions {
+                node: "sleeper",
+                topic: "/a",
+                qos: RELIABLE,
+                doorbell: Some(&doorbell),
+                group: None,
+            })
+            .unwrap();
+        wait_connected(&stuck, &["/a"]);
+        player.play();
+        while takes && subscriber.take().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        while !player.is_finished() {
+            std::thread::yield_now();
+        }
+        assert!(player.has_failed());
+        let error = player.wait().unwrap_err();
+        assert!(matches!(error, PlayError::NotDrained { .. }));
+        let text = error.to_string();
+        for part in ["message 1 of topic /a", "`sleeper`", "`stuck_process`", does] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
     }
 }
 

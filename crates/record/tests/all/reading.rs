@@ -353,6 +353,22 @@ fn a_file_that_metadata_names_several_times_is_read_once() {
 }
 
 #[test]
+fn metadata_that_is_longer_than_allowed_is_not_read_in_part() {
+    let scratch = Scratch::new("long-metadata");
+    let folder = split_bag(&scratch);
+    // What would be cut off is a comment: the rest of the text is sound.
+    let text = metadata_naming("[bag_0.mcap]") + "\n#";
+    for (bytes, count) in [(8 << 20, 10), ((8 << 20) + 1, 30)] {
+        let padded = format!("{text}{}", "-".repeat(bytes - text.len()));
+        fs::write(folder.join("metadata.yaml"), padded).unwrap();
+        let reader = BagReader::open(&folder).unwrap();
+        assert_eq!(contents(&reader).messages.len(), count, "{bytes} bytes");
+        let is_unusable = reader.remarks()[0].contains("cannot be used");
+        assert_eq!(is_unusable, count == 30, "{:?}", reader.remarks());
+    }
+}
+
+#[test]
 fn files_of_the_folder_that_metadata_does_not_name_are_told() {
     let scratch = Scratch::new("not-named");
     let folder = split_bag(&scratch);

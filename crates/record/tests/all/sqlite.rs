@@ -10,6 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Where a write-ahead log has the size of its pages, and the checksum of its head
+/// (<https://www.sqlite.org/fileformat2.html#walformat>).
+const LOG_PAGE_BYTES_AT: usize = 8;
+const LOG_CHECKSUM_AT: usize = 24;
+
 /// A bag that SQLite itself made; `None` if the computer has no Python to make it with.
 fn made(scratch: &Scratch, kind: &str, count: u64, page_bytes: u32) -> Option<PathBuf> {
     let path = scratch.path(&format!("{kind}_{page_bytes}.db3"));
@@ -176,8 +181,18 @@ fn a_log_and_a_journal_beside_the_file_are_read_and_nothing_is_written() {
         assert_eq!(names(), files);
         // Without it, the file alone does not hold what was recorded.
         fs::remove_file(&beside).unwrap();
-        let found = contents(&BagReader::open(&path).unwrap());
-        assert!(found.messages.len() < count as usize || found.messages[9].1 == 7, "{kind}");
+        let alone = contents(&BagReader::open(&path).unwrap()).messages;
+        assert!(alone.len() < count as usize || alone[9].1 == 7, "{kind}");
+        if kind == "log" {
+            // The checksum of its head, and its pages' size.
+            for at in [LOG_CHECKSUM_AT, LOG_PAGE_BYTES_AT] {
+                let mut log = before.1.clone();
+                log[at] ^= 1;
+                fs::write(&beside, log).unwrap();
+                let found = contents(&BagReader::open(&path).unwrap());
+                assert!(found.messages == alone, "the log is none: byte {at}");
+            }
+        }
         fs::write(&beside, b"neither a log nor a journal").unwrap();
         BagReader::open(&path).unwrap();
     }
@@ -207,6 +222,14 @@ fn a_sqlite_file_without_a_bag_says_what_it_lacks() {
     fs::write(&cut, &fs::read(&path).unwrap()[..50]).unwrap();
     let error = BagReader::open(&cut).unwrap_err();
     assert!(error.to_string().contains("its header"), "{error}");
+    // Pages have 512 bytes or more, and a power of two.
+    for page_bytes in [256_u16, 1000] {
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[16..18].copy_from_slice(&page_bytes.to_be_bytes());
+        fs::write(&cut, bytes).unwrap();
+        let error = BagReader::open(&cut).unwrap_err().to_string();
+        assert!(error.contains(&format!("says that a page has {page_bytes} bytes")), "{error}");
+    }
     let Some(path) = made(&scratch, "no_rowid", 1, 4096) else { return };
     let found = contents(&BagReader::open(&path).unwrap());
     let (first, count) = damages(&found);
