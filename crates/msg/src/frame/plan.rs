@@ -29,7 +29,6 @@ const FRONT_ALIGNMENT: usize = 64;
 /// segments. Nothing blocks.
 #[derive(Clone, Debug)]
 pub struct FramePlan {
-    type_name: String,
     /// The root's program is the first.
     pub(super) programs: Vec<Program>,
     pub(super) root_bytes: usize,
@@ -165,24 +164,22 @@ impl FramePlan {
         };
         planner.program(ElementLayout::Struct(0), "")?;
         let Planner { programs, known, unbounded, .. } = planner;
-        let type_name = schema.type_name().to_owned();
+        let type_name = || schema.type_name().to_owned();
         if let Some(field) = bounds.keys().find(|path| !known.contains(path)) {
-            return Err(FramePlanError::UnknownField { type_name, field: field.clone() });
+            return Err(FramePlanError::UnknownField {
+                type_name: type_name(),
+                field: field.clone(),
+            });
         }
         if !unbounded.is_empty() {
-            return Err(FramePlanError::Unbounded { type_name, fields: unbounded });
+            return Err(FramePlanError::Unbounded { type_name: type_name(), fields: unbounded });
         }
-        let plan = Self { type_name, programs, root_bytes: schema.root_bytes() };
+        let plan = Self { programs, root_bytes: schema.root_bytes() };
         let longest = [plan.payload_bytes_max(), plan.behind_bytes(0)];
         if longest.iter().any(|bytes| *bytes > PAYLOAD_BYTES_MAX) {
             return Err(too_large(layout));
         }
         Ok(plan)
-    }
-
-    /// Full name of the type.
-    pub fn type_name(&self) -> &str {
-        &self.type_name
     }
 
     /// Bytes of the longest payload.

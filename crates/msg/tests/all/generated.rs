@@ -6,7 +6,7 @@ use common::random::{Random, random_cdr};
 use crossdock_msg::types::{self, sensor_msgs, std_msgs};
 use crossdock_msg::{
     Block, BlockMut, BuildError, CdrBuffer, CdrError, CdrSlices, Extra, FlatBuffer, FlatError,
-    Message, Schema,
+    Message, Schema, block::Text,
 };
 
 /// The generated codec of one type, without the type.
@@ -372,4 +372,24 @@ fn a_sequence_of_structs_is_built_and_read_by_index_and_in_order() {
     assert!(fields.get(3).is_none());
     let offsets: Vec<_> = fields.iter().map(|field| field.offset()).collect();
     assert_eq!(offsets, [0, 4, 8]);
+}
+
+#[test]
+fn a_sequence_of_texts_is_built_element_by_element() {
+    let names = ["left", "right"];
+    let extra = Extra::none().references(names.len()).text(4).text(5);
+    let mut memory = FlatBuffer::with_bytes(sensor_msgs::JointState::ROOT_BYTES + extra.total());
+    let mut top = 0;
+    let block = BlockMut::new(memory.as_mut_slice(), &mut top);
+    let mut joints = sensor_msgs::JointState::builder(block);
+    assert!(joints.name(0).unwrap().is_empty());
+    let mut built = joints.name(names.len()).unwrap();
+    for (index, name) in names.iter().enumerate() {
+        built.set_text(index, Text::new(name.as_bytes())).unwrap();
+    }
+    assert_eq!((built.len(), built.is_empty()), (2, false));
+    let joints = sensor_msgs::JointState::view(Block::new(&memory.as_slice()[..top])).unwrap();
+    let read = joints.name().unwrap();
+    let text = |index: usize| read.get(index).unwrap().unwrap();
+    assert!(text(0) == b"left" && text(1) == b"right");
 }

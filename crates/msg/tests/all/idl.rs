@@ -220,6 +220,8 @@ fn what_ros_2_interfaces_do_not_have_is_refused_with_its_place() {
         ("union A { };", "My.idl:3:1: expected `module`, `const`, `typedef` or `struct`"),
         ("const short A = 40000;", "a value of type int16"),
         ("const long A = 0x1e-1;", "expected `;`, found `-`"),
+        ("const char A = \"ab\";", "a value of type"),
+        ("const char A = \"\u{20ac}\";", "a value of type"),
         ("const A_Type A = 1;", "the type of a constant"),
         ("const boolean A = TRUE; const boolean B = -A;", "expected a value of type bool"),
         ("struct A { long x }; ", "expected `;`, found `}`"),
