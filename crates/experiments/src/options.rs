@@ -48,9 +48,9 @@ pub struct DrivingOptions {
     #[arg(long, value_name = "PERCENT", default_values_t = [0, 50],
           value_parser = clap::value_parser!(u32).range(0..=95))]
     pub load: Vec<u32>,
-    /// Images that go through the graph, one after the other
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub images: u32,
+    /// Images that go through the graph, one after the other; default: 100, with --quick 4
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub images: Option<u32>,
     /// Graph file of the closed course
     #[arg(long, value_name = "FILE", default_value = "apps/autorace/course.graph.yaml")]
     pub graph: PathBuf,
@@ -62,9 +62,9 @@ pub struct PipelineOptions {
     #[command(flatten)]
     /// The simulation
     pub simulation: SimulationOptions,
-    /// Images that go through each board, one after the other
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..=1_000))]
-    pub images: u32,
+    /// Images that go through each board, one after the other; default: 30, with --quick 3
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    pub images: Option<u32>,
     /// Folder with the graphs and mappings of the package `image_pipeline`
     #[arg(long, value_name = "FOLDER", default_value = "apps/image_pipeline")]
     pub folder: PathBuf,

@@ -31,7 +31,8 @@ use rows::{Row, Span};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Images that go through the graph, one after the other.
+/// Images that go through the graph, one after the other, if nothing else is asked for.
+const IMAGES: u32 = 100;
 const QUICK_IMAGES: u32 = 4;
 /// Cycles in which an image has long become a command when nobody else uses the memory.
 const CYCLES_MAX: u64 = 4_000_000;
@@ -50,7 +51,7 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
              each of them"
         );
     };
-    let images = if quick { QUICK_IMAGES } else { options.images };
+    let images = options.images.unwrap_or(if quick { QUICK_IMAGES } else { IMAGES });
     // First what may be missing.
     let boards = boards(options, caller)?;
     let stripes = stripes::Boards::built(options, caller)?;

@@ -24,6 +24,8 @@ const RESIZED: &str = "/resize/image_raw";
 const FABRIC: &str = "board";
 /// Images per second of the camera in simulated time.
 const IMAGES_HZ: f64 = 30.0;
+/// Images that go through a board, if nothing else is asked for.
+const IMAGES: u32 = 30;
 const QUICK_IMAGES: u32 = 3;
 /// Bits of a beat of the nodes' streams.
 const NODE_BITS: u32 = 64;
@@ -42,7 +44,7 @@ pub fn pipeline(options: &PipelineOptions, caller: &mut dyn Caller) -> Result<Re
              choose --profile kv260-250, zcu104-64, zcu104-64-a53 or ecp5-85"
         );
     };
-    let images = if quick { QUICK_IMAGES } else { options.images };
+    let images = options.images.unwrap_or(if quick { QUICK_IMAGES } else { IMAGES });
     // First what may be missing.
     let mut boards = Vec::new();
     for variant in Variant::ALL {

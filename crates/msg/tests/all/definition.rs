@@ -156,6 +156,15 @@ fn merged_text_resolves_with_and_without_msg_in_its_names() {
     let nameless = format!("int32 a\n{separator}\n");
     let error = Schema::parse("my_msgs/My", &nameless).unwrap_err().to_string();
     assert!(error.contains("my_msgs/msg/My:3:1: expected `MSG: package/Name`"), "{error}");
+    // Writers repeat types that several others use; then both are the same, whatever their comments.
+    let again = |seconds: &str| {
+        let again =
+            format!("{text}{separator}\nMSG: builtin_interfaces/Time\n{seconds}\nuint32 nanosec\n");
+        Schema::parse("my_msgs/My", &again).map_err(|error| error.to_string())
+    };
+    assert_eq!(again("int32 sec  # again").unwrap().type_hash(), schema.type_hash());
+    let error = again("uint32 sec").unwrap_err();
+    assert!(error.contains("builtin_interfaces/msg/Time") && error.contains(":13:"), "{error}");
     let missing = text.split(&separator).next().unwrap();
     let error = Schema::parse("my_msgs/My", missing).unwrap_err().to_string();
     assert!(error.contains("field `header` of my_msgs/msg/My has the type"), "{error}");
