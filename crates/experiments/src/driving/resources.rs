@@ -116,4 +116,5 @@ pub(crate) fn facts(areas: &[Area]) -> Value {
 
 /// What the figures of a board are.
 pub(crate) const IS: &str = "Yosys 0.70, synth_xilinx -family xcup: the sum of modules that were synthesised \
-                             alone (hw/budget.json), without the topics' networks, and without URAM";
+                             alone (hw/budget.json), without the topics' networks and URAM, and what the host \
+                             talks to for 8 gateways";
