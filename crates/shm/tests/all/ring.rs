@@ -420,3 +420,14 @@ fn an_observer_copies_no_message_that_a_device_still_writes() {
     publish(&publisher, 5);
     assert_eq!((next(&mut observer), observer.missed()), (Some(5), 2));
 }
+
+#[test]
+fn no_program_that_a_process_starts_inherits_its_memory() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (control, (side, _)) = (publisher.control(), side());
+    let (conns, pair) = (side.conns.fd(), side.pair.fd());
+    for (what, fd) in [("ring", control.ring_fd()), ("connections", conns), ("pair", pair)] {
+        let flags = rustix::io::fcntl_getfd(fd).unwrap();
+        assert_eq!(flags, rustix::io::FdFlags::CLOEXEC, "{what}");
+    }
+}
