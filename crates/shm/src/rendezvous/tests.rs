@@ -38,7 +38,7 @@ fn abstract_config() -> RendezvousConfig {
 }
 
 /// Has a program that this process starts this socket as well?
-fn is_inherited(socket: &ControlSocket) -> bool {
+fn is_inherited(socket: impl AsFd) -> bool {
     !rustix::io::fcntl_getfd(socket).unwrap().contains(rustix::io::FdFlags::CLOEXEC)
 }
 
@@ -111,7 +111,8 @@ fn who_is_there_hears_of_an_arrival_and_can_connect() {
     assert_eq!(a.read_arrivals().unwrap(), [b.name()]);
     let to_b = a.visit().connect(b.name()).unwrap().unwrap();
     let from_a = b.accept().unwrap().unwrap();
-    assert!(!is_inherited(&from_a));
+    assert!(!is_inherited(&from_a) && !is_inherited(b.listener()));
+    assert!(b.accept().unwrap().is_none());
     let _ = to_b.send(b"hello", &[]).unwrap();
     let mut buffer = [0; FRAME_BYTES_MAX];
     assert!(matches!(from_a.receive(&mut buffer).unwrap(), Received::Frame { len: 5, .. }));
@@ -179,6 +180,18 @@ fn a_link_in_the_place_of_the_folder_is_refused() {
     std::os::unix::fs::symlink("/tmp", &scratch.0).unwrap();
     assert!(Visit::open(&scratch.config()).is_err());
     std::fs::remove_file(&scratch.0).unwrap();
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_refused() {
+    let scratch = Scratch::new("file");
+    drop(Visit::open(&scratch.config()).unwrap());
+    std::fs::remove_dir(scratch.0.join("7")).unwrap();
+    std::fs::write(scratch.0.join("7"), "").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(scratch.0.join("7"), mode).unwrap();
+    let error = Visit::open(&scratch.config()).unwrap_err();
+    assert!(matches!(error, RendezvousError::System { errno: Errno::NOTDIR, .. }), "{error}");
 }
 
 #[test]
