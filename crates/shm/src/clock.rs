@@ -202,7 +202,8 @@ mod counter {
     #[cold]
     #[inline(never)]
     fn read(follower: &Follower, system: fn() -> u64) -> u64 {
-        if !is_trusted() {
+        static TRUSTED: OnceLock<bool> = OnceLock::new();
+        if !TRUSTED.get_or_init(|| is_trusted(fs::read_to_string(NAMED_IN))) {
             return system();
         }
         let before = ticks();
@@ -213,11 +214,9 @@ mod counter {
     pub(super) const NAMED_IN: &str =
         "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-    /// Does the kernel keep time by the counter?
-    fn is_trusted() -> bool {
-        static TRUSTED: OnceLock<bool> = OnceLock::new();
-        let look = || fs::read_to_string(NAMED_IN).is_ok_and(|name| name.trim() == "tsc");
-        *TRUSTED.get_or_init(look)
+    /// Does the kernel keep time by the counter, if this is what it names?
+    pub(super) fn is_trusted(named: std::io::Result<String>) -> bool {
+        named.is_ok_and(|name| name.trim() == "tsc")
     }
 }
 
@@ -371,7 +370,11 @@ mod tests {
         };
         let follower = Follower::new();
         (0..CALLS).for_each(|_| _ = counter::at(&follower, counter::ticks(), system));
-        let source = std::fs::read_to_string(counter::NAMED_IN).unwrap_or_default();
-        assert_eq!(ASKED.get() < CALLS, source.trim() == "tsc", "{} times", ASKED.get());
+        let trusted = counter::is_trusted(std::fs::read_to_string(counter::NAMED_IN));
+        assert_eq!(ASKED.get() < CALLS, trusted, "{} times", ASKED.get());
+        for (named, trusted) in [("tsc\n", true), ("hpet\n", false), ("", false)] {
+            assert_eq!(counter::is_trusted(Ok(named.to_owned())), trusted, "{named}");
+        }
+        assert!(!counter::is_trusted(Err(std::io::ErrorKind::NotFound.into())));
     }
 }

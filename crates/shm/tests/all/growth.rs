@@ -285,3 +285,25 @@ fn an_observer_copies_what_lies_in_a_further_segment_while_it_has_it() {
     assert_eq!((copied.map(|(seq, _)| seq), observer.missed()), (Some(4), 1));
     assert_eq!(payload, [8; 8]);
 }
+
+#[test]
+fn hardware_is_told_of_the_very_segments_that_messages_lie_in() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut subscriber, number) = connect(&control, &side, &peer, join("viewer"));
+    serve(&control, &subscriber, number);
+    let segments = subscriber.control();
+    assert!(segments.segment(0).is_some() && segments.segment(1).is_none());
+    for (segment, bytes) in [(0, 8), (1, 5000), (0, 8)] {
+        send(&publisher, bytes);
+        let sample = subscriber.take().unwrap().unwrap();
+        let (region, segment) = (sample.region().unwrap(), segments.segment(segment).unwrap());
+        assert_eq!((region.address(), region.bytes()), (segment.address(), segment.bytes()));
+        let offset = sample.bytes().as_ptr().addr() - region.address();
+        assert!(offset + bytes <= region.bytes() && !region.is_writable());
+    }
+    assert!(segments.segment(2).is_none() && segments.segment(u32::MAX).is_none());
+    drop(subscriber);
+    assert!(segments.segment(0).is_none(), "it keeps nothing mapped");
+}
