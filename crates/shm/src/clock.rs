@@ -169,7 +169,7 @@ mod counter {
     }
 
     #[inline(always)]
-    fn ticks() -> u64 {
+    pub(super) fn ticks() -> u64 {
         // SAFETY: every x86-64 processor has the instruction; no other memory is touched.
         unsafe { _rdtsc() }
     }
@@ -192,7 +192,7 @@ mod counter {
     }
 
     #[inline(always)]
-    fn at(follower: &Follower, ticks: u64, system: fn() -> u64) -> u64 {
+    pub(super) fn at(follower: &Follower, ticks: u64, system: fn() -> u64) -> u64 {
         match follower.at(ticks) {
             Some(ns) => ns,
             None => read(follower, system),
@@ -202,7 +202,8 @@ mod counter {
     #[cold]
     #[inline(never)]
     fn read(follower: &Follower, system: fn() -> u64) -> u64 {
-        if !is_trusted() {
+        static TRUSTED: OnceLock<bool> = OnceLock::new();
+        if !TRUSTED.get_or_init(|| is_trusted(fs::read_to_string(NAMED_IN))) {
             return system();
         }
         let before = ticks();
@@ -210,12 +211,12 @@ mod counter {
         follower.read_between(before, ticks(), system_ns)
     }
 
-    /// Does the kernel keep time by the counter?
-    fn is_trusted() -> bool {
-        const NAMED_IN: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-        static TRUSTED: OnceLock<bool> = OnceLock::new();
-        let look = || fs::read_to_string(NAMED_IN).is_ok_and(|name| name.trim() == "tsc");
-        *TRUSTED.get_or_init(look)
+    pub(super) const NAMED_IN: &str =
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+    /// Does the kernel keep time by the counter, if this is what it names?
+    pub(super) fn is_trusted(named: std::io::Result<String>) -> bool {
+        named.is_ok_and(|name| name.trim() == "tsc")
     }
 }
 
@@ -231,7 +232,7 @@ mod counter {
 #[cfg(test)]
 mod tests {
     use super::follow::{Follower, TOGETHER_TICKS};
-    use super::{SPAN_NS, monotonic_ns, now_ns, system_ns};
+    use super::{ClockId, SPAN_NS, clock_gettime, monotonic_ns, now_ns, system_ns};
     use std::time::{Duration, Instant};
 
     /// A counter with 2.3 ticks per ns that a system's clock runs beside.
@@ -340,5 +341,40 @@ mod tests {
             assert!(passed + slack > before && passed < after + slack, "{before:?} {passed:?}");
             last = ns;
         }
+    }
+
+    #[test]
+    fn time_that_is_never_set_is_the_systems() {
+        let system = || {
+            let now = clock_gettime(ClockId::Monotonic);
+            Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+        };
+        let slack = Duration::from_micros(50);
+        for _ in 0..1000 {
+            let (before, now, after) = (system(), Duration::from_nanos(monotonic_ns()), system());
+            assert!(now + slack > before && now < after + slack, "{before:?} {now:?} {after:?}");
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_systems_clock_is_asked_each_time_unless_the_kernel_keeps_time_by_the_counter() {
+        use super::counter;
+        const CALLS: u32 = 100_000;
+        std::thread_local! {
+            static ASKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+        }
+        let system = || {
+            ASKED.set(ASKED.get() + 1);
+            counter::ticks() / 2
+        };
+        let follower = Follower::new();
+        (0..CALLS).for_each(|_| _ = counter::at(&follower, counter::ticks(), system));
+        let trusted = counter::is_trusted(std::fs::read_to_string(counter::NAMED_IN));
+        assert_eq!(ASKED.get() < CALLS, trusted, "{} times", ASKED.get());
+        for (named, trusted) in [("tsc\n", true), ("hpet\n", false), ("", false)] {
+            assert_eq!(counter::is_trusted(Ok(named.to_owned())), trusted, "{named}");
+        }
+        assert!(!counter::is_trusted(Err(std::io::ErrorKind::NotFound.into())));
     }
 }

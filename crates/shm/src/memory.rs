@@ -574,7 +574,8 @@ pub(crate) struct OwnMemory {
     mapping: Arc<Mapping>,
 }
 
-fn make_memfd(name: &str) -> Result<OwnedFd, Errno> {
+/// Without contents or a size; it can be sealed, and no program that is started inherits it.
+pub(crate) fn make_memfd(name: &str) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
         // Linux < 6.3 does not know the flag.

@@ -399,12 +399,6 @@ impl Pool {
         bytes < self.small_end
     }
 
-    /// Do any loans?
-    #[inline(always)]
-    pub fn has_small(&self) -> bool {
-        self.small_end > 0
-    }
-
     /// Place of the smallest class that a loan of `bytes` fits into.
     #[inline]
     pub fn class_for(&self, bytes: u64) -> Option<usize> {

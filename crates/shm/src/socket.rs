@@ -416,6 +416,7 @@ fn last_errno() -> Errno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::FdFlags;
 
     #[test]
     fn who_has_hung_up_is_known_while_its_last_words_are_unread() {
@@ -458,6 +459,8 @@ mod tests {
         let mut count = [0u8; 8];
         rustix::io::read(&fds[1], &mut count).unwrap();
         assert_eq!(u64::from_ne_bytes(count), 7);
+        let private = |fd: &ReceivedFd| rustix::io::fcntl_getfd(fd).unwrap() == FdFlags::CLOEXEC;
+        assert!(fds.iter().all(private), "no program that is started inherits them");
         assert!(matches!(b.receive(&mut buffer).unwrap(), Received::Empty));
     }
 

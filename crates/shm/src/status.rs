@@ -22,13 +22,13 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::fork::{Blank, ForkMark, PrivateFd};
 use crate::histogram::{BUCKETS, HistogramSnapshot, bucket_of};
-use crate::memory::{populate, set_size};
+use crate::memory::{make_memfd, populate, set_size};
 
 mod view;
 
@@ -453,11 +453,7 @@ impl StatusTable {
 
 fn create_memory(words: usize) -> Result<(OwnedFd, Words), OpenStatusError> {
     let system = |what| move |errno| OpenStatusError::System { what, errno };
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // MFD_NOEXEC_SEAL is Linux 6.3.
-    let writable = rustix::fs::memfd_create(c"crossdock-status", flags | MemfdFlags::NOEXEC_SEAL)
-        .or_else(|_| rustix::fs::memfd_create(c"crossdock-status", flags))
-        .map_err(system("making the memory of"))?;
+    let writable = make_memfd("crossdock-status").map_err(system("making the memory of"))?;
     set_size(writable.as_fd(), words as u64 * 8).map_err(system("sizing"))?;
     let mapping = Words::map(writable.as_fd(), words, ProtFlags::READ | ProtFlags::WRITE)
         .map_err(system("mapping"))?;

@@ -66,6 +66,27 @@ fn ports_and_samples_are_inert_in_a_forked_child() {
 }
 
 #[test]
+fn a_forked_child_leaves_to_its_parent_what_a_process_that_has_gone_has_rung() {
+    let (side, peer) = side();
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+    let how = Join { doorbell: Some((doorbell.control(), 9)), ..join("viewer") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    assert!(!subscriber.arm());
+    publish(&publisher, 1);
+    doorbell.control().leave(&side.pair);
+    let status = in_child(|| {
+        doorbell.settle();
+        doorbell.drain(|_| panic!("it is the parent's"));
+        0
+    });
+    assert_eq!(status, 0);
+    let mut rung = Vec::new();
+    doorbell.drain(|input| rung.push(input));
+    assert_eq!((rung, take(&mut subscriber)), (vec![9], 1));
+}
+
+#[test]
 fn a_forked_child_leaves_its_parents_keeper_alone_and_gets_its_own() {
     let keeper = Keeper::of_process().unwrap();
     let task = keeper.task();

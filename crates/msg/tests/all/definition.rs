@@ -156,7 +156,7 @@ fn merged_text_resolves_with_and_without_msg_in_its_names() {
     let nameless = format!("int32 a\n{separator}\n");
     let error = Schema::parse("my_msgs/My", &nameless).unwrap_err().to_string();
     assert!(error.contains("my_msgs/msg/My:3:1: expected `MSG: package/Name`"), "{error}");
-    // Writers repeat types that several others use; then both are the same, whatever their comments.
+    // Writers repeat types that several others use: both are the same, whatever their comments.
     let again = |seconds: &str| {
         let again =
             format!("{text}{separator}\nMSG: builtin_interfaces/Time\n{seconds}\nuint32 nanosec\n");

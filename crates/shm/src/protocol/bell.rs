@@ -192,19 +192,51 @@ impl RelayLine {
         }
     }
 
-    /// Rule B5: one sleeper that the caller shall wake; bounded by the bits of the line.
+    /// Rule B5: one sleeper that the caller shall wake. At most as many steps as there are bits.
     pub fn claim(&self) -> Option<u16> {
         for (index, word) in self.pending.iter().enumerate() {
-            let mut bits = word.load(Ordering::Acquire);
-            while bits != 0 {
+            // It fails only if another one was faster.
+            for _ in 0..u64::BITS {
+                let bits = word.load(Ordering::Acquire);
+                if bits == 0 {
+                    break;
+                }
                 let bit = bits & bits.wrapping_neg();
                 // AcqRel pairs with `ask` and with the claims of others.
                 if word.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
                     return Some((index * 64) as u16 + bit.trailing_zeros() as u16);
                 }
-                bits &= !bit;
             }
         }
         None
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_executors_that_look_at_once_exactly_one_wakes_each_sleeper() {
+        let (line, ready) = (RelayLine::default(), AtomicU32::new(0));
+        let sleepers: Vec<u16> = (0..READY_BITS as u16).collect();
+        let executor = || {
+            let both = (ready.fetch_add(1, Ordering::AcqRel) | 1) + 1;
+            while ready.load(Ordering::Acquire) < both {
+                std::thread::yield_now();
+            }
+            std::iter::from_fn(|| line.claim()).collect::<Vec<u16>>()
+        };
+        for _ in 0..50 {
+            line.ask(&sleepers);
+            let mut woken = std::thread::scope(|scope| {
+                let other = scope.spawn(executor);
+                let mut woken = executor();
+                woken.extend(other.join().unwrap());
+                woken
+            });
+            woken.sort_unstable();
+            assert_eq!(woken, sleepers);
+        }
     }
 }

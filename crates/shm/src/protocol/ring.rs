@@ -275,3 +275,39 @@ impl<'a> Ring<'a> {
         self.newest() >= next
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_leaves_between_the_first_look_and_the_take_is_not_held() {
+        let (head, slots) = (Head::default(), std::array::from_fn::<_, 2, _>(|_| Slot::default()));
+        let (ring, hold) = (Ring { head: &head, slots: &slots }, AtomicU64::new(0));
+        (1..=2).for_each(|seq| ring.publish(seq, &[seq; FIELDS]));
+        assert_eq!((ring.peek(1), ring.peek(2)), (Peek::Ready, Peek::Ready));
+        ring.evict(1);
+        assert_eq!((ring.take(1, &hold), hold.load(Ordering::Relaxed)), (None, 0));
+        ring.publish(3, &[3; FIELDS]);
+        assert_eq!((ring.take(1, &hold), hold.load(Ordering::Relaxed)), (None, 0));
+        assert_eq!((ring.take(2, &hold), hold.load(Ordering::Relaxed)), (Some([2; FIELDS]), 2));
+    }
+
+    #[test]
+    fn only_the_cursor_that_passes_what_the_publisher_waits_for_wakes_it_and_only_while_it_waits() {
+        let (head, waiting_for) = (Head::default(), 3);
+        let ring = Ring { head: &head, slots: &[] };
+        let wakes = |from: u64, to: u64| {
+            let conn = Conn::default();
+            conn.cursor.store(from, Ordering::Relaxed);
+            conn.move_cursor(to, Some(&head.waiting))
+        };
+        ring.announce_wait(waiting_for);
+        assert_eq!(
+            (wakes(3, 4), wakes(1, 9), wakes(2, 3), wakes(4, 5)),
+            (true, true, false, false)
+        );
+        ring.end_wait();
+        assert!(!wakes(3, 4));
+    }
+}

@@ -193,3 +193,52 @@ fn wake(doors: &[Door], sleepers: &[Sleeper], counters: &mut PublisherCounters) 
     counters.wakes += woken as u64;
     counters.relayed += (sleepers.len() - roots) as u64;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doorbell::{Doorbell, DoorbellOptions};
+    use crate::sync::Ordering;
+    use crate::tables::{ArmedLease, BellMemory, PairMemory, PeerPair};
+
+    #[test]
+    fn the_sleepers_behind_many_words_are_all_asked_for_in_the_room_that_there_is() {
+        const SLEEPERS: u32 = 5 * 64;
+        let bells = BellMemory::new("bells");
+        let doorbell = Doorbell::create(&bells, DoorbellOptions::default()).expect("a bell");
+        let pair = PairMemory::create("pair").expect("memory");
+        let joined = doorbell.control().join(&pair).expect("a line");
+        let bell = || PeerBell::open("bell", bells.fd(joined.bell).expect("its own"));
+        let (bell, view) = (bell().expect("a mapping"), PeerPair::open("pair", pair.fd()));
+        let view = view.expect("a mapping");
+        let mut doors = Doors::default();
+        let arm = |peer: u32| {
+            let lease = pair.allocate_armed(1).expect("a bit");
+            let (armed_line, armed_bit) = lease.place();
+            let (pair, bell) = (view.clone(), bell.clone());
+            let (ready_line, input, index) = (joined.ready_line, peer as u16, joined.bell);
+            doors.add(
+                peer,
+                WakeTarget { pair, bell, armed_line, armed_bit, ready_line, input, index },
+            );
+            let (word, bit) = lease.word();
+            word.fetch_or(bit, Ordering::Relaxed);
+            lease
+        };
+        let _leases: Vec<ArmedLease> = (0..SLEEPERS).map(arm).collect();
+        // Its executor sleeps, and one bell is as good as many.
+        let asleep = bell.bell().announce(bell.bell().before_look());
+        assert!(asleep.is_some());
+        let room = |doors: &Doors| {
+            let Doors { fired, sleepers, relayed, .. } = doors;
+            [fired.capacity(), sleepers.capacity(), relayed.capacity()]
+        };
+        let (before, mut counters) = (room(&doors), PublisherCounters::default());
+        doors.ring(&mut counters);
+        assert_eq!(room(&doors), before, "nothing is allocated");
+        assert_eq!(counters.relayed, u64::from(SLEEPERS) - WAKE_ROOTS as u64);
+        let mut rung = Vec::new();
+        doorbell.drain(|input| rung.push(input));
+        assert_eq!(rung, (0..SLEEPERS as u16).collect::<Vec<_>>());
+    }
+}

@@ -457,7 +457,7 @@ impl Core {
     /// freed.
     #[inline(always)]
     fn prepare_next(&self, state: &State) {
-        if state.pool.has_small()
+        if state.pool.is_small(0)
             && let Some(chunk) = state.pool.next_free(0)
         {
             prefetch::to_write(state.start(chunk), state.pool.class(0).chunk_bytes as usize);

@@ -37,6 +37,11 @@ fn abstract_config() -> RendezvousConfig {
     RendezvousConfig { location: Location::Abstract, domain_id, access: Access::SameUser }
 }
 
+/// Has a program that this process starts this socket as well?
+fn is_inherited(socket: impl AsFd) -> bool {
+    !rustix::io::fcntl_getfd(socket).unwrap().contains(rustix::io::FdFlags::CLOEXEC)
+}
+
 fn wait_readable(fd: BorrowedFd<'_>) {
     let mut polled = [rustix::event::PollFd::from_borrowed_fd(fd, rustix::event::PollFlags::IN)];
     let limit = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
@@ -106,12 +111,32 @@ fn who_is_there_hears_of_an_arrival_and_can_connect() {
     assert_eq!(a.read_arrivals().unwrap(), [b.name()]);
     let to_b = a.visit().connect(b.name()).unwrap().unwrap();
     let from_a = b.accept().unwrap().unwrap();
+    assert!(!is_inherited(&from_a) && !is_inherited(b.listener()));
+    assert!(b.accept().unwrap().is_none());
     let _ = to_b.send(b"hello", &[]).unwrap();
     let mut buffer = [0; FRAME_BYTES_MAX];
     assert!(matches!(from_a.receive(&mut buffer).unwrap(), Received::Frame { len: 5, .. }));
     assert_eq!(b.visit().list().unwrap().len(), 2);
     drop((a, b));
     assert_eq!(scratch.files(), 0);
+}
+
+#[test]
+fn a_process_that_accepts_nobody_keeps_nobody_waiting() {
+    let scratch = Scratch::new("busy");
+    let visit = Visit::open(&scratch.config()).unwrap();
+    let name = PeerName::random().unwrap();
+    let listener = listening_socket().unwrap();
+    rustix::net::bind(&listener, &visit.place.address(&name.to_string()).unwrap()).unwrap();
+    rustix::net::listen(&listener, 1).unwrap();
+    let first = visit.connect(name).unwrap().unwrap();
+    assert!(!is_inherited(&first));
+    let waiting: Vec<ControlSocket> =
+        std::iter::from_fn(|| visit.connect(name).ok()).flatten().take(10).collect();
+    assert!(waiting.len() < 10, "only so many wait");
+    let refused = visit.connect(name);
+    assert!(matches!(refused, Err(RendezvousError::Busy { name: busy }) if busy == name));
+    assert_eq!(scratch.files(), 1, "it lives");
 }
 
 #[test]
@@ -155,6 +180,18 @@ fn a_link_in_the_place_of_the_folder_is_refused() {
     std::os::unix::fs::symlink("/tmp", &scratch.0).unwrap();
     assert!(Visit::open(&scratch.config()).is_err());
     std::fs::remove_file(&scratch.0).unwrap();
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_refused() {
+    let scratch = Scratch::new("file");
+    drop(Visit::open(&scratch.config()).unwrap());
+    std::fs::remove_dir(scratch.0.join("7")).unwrap();
+    std::fs::write(scratch.0.join("7"), "").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(scratch.0.join("7"), mode).unwrap();
+    let error = Visit::open(&scratch.config()).unwrap_err();
+    assert!(matches!(error, RendezvousError::System { errno: Errno::NOTDIR, .. }), "{error}");
 }
 
 #[test]

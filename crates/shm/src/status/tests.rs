@@ -1,6 +1,7 @@
 //! The status table as its owner, its observers and liars see it.
 
 use super::*;
+use rustix::fs::MemfdFlags;
 
 const SMALL: StatusConfig = StatusConfig { entities: 4, histograms: 1 };
 

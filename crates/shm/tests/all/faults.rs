@@ -339,6 +339,29 @@ fn a_best_effort_peer_without_new_memory_misses_what_lies_there_until_it_has_it(
 }
 
 #[test]
+fn a_reliable_peer_of_a_publisher_that_is_gone_takes_what_is_left_in_memory_that_it_has() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let how = Join { reliable: true, ..join("left behind") };
+    let (mut left, number) = connect(&control, &side, &peer, how);
+    // As one that is told of new memory and does not map it.
+    let of_publisher = std::sync::Arc::downgrade(&control);
+    control.set_notifier(move || {
+        if let Some(control) = of_publisher.upgrade() {
+            control.acknowledge(number, 1);
+        }
+    });
+    [8, 5000, 8].into_iter().for_each(|bytes| _ = publish_bytes(&publisher, bytes));
+    assert!(left.alive());
+    left.control().publisher_gone();
+    assert!(!left.alive());
+    let mut take = || left.take().unwrap().map(|sample| sample.seq());
+    assert_eq!((take(), take(), take()), (Some(1), Some(3), None));
+    assert_eq!(left.losses(), Losses { lapped: 1, ..Losses::default() });
+}
+
+#[test]
 fn who_has_new_memory_in_time_is_waited_for_again_beside_one_that_was_late() {
     let growth_timeout = std::time::Duration::from_millis(5);
     let publisher =

@@ -249,3 +249,61 @@ fn a_publisher_that_gives_back_what_is_held_makes_it_zeros_and_nothing_worse() {
     subscriber.control().give_back(0);
     assert!(subscriber.take().unwrap().is_none());
 }
+
+#[test]
+fn an_observer_copies_what_lies_in_a_further_segment_while_it_has_it() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (subscriber, number) = connect(&control, &side, &peer, join("viewer"));
+    serve(&control, &subscriber, number);
+    let (geometry, limit) = (control.geometry(), 1 << 30);
+    let mut observer = RingObserver::open("camera", control.ring_fd(), geometry, limit).unwrap();
+    let mut payload = Vec::new();
+    for bytes in [5000, 8, 5000, 8] {
+        let mut loan = publisher.loan(bytes).unwrap();
+        loan.bytes_mut().fill(bytes as u8);
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+    }
+    let lacking = |seq| Err(CopyError::UnknownSegment { seq, segment: 1 });
+    assert_eq!(observer.copy_next(&mut payload, 5000), lacking(1));
+    let segment = control.segment(1).unwrap().unwrap();
+    // Neither a number that does not exist nor that of the ring's own memory is any segment's.
+    for index in [0, 1, u32::MAX] {
+        let fd = segment.fd.as_fd();
+        observer.add_segment("camera", index, segment.bytes, fd, limit).unwrap();
+    }
+    for (seq, bytes) in [(1, 5000), (2, 8)] {
+        let copied = observer.copy_next(&mut payload, 5000).unwrap();
+        assert_eq!(copied.map(|(seq, meta)| (seq, meta.len)), Some((seq, bytes)));
+        assert_eq!(payload, vec![bytes as u8; bytes]);
+    }
+    [0, 1, u32::MAX].into_iter().for_each(|index| observer.give_back(index));
+    assert_eq!(observer.copy_next(&mut payload, 5000), lacking(3));
+    observer.pass_over();
+    let copied = observer.copy_next(&mut payload, 5000).unwrap();
+    assert_eq!((copied.map(|(seq, _)| seq), observer.missed()), (Some(4), 1));
+    assert_eq!(payload, [8; 8]);
+}
+
+#[test]
+fn hardware_is_told_of_the_very_segments_that_messages_lie_in() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut subscriber, number) = connect(&control, &side, &peer, join("viewer"));
+    serve(&control, &subscriber, number);
+    let segments = subscriber.control();
+    assert!(segments.segment(0).is_some() && segments.segment(1).is_none());
+    for (segment, bytes) in [(0, 8), (1, 5000), (0, 8)] {
+        send(&publisher, bytes);
+        let sample = subscriber.take().unwrap().unwrap();
+        let (region, segment) = (sample.region().unwrap(), segments.segment(segment).unwrap());
+        assert_eq!((region.address(), region.bytes()), (segment.address(), segment.bytes()));
+        let offset = sample.bytes().as_ptr().addr() - region.address();
+        assert!(offset + bytes <= region.bytes() && !region.is_writable());
+    }
+    assert!(segments.segment(2).is_none() && segments.segment(u32::MAX).is_none());
+    drop(subscriber);
+    assert!(segments.segment(0).is_none(), "it keeps nothing mapped");
+}

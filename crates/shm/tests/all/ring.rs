@@ -182,6 +182,26 @@ fn a_sleeping_executor_is_woken_by_every_message_that_it_must_see() {
 }
 
 #[test]
+fn an_executor_that_does_not_drain_can_give_back_what_it_has_of_a_peer_process_that_has_gone() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+    let how = Join { doorbell: Some((doorbell.control(), 9)), ..join("viewer") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    doorbell.settle();
+    assert!(!subscriber.arm());
+    publish(&publisher, 1);
+    doorbell.control().leave(&side.pair);
+    doorbell.settle();
+    let again = doorbell.control().join(&side.pair).unwrap();
+    assert_eq!(again.ready_line, 0, "it is free again");
+    // What the peer rang before it went is not lost.
+    let mut rung = Vec::new();
+    doorbell.drain(|input| rung.push(input));
+    assert_eq!((rung, take(&mut subscriber)), (vec![9], 1));
+}
+
+#[test]
 fn a_wake_between_the_last_look_and_the_sleep_is_not_lost() {
     let bells = BellMemory::new("bells");
     for spin in [Duration::ZERO, Duration::from_micros(50)] {
@@ -419,4 +439,15 @@ fn an_observer_copies_no_message_that_a_device_still_writes() {
     publisher.timeline().poison();
     publish(&publisher, 5);
     assert_eq!((next(&mut observer), observer.missed()), (Some(5), 2));
+}
+
+#[test]
+fn no_program_that_a_process_starts_inherits_its_memory() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (control, (side, _)) = (publisher.control(), side());
+    let (conns, pair) = (side.conns.fd(), side.pair.fd());
+    for (what, fd) in [("ring", control.ring_fd()), ("connections", conns), ("pair", pair)] {
+        let flags = rustix::io::fcntl_getfd(fd).unwrap();
+        assert_eq!(flags, rustix::io::FdFlags::CLOEXEC, "{what}");
+    }
 }
