@@ -68,12 +68,6 @@ impl<'a, M: Message> Record<'a, M> {
         self.block
     }
 
-    /// Byte offset of the struct in its block.
-    #[inline]
-    pub const fn offset(self) -> usize {
-        self.at
-    }
-
     #[inline]
     fn place<V, const AT: usize, const COUNT: usize>(self) -> *const V {
         const {

@@ -214,6 +214,24 @@ fn generated_types_read_foreign_encodings_too() {
 }
 
 #[test]
+fn of_two_forms_that_fit_the_one_counts_whose_end_is_where_the_header_says() {
+    let schema = Schema::parse("a_msgs/A", "wstring text\nuint8[] data\n").unwrap();
+    // Four units of 4 bytes and no data; or two units of 2 bytes, 11 bytes of data, and one behind.
+    let words = [4, 0x41, 11, 0x43, 0x44, 0_u32];
+    let (four, two) = ([&words[..5], &[0]].concat(), vec![2, 0x41, 0, 11, 0x43, 0x44, 0]);
+    for (behind, wanted, bytes) in [(0, four, 24), (1, two, 27)] {
+        let mut foreign = vec![0, 7, 0, behind];
+        words.iter().for_each(|word| foreign.extend(word.to_le_bytes()));
+        let mut flat = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&foreign).unwrap());
+        schema.decode_cdr(&foreign, flat.as_mut_slice()).unwrap();
+        let mut plain = Vec::new();
+        schema.encode_cdr(Block::new(flat.as_slice()), &mut plain).unwrap();
+        let wanted: Vec<u8> = wanted.into_iter().flat_map(u32::to_le_bytes).collect();
+        assert_eq!(plain, [&[0, 1, 0, 0], &wanted[..bytes]].concat(), "{behind} bytes behind it");
+    }
+}
+
+#[test]
 fn parameter_lists_and_unknown_headers_are_refused() {
     for header in [2, 3, 0xa, 0xb, 0x12, 0xff] {
         let error = schema().flat_bytes_of_cdr(&[0, header, 0, 0, 1, 0, 0, 0]).unwrap_err();

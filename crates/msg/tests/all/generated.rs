@@ -357,7 +357,9 @@ fn a_sequence_of_structs_is_built_and_read_by_index_and_in_order() {
     let mut cloud =
         sensor_msgs::PointCloud2::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
     cloud.set_is_dense(true);
+    assert!(cloud.fields(0).unwrap().is_empty());
     let mut fields = cloud.fields(3).unwrap();
+    assert!(!fields.is_empty());
     for (index, name) in ["x", "y", "z"].into_iter().enumerate() {
         let mut field = fields.at(index);
         field.set_name(name).unwrap();
