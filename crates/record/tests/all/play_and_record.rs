@@ -3,7 +3,8 @@
 use crate::common;
 use common::{Scratch, contents, options, string_cdr, string_topic, text, write_strings};
 use crossdock_comm::{
-    Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
+    Access, AnySubscriber, Doorbell, ObserverOptions, Participant, ParticipantOptions, Qos,
+    Rendezvous, SubscriberOptions,
 };
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, PlayError, PlayReport, PlayTopics, Player,
@@ -324,28 +325,36 @@ fn at_maximum_rate_nothing_is_lost_even_with_best_effort_and_depth_one() {
     assert_eq!(payloads(&out), payloads(&bag));
 }
 
+/// A node on `/a` that does nothing by itself. Blocks until the topic is published.
+fn sleeper(participant: &Participant) -> (Doorbell, AnySubscriber) {
+    let doorbell = participant.doorbell(Default::default()).unwrap();
+    let options = SubscriberOptions {
+        node: "sleeper",
+        topic: "/a",
+        qos: RELIABLE,
+        doorbell: Some(&doorbell),
+        group: None,
+    };
+    let subscriber = participant.any_subscriber(options).unwrap();
+    wait_connected(participant, &["/a"]);
+    (doorbell, subscriber)
+}
+
 #[test]
 fn at_maximum_rate_a_node_that_takes_nothing_or_comes_to_no_end_is_named() {
-    for (takes, does) in
-        [(false, "has not taken a message of /a"), (true, "is still at work on a message of /a")]
-    {
+    // Time enough to take a message on a busy computer.
+    for (takes, patience_ms, does) in [
+        (false, 300, "has not taken a message of /a"),
+        (true, 3000, "is still at work on a message of /a"),
+    ] {
         let domain = Domain::new(&format!("stuck-{takes}"));
         let bag = domain.scratch.path("b.mcap");
         write_strings(&bag, options(Compression::None, 4000), 10);
         let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck_process"));
-        let options = player_options(PlayTopics::All, domain.max(Duration::from_millis(300)));
+        let patience = domain.max(Duration::from_millis(patience_ms));
+        let options = player_options(PlayTopics::All, patience);
         let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
-        let doorbell = stuck.doorbell(Default::default()).unwrap();
-        let subscriber = stuck
-            .any_subscriber(SubscriberOptions {
-                node: "sleeper",
-                topic: "/a",
-                qos: RELIABLE,
-                doorbell: Some(&doorbell),
-                group: None,
-            })
-            .unwrap();
-        wait_connected(&stuck, &["/a"]);
+        let (_doorbell, subscriber) = sleeper(&stuck);
         player.play();
         while takes && subscriber.take().unwrap().is_none() {
             std::thread::yield_now();
@@ -371,17 +380,7 @@ fn a_player_that_waits_for_the_graph_can_be_stopped() {
     let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck"));
     let options = player_options(PlayTopics::All, domain.max(PATIENCE));
     let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
-    let doorbell = stuck.doorbell(Default::default()).unwrap();
-    let subscriber = stuck
-        .any_subscriber(SubscriberOptions {
-            node: "sleeper",
-            topic: "/a",
-            qos: RELIABLE,
-            doorbell: Some(&doorbell),
-            group: None,
-        })
-        .unwrap();
-    wait_connected(&stuck, &["/a"]);
+    let (_doorbell, subscriber) = sleeper(&stuck);
     player.play();
     player.stop();
     assert!(!player.wait().unwrap().completed);

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::play_and_record::{Domain, PATIENCE};
 use common::{Scratch, options, string_topic};
-use crossdock_comm::{Participant, ServerOptions};
+use crossdock_comm::{Participant, Server, ServerOptions};
 use crossdock_msg::types::std_srvs::srv::SetBool;
 use crossdock_msg::{Block, EventHead, EventKind, EventSchema, Extra, FlatBuffer, ServiceSchema};
 use crossdock_record::{
@@ -14,6 +14,14 @@ use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 
 const TOPIC: &str = "/lamp/_service_event";
+
+/// The server that the requests are for, and its process.
+fn lamp(domain: &Domain) -> (Participant, Server<SetBool>) {
+    let serving = domain.participant("serving");
+    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
+    let server = serving.server(options).unwrap();
+    (serving, server)
+}
 
 /// What the requests of a bag are sent again with.
 fn player(playing: &Participant, bag: &Path, source: RequestSource) -> Player {
@@ -68,9 +76,7 @@ fn each_request_is_sent_once_as_the_side_that_was_asked_for_has_told_it() {
     let (sent, received) = (EventKind::RequestSent, EventKind::RequestReceived);
     let calls = [(sent, true), (received, true), (sent, false), (received, false), (sent, true)];
     let bag = events_of_calls(&domain.scratch, &calls);
-    let serving = domain.participant("serving");
-    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
-    let server = serving.server::<SetBool>(options).unwrap();
+    let (_serving, server) = lamp(&domain);
     for (source, wanted) in [
         (RequestSource::Client, vec![true, false, true]),
         (RequestSource::Server, vec![true, false]),
@@ -95,9 +101,7 @@ fn each_request_is_sent_once_as_the_side_that_was_asked_for_has_told_it() {
 fn a_request_without_an_answer_is_not_played_and_its_reason_is_said() {
     let domain = Domain::new("unanswered");
     let bag = events_of_calls(&domain.scratch, &[(EventKind::RequestReceived, true); 3]);
-    let serving = domain.participant("serving");
-    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
-    let server = serving.server::<SetBool>(options).unwrap();
+    let (_serving, server) = lamp(&domain);
     let playing = domain.participant("playing");
     let player = player(&playing, &bag, RequestSource::Server);
     for answers in [true, false, false] {
@@ -118,9 +122,7 @@ fn a_request_without_an_answer_is_not_played_and_its_reason_is_said() {
 fn events_that_hold_no_request_are_counted_and_the_way_to_record_them_is_said() {
     let domain = Domain::new("metadata");
     let bag = events(&domain.scratch, &[(EventKind::RequestReceived, None); 2]);
-    let serving = domain.participant("serving");
-    let options = ServerOptions { service: "/lamp", ..ServerOptions::default() };
-    let server = serving.server::<SetBool>(options).unwrap();
+    let (_serving, server) = lamp(&domain);
     let playing = domain.participant("playing");
     let report = player(&playing, &bag, RequestSource::Server).wait().unwrap();
     let topic = &report.topics[0];
