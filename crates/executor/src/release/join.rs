@@ -1,5 +1,7 @@
 //! Joins: which messages on the triggering inputs of a node release it together.
 
+use std::cmp::Reverse;
+
 use crossdock_comm::{Gathered, TakeError};
 
 use crate::release::approximate_join::ApproximateJoin;
@@ -31,12 +33,12 @@ pub(crate) enum Released {
     Join,
 }
 
-/// The newest stamp at hand with the place of its input, and how many messages on other inputs were
-/// passed over because of it. For a topic whose stamps fall or leap into the future, that would go
-/// on for ever.
+/// The newest stamp at hand with the place of the first input that has it, and how many messages on
+/// other inputs were passed over because of it. For a topic whose stamps fall or leap into the
+/// future, that would go on for ever.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Offence {
-    newest: Option<(Stamp, usize)>,
+    newest: Option<(Stamp, Reverse<usize>)>,
     passed_over: u64,
 }
 
@@ -125,7 +127,7 @@ fn matched(inputs: &mut [Input], offence: &mut Offence) -> Result<(Option<u64>, 
     // publisher adds some meanwhile, `sleep` finds that there is work left.
     let rounds: usize = inputs.iter().map(|input| input.depth).sum();
     for _ in 0..=rounds {
-        let mut newest: Option<(Stamp, usize)> = None;
+        let mut newest: Option<(Stamp, Reverse<usize>)> = None;
         let (mut stamp_ns, mut is_complete) = (0, true);
         for (place, input) in inputs.iter().enumerate() {
             let stamp = input.handle.peek_header_stamp()?;
@@ -134,13 +136,13 @@ fn matched(inputs: &mut [Input], offence: &mut Offence) -> Result<(Option<u64>, 
                 is_complete = false;
                 continue;
             };
-            newest = newest.max(Some((stamp, place)));
+            newest = newest.max(Some((stamp, Reverse(place))));
             stamp_ns = stamp_ns.max(message.stamp_ns);
         }
         if offence.newest != newest {
             *offence = Offence { newest, passed_over: 0 };
         }
-        let Some((newest, place)) = newest else { return Ok((None, skipped)) };
+        let Some((newest, Reverse(place))) = newest else { return Ok((None, skipped)) };
         if !is_complete {
             // The other inputs will never reach a stamp for which nearly as many of their messages
             // have been passed over as are kept, if there is no more room behind it. At least two,
