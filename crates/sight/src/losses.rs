@@ -24,7 +24,7 @@ pub struct Losses {
     pub oversize: u64,
     /// From another computer, and there was no memory for it.
     pub no_room: u64,
-    /// Its process ended before it had taken or finished them, and was started again.
+    /// Its process ended before it had taken or finished them, and was started again, or was to be.
     pub restart: u64,
 }
 

@@ -133,20 +133,22 @@ impl Figures {
     }
 
     /// Reads everything. `exits` says how processes have ended that did so before they were told
-    /// to.
+    /// to; messages for those that are `returning` are lost.
     pub(crate) fn read(
         &self,
         plan: &Plan,
         counts: &Counts,
         exits: &BTreeMap<String, String>,
+        returning: &[&str],
     ) -> Reading {
         let processes = self.processes();
         let nodes = node_rows(plan, &processes, exits);
         let chains = chain_rows(plan, &processes);
         let status_tables: Vec<_> = processes.into_iter().map(|process| process.table).collect();
+        let lost = self.lost(returning);
         let topics = plan.topics.iter().map(|topic| {
             let mut row = topic_row(topic, &status_tables);
-            row.losses.restart = self.lost.get(&topic.name).copied().unwrap_or(0);
+            row.losses.restart = lost.get(&topic.name).copied().unwrap_or(0);
             row
         });
         let topics = topics.collect();
@@ -176,6 +178,17 @@ impl Figures {
         let services = calls::rows(&status_tables);
         let devices = devices::rows(&status_tables);
         Reading { nodes, topics, services, gateways, fabrics, devices, chains, simulated_s, notes }
+    }
+
+    /// Messages by topic that were lost with ended processes, those for processes that are still
+    /// away among them.
+    fn lost(&self, returning: &[&str]) -> BTreeMap<String, u64> {
+        let (mut lost, tables) = (self.lost.clone(), self.observer.status_tables());
+        let missed = returning.iter().flat_map(|process| self.left.missed(process, &tables));
+        for (topic, count) in missed {
+            *lost.entry(topic).or_default() += count;
+        }
+        lost
     }
 
     /// The status tables of the run's processes that are there, the launcher's own among them.

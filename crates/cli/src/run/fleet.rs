@@ -305,6 +305,14 @@ impl Fleet {
         members.map(|it| (it.plan.name.clone(), it.process.id(), end(it))).collect()
     }
 
+    /// Processes that are started again, or would be if the run went on: they miss what is
+    /// published meanwhile.
+    pub(crate) fn returning(&self) -> Vec<&str> {
+        let gone = |member: &&Member| matches!(member.stage, Stage::Exited(_) | Stage::Killed);
+        let returning = self.members.iter().filter(|member| !gone(member));
+        returning.map(|member| member.plan.name.as_str()).collect()
+    }
+
     /// How each of those processes ended that have ended by now, by name. Takes no report.
     pub(crate) fn exits(&self) -> BTreeMap<String, String> {
         let ended = self.ends().into_iter();

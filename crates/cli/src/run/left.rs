@@ -81,11 +81,38 @@ impl Left {
         tables: &[ProcessSnapshot],
     ) -> BTreeMap<String, u64> {
         self.began.insert(next.name, self.ends);
-        let before = self.away.remove(&next.process);
-        let before = before.and_then(|ended| self.lives.iter().find(|life| life.ended == ended));
-        let lost = before.map(|before| Gap { left: self, before, next }.lost()).unwrap_or_default();
+        let before = self.away.remove(&next.process).and_then(|ended| self.life(ended));
+        let until = Until::Replaced(next);
+        let lost = before.map(|before| Gap { left: self, before, until }.lost());
+        let lost = lost.unwrap_or_default();
         self.forget(tables);
         lost
+    }
+
+    /// The same of a process whose place nobody has taken so far: what was published for it until
+    /// now.
+    pub(super) fn missed(
+        &self,
+        process: &str,
+        tables: &[ProcessSnapshot],
+    ) -> BTreeMap<String, u64> {
+        let before = self.away.get(process).and_then(|ended| self.life(*ended));
+        let until = Until::Now(tables);
+        let lost = before.map(|before| Gap { left: self, before, until }.lost());
+        lost.unwrap_or_default()
+    }
+
+    fn has_ended(&self, process: PeerName) -> bool {
+        self.lives.iter().any(|life| life.table.name == process)
+    }
+
+    /// Whether it took the place of a process that had ended.
+    fn is_replacement(&self, process: PeerName) -> bool {
+        self.began.contains_key(&process)
+    }
+
+    fn life(&self, ended: u64) -> Option<&Life> {
+        self.lives.iter().find(|life| life.ended == ended)
     }
 
     /// Forgets what no loss will be counted from: lives that no process there is connected to, once
@@ -107,55 +134,68 @@ impl Left {
     }
 }
 
-/// A process that has ended, and the one that takes its place.
+/// A process that has ended, and how long it is away.
 struct Gap<'a> {
     left: &'a Left,
     /// The one whose nodes had begun.
     before: &'a Life,
-    next: &'a ProcessSnapshot,
+    until: Until<'a>,
 }
 
-impl Gap<'_> {
+enum Until<'a> {
+    /// This process takes its place.
+    Replaced(&'a ProcessSnapshot),
+    /// None has so far; what observed processes have published, those of ended ones may be among
+    /// them.
+    Now(&'a [ProcessSnapshot]),
+}
+
+impl<'a> Gap<'a> {
     fn lost(&self) -> BTreeMap<String, u64> {
         let mut lost: BTreeMap<String, u64> = BTreeMap::new();
         let unfinished = unfinished(&self.before.table);
-        for (topic, count) in self.passed_by().chain(self.gone()).chain(unfinished) {
+        let passed_by = match self.until {
+            Until::Replaced(next) => self.passed_by(next).collect(),
+            Until::Now(tables) => {
+                let there = tables.iter().filter(|table| !self.left.has_ended(table.name));
+                self.published(there.map(|table| (table, self.left.is_replacement(table.name))))
+            }
+        };
+        let lives = self.left.lives.iter();
+        let gone = self.published(lives.map(|gone| (&gone.table, gone.began > self.before.ended)));
+        for (topic, count) in passed_by.into_iter().chain(gone).chain(unfinished) {
             *lost.entry(topic).or_default() += count;
         }
         lost.retain(|_, count| *count > 0);
         lost
     }
 
-    /// Of publishers that are there: what they published while the process was away. One that the
-    /// process before did not have began after its end, and all that came before the connection is
-    /// lost.
-    fn passed_by(&self) -> impl Iterator<Item = (String, u64)> {
-        self.next.connections.iter().filter(|after| triggers(after)).filter_map(|after| {
+    /// Of publishers that `next` is connected to: what they published while the process was away.
+    /// One that the process before did not have began after its end, and all that came before the
+    /// connection is lost.
+    fn passed_by(&self, next: &'a ProcessSnapshot) -> impl Iterator<Item = (String, u64)> {
+        next.connections.iter().filter(|after| triggers(after)).filter_map(move |after| {
             let publisher = (after.detail.publisher_process, after.detail.publisher);
-            let node = node_of(self.next, after.detail.subscriber)?;
-            let from = match self.position(publisher, node) {
-                Some(position) => position,
-                None if self.left.began.contains_key(&publisher.0) => 0,
-                None => return None,
-            };
+            let node = node_of(next, after.detail.subscriber)?;
+            let from = self.from(publisher, node, self.left.is_replacement(publisher.0))?;
             Some((after.topic.clone(), after.position.saturating_sub(from)))
         })
     }
 
-    /// Of publishers that have ended, too: what the process before had not reached, and everything
-    /// of those that began and ended while it was away.
-    fn gone(&self) -> Vec<(String, u64)> {
+    /// Of publishers of these processes, each with whether it began while the process was away: all
+    /// that they have published and the process before had not reached.
+    fn published<'t>(
+        &self,
+        processes: impl Iterator<Item = (&'t ProcessSnapshot, bool)>,
+    ) -> Vec<(String, u64)> {
         let inputs = self.inputs();
         let mut lost = Vec::new();
-        for gone in &self.left.lives {
-            for port in &gone.table.publishers {
+        for (process, is_new) in processes {
+            for port in &process.publishers {
                 let nodes = inputs.iter().filter(|(_, topic)| *topic == port.topic);
                 for (node, topic) in nodes {
-                    let from = match self.position((gone.table.name, port.port), node) {
-                        Some(position) => position,
-                        None if gone.began > self.before.ended => 0,
-                        None => continue,
-                    };
+                    let publisher = (process.name, port.port);
+                    let Some(from) = self.from(publisher, node, is_new) else { continue };
                     let published = port.counters[counter::MESSAGES];
                     lost.push(((*topic).to_owned(), published.saturating_sub(from)));
                 }
@@ -164,10 +204,19 @@ impl Gap<'_> {
         lost
     }
 
+    /// From which message of a publisher on a node of the process has lost them.
+    fn from(&self, publisher: (PeerName, u64), node: &str, is_new: bool) -> Option<u64> {
+        self.position(publisher, node).or(is_new.then_some(0))
+    }
+
     /// The nodes of the process and the topics whose messages release them.
     fn inputs(&self) -> BTreeSet<(&str, &str)> {
-        let lives = [&self.before.table, self.next];
-        let connections = lives.into_iter().flat_map(|process| {
+        let next = match self.until {
+            Until::Replaced(next) => Some(next),
+            Until::Now(_) => None,
+        };
+        let lives = [&self.before.table].into_iter().chain(next);
+        let connections = lives.flat_map(|process| {
             process.connections.iter().filter(|it| triggers(it)).map(move |it| (process, it))
         });
         let named = connections

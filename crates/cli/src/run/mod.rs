@@ -623,7 +623,8 @@ impl Session {
         // Status tables are read before their owners take their records down.
         let exits = self.fleet.exits();
         let figures = self.figures.as_ref();
-        let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));
+        let returning = self.fleet.returning();
+        let read = figures.map(|it| it.read(&self.plan, &self.counts, &exits, &returning));
         let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
         let used = used.filter_map(|(name, pid, _)| Some((self.usage.of(&name, pid)?, name)));
         let used: BTreeMap<_, _> = used.map(|(used, name)| (name, used)).collect();

@@ -204,6 +204,12 @@ fn lives_of_a_process_add_up_and_what_is_kept_of_them_does_not_grow() {
     (0..2).for_each(|_| publish(&numbers));
 
     // Taken and not finished: one. Not taken: two, and the two that came when nobody was there.
+    let lost = |figures: &Figures, returning: &[&str]| {
+        let reading = figures.read(&plan, &Counts::default(), &BTreeMap::new(), returning);
+        reading.topics.iter().map(|row| row.losses.restart).sum::<u64>()
+    };
+    assert_eq!(lost(&figures, &["square"]), 5, "the run may end before it is back");
+    assert_eq!(lost(&figures, &[]), 0, "nothing is lost for one that never comes back");
     let mut life = Life::start(&place.0);
     connected();
     assert_eq!(figures.revive("square", life.child.id()).expect("it answers"), 5);
@@ -223,7 +229,7 @@ fn lives_of_a_process_add_up_and_what_is_kept_of_them_does_not_grow() {
     publish(&numbers);
     life.take(1, 1);
 
-    let reading = figures.read(&plan, &Counts::default(), &BTreeMap::new());
+    let reading = figures.read(&plan, &Counts::default(), &BTreeMap::new(), &["square"]);
     let row = |topic: &str| reading.topics.iter().find(|row| row.topic == topic).expect("a row");
     let taken = 3 + LIVES + 1;
     assert_eq!(row("/numbers").messages, 7 + 2 * LIVES + 1);
