@@ -211,9 +211,14 @@ impl Down {
         self.places.iter().flatten().count() + usize::from(self.next.is_some())
     }
 
-    /// All that was taken has had its effect.
+    /// The board is at rest: all that was taken has had its effect, or waits for messages on other
+    /// topics, and what there is no room for with it.
     pub(crate) fn settle(&self) {
-        self.subscriber.handle().mark_processed();
+        let is_held_up = self.next.is_some() || self.places.iter().all(Option::is_some);
+        match is_held_up {
+            true => self.subscriber.handle().mark_waiting(),
+            false => self.subscriber.handle().mark_processed(),
+        }
     }
 
     /// Publishers that it is connected to.

@@ -216,6 +216,37 @@ fn a_board_with_nothing_to_do_is_idle_and_wakes_with_the_next_message() {
 }
 
 #[test]
+fn a_board_whose_message_waits_for_room_is_idle_and_goes_on_with_it() {
+    let (library, mut host) = (library(), Host::new("nodes-waits"));
+    let mut board = board(&library);
+    board.set_idle_cycles(IDLE_CYCLES);
+    assert!(board.set_lease(100_000));
+    board.set_reliable(1, true);
+    let (sent, lent) = (host.publish(1, 20_000), host.lend());
+    assert!(board.reach(&[sent.region(), host.scratch(), lent.region()]));
+    sent.send(&mut board, 0, 1);
+    let mut frame = vec![0; 64 * 1024];
+    let mut sinks = [Sink::new(0, &mut frame)];
+    for _ in 0..2 {
+        assert_eq!(board.run(&mut [], &mut sinks, FOREVER_PS), Ok(Stop::Idle));
+        assert_eq!(board.event(), None, "the board has not got all of it");
+        assert!(board.skip_to(board.now_ps() + 1_000_000_000_000));
+    }
+    board.lend(1, 1, lent.address(), lent.capacity());
+    let mut events = Vec::new();
+    while board.run(&mut [], &mut sinks, FOREVER_PS) == Ok(Stop::Done) {
+        events.extend(std::iter::from_fn(|| board.event()));
+    }
+    let [HostEvent::Sent { gateway: 0, .. }, HostEvent::Arrived { gateway: 1, bytes, .. }] =
+        events[..]
+    else {
+        panic!("{events:?}");
+    };
+    host.publish_lent(lent, bytes as usize);
+    host.shows(1, 20_000);
+}
+
+#[test]
 fn time_that_is_skipped_makes_no_difference_to_what_comes_after() {
     const SECOND_PS: u64 = 5_000_003_333;
     let library = library();
@@ -287,21 +318,25 @@ fn a_node_that_forgets_busy_is_named_and_the_message_is_not_just_missing() {
     // It has all of a small picture, waits for 1000 cycles, and says nothing meanwhile.
     let silent = with_sources(&|text| text.replace("busy = state != Waiting;", "busy = 1'b0;"));
     let (library, mut host) = (built(&silent), Host::new("nodes-silent"));
-    let mut silent_board = board(&library);
-    silent_board.set_idle_cycles(IDLE_CYCLES);
-    let (sent, lent) = (host.publish(1, 8), host.lend());
-    assert!(silent_board.reach(&[sent.region(), host.scratch(), lent.region()]));
-    silent_board.lend(1, 1, lent.address(), lent.capacity());
-    sent.send(&mut silent_board, 0, 1);
-    let ended = loop {
-        match silent_board.run(&mut [], &mut [], FOREVER_PS) {
-            Ok(Stop::Done) => {
-                assert!(matches!(silent_board.event(), Some(HostEvent::Sent { gateway: 0, .. })))
+    // A larger one waits at its input meanwhile.
+    for bytes in [8, 20_000] {
+        let mut silent_board = board(&library);
+        silent_board.set_idle_cycles(IDLE_CYCLES);
+        let (sent, lent) = (host.publish(1, bytes), host.lend());
+        assert!(silent_board.reach(&[sent.region(), host.scratch(), lent.region()]));
+        silent_board.lend(1, 1, lent.address(), lent.capacity());
+        sent.send(&mut silent_board, 0, 1);
+        let ended = loop {
+            match silent_board.run(&mut [], &mut [], FOREVER_PS) {
+                Ok(Stop::Done) => {
+                    let event = silent_board.event();
+                    assert!(matches!(event, Some(HostEvent::Sent { gateway: 0, .. })));
+                }
+                other => break other,
             }
-            other => break other,
-        }
-    };
-    assert_eq!(ended, Err(RunError::Late { node: "negative".to_owned() }));
+        };
+        assert_eq!(ended, Err(RunError::Late { node: "negative".to_owned() }));
+    }
     // Its clock is all that the message lacked.
     let library = built(&with_all_clocks(&silent));
     let mut board = board(&library);

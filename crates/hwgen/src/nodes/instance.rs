@@ -49,15 +49,17 @@ pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
 /// The clock of a node's module.
 fn ticks(body: &mut Body, number: usize, node: &NetworkNode) -> String {
     let NetworkNode { identifier, clock, .. } = node;
-    let offers = |ends: &[NodeEnd]| {
-        let offers =
-            ends.iter().filter_map(|end| Some(format!("{}_tvalid", end.signals.as_ref()?)));
-        offers.collect::<Vec<_>>()
+    let streams = |ends: &[NodeEnd]| -> Vec<String> {
+        ends.iter().filter_map(|end| end.signals.clone()).collect()
     };
-    let given = [vec![restart::reset(clock)], offers(&node.inputs)].concat();
-    let drops = node.drops.then(|| dropped(node));
-    let own: Vec<_> = [busy(node)].into_iter().chain(drops).chain(offers(&node.outputs)).collect();
-    standing::node_ticks(body, &clock.clk(), (identifier, number), &given, &own)
+    let works = [busy(node)].into_iter().chain(node.drops.then(|| dropped(node))).collect();
+    let asks = standing::NodeAsks {
+        reset: restart::reset(clock),
+        works,
+        inputs: streams(&node.inputs),
+        outputs: streams(&node.outputs),
+    };
+    standing::node_ticks(body, &clock.clk(), (identifier, number), &asks)
 }
 
 /// The wire that is high for a cycle per message that a node drops.
@@ -117,12 +119,24 @@ fn stream(end: &NodeEnd, direction: &str) -> Vec<(String, String)> {
     signals(end.width).into_iter().map(connection).collect()
 }
 
-/// The expression for a board's output `active`.
+/// The expression for a board's output `active`. A beat that waits asks for nothing, nor does a
+/// node whose outputs all wait: they go on with what moves elsewhere.
 pub(crate) fn activity(network: &Network) -> String {
-    let streams = network.ports().map(|(_, _, port)| format!("{}_tvalid", port.signals));
+    let moves = |signals: &str| format!("{signals}_tvalid && {signals}_tready");
+    let streams = network.ports().map(|(_, _, port)| moves(&port.signals));
     let memory = CHANNELS.map(|channel| format!("allowed_{channel}valid"));
     let restart = ["busy_restart".to_owned()];
-    let nodes = network.nodes.iter().map(busy);
+    let nodes = network.nodes.iter().map(works);
     let terms: Vec<String> = streams.chain(nodes).chain(memory).chain(restart).collect();
     format!("|{{{}}}", terms.join(", "))
+}
+
+/// Whether a node needs its clock.
+fn works(node: &NetworkNode) -> String {
+    let outputs = node.outputs.iter().filter_map(|end| end.signals.as_ref());
+    let waits = outputs.map(|signals| format!("{signals}_tvalid && !{signals}_tready"));
+    match waits.collect::<Vec<_>>().as_slice() {
+        [] => busy(node),
+        waits => format!("{} && !({})", busy(node), waits.join(" && ")),
+    }
 }

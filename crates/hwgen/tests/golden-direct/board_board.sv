@@ -939,7 +939,7 @@ module board_board (
   );
 
   // High while anything needs the clock that the host does not know of.
-  assign active = |{s_axis_renderer_image_tvalid, m_axis_gateway_camera_image_from_renderer_image_tvalid, s_axis_gateway_camera_image_to_left_image_tvalid, m_axis_left_image_tvalid, s_axis_gateway_camera_image_to_right_image_tvalid, m_axis_right_image_tvalid, s_axis_left_lane_tvalid, m_axis_gateway_lane_tvalid, allowed_awvalid, allowed_wvalid, allowed_bvalid, allowed_arvalid, allowed_rvalid, busy_restart};
+  assign active = |{s_axis_renderer_image_tvalid && s_axis_renderer_image_tready, m_axis_gateway_camera_image_from_renderer_image_tvalid && m_axis_gateway_camera_image_from_renderer_image_tready, s_axis_gateway_camera_image_to_left_image_tvalid && s_axis_gateway_camera_image_to_left_image_tready, m_axis_left_image_tvalid && m_axis_left_image_tready, s_axis_gateway_camera_image_to_right_image_tvalid && s_axis_gateway_camera_image_to_right_image_tready, m_axis_right_image_tvalid && m_axis_right_image_tready, s_axis_left_lane_tvalid && s_axis_left_lane_tready, m_axis_gateway_lane_tvalid && m_axis_gateway_lane_tready, allowed_awvalid, allowed_wvalid, allowed_bvalid, allowed_arvalid, allowed_rvalid, busy_restart};
 
 endmodule
 

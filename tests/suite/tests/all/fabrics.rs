@@ -1,6 +1,7 @@
 //! Graphs with nodes in hardware as a user runs them: the mapping alone places a node, its results
 //! are those of its software twin, and everything that works on topics works with it.
 
+mod control;
 mod courses;
 
 use crossdock_suite::{Run, Running, until};
@@ -253,23 +254,6 @@ fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
     // Eight ports of nodes at topics in host memory; two topics are inside the fabric.
     assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(8), "{summary:#}");
-}
-
-#[test]
-fn lane_control_alone_in_hardware_drives_the_course_the_same() {
-    let run = Run::new("fabric_control");
-    let mapping = "crossdock: 1\nprocesses: { drive: { executors: [ { mode: chain, nodes: [simulator, \
-                   compensation, blur, planner, polyfit, red_light, green_light, lights, features, \
-                   snapshot] } ] } }\nfabrics: { board: { nodes: [control] } }\ntopics:\n  /lane: { \
-                   mapping: gateway }\n  /traffic_light/red: { mapping: gateway }\n  \
-                   /traffic_light/green: { mapping: gateway }\n  /cmd_vel: { mapping: gateway }\n";
-    let mapping = written(&run, "control.mapping.yaml", mapping);
-    let duration = ["--duration", "1"];
-    let placed = [&[COURSE, "--mapping", &mapping], &duration[..]].concat();
-    let (_, hardware) = drive("fabric_control_hardware", &placed);
-    let (_, software) = drive("fabric_control_software", &[&[COURSE], &duration[..]].concat());
-    assert!(hardware["/cmd_vel"].len() >= 14, "too few commands to say anything");
-    assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
 }
 
 #[test]
