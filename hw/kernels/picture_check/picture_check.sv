@@ -12,7 +12,8 @@
 //               `settled`: so does `fault`, why it is no such picture. Before `settled` `fault` means
 //               nothing. 0: it is one. 1: another encoding. 2: rows are not packed. 3: more bytes
 //               than MAX_BYTES or MAX_ROW_BYTES. 4: the data have not step * height bytes. 5: another
-//               size. The first of these that holds counts. Hardware packages name them `pictures`.
+//               size. The first of these that holds counts, but 5 before 3: no memory would mend
+//               another size. Hardware packages name them `pictures`.
 //               `kind`, while the fields stand: 0 mono8, 1 rgb8, 2 bgr8; chance if not `fits`.
 // Latency       1 cycle from `look` to `looked`, bits of MAX_BYTES + 1 to `settled`.
 // Reset         Nothing looked at.
@@ -90,7 +91,8 @@ module picture_check #(
 
   assign settled = looked && todo == '0;
   wire              fills = !over && area == length[Bits-1:0];
-  assign fault = (unfit != '0) ? 3'(unfit) : !fills ? 3'd4 : !is_sized ? 3'd5 : 3'd0;
+  assign fault = (unfit == 2'd3 && !is_sized) ? 3'd5 : (unfit != '0) ? 3'(unfit)
+      : !fills ? 3'd4 : !is_sized ? 3'd5 : 3'd0;
 
   always_ff @(posedge clk) begin
     if (!looked) begin

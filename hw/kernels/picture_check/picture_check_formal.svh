@@ -20,7 +20,7 @@ wire         formal_fills = (step == '0 || height == '0) ? length == '0
     : step <= length && height <= length && formal_area[2*Bits-1:0] == (2*Bits)'(length);
 wire [2:0]   formal_fault = !formal_named ? 3'd1
     : {2'd0, step} != formal_channels * {2'd0, width} ? 3'd2
-    : !formal_room ? 3'd3 : !formal_fills ? 3'd4 : !formal_sized ? 3'd5 : 3'd0;
+    : !formal_room ? (formal_sized ? 3'd3 : 3'd5) : !formal_fills ? 3'd4 : !formal_sized ? 3'd5 : 3'd0;
 
 logic [Steps-1:0] formal_age = '0;
 always @(posedge clk) if (formal_running) begin
