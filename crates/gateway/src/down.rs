@@ -214,11 +214,14 @@ impl Down {
     /// The board is at rest: all that was taken has had its effect, or waits for messages on other
     /// topics, and what there is no room for with it.
     pub(crate) fn settle(&self) {
-        let is_held_up = self.next.is_some() || self.places.iter().all(Option::is_some);
-        match is_held_up {
-            true => self.subscriber.handle().mark_waiting(),
-            false => self.subscriber.handle().mark_processed(),
+        let (input, places) = (self.subscriber.handle(), &self.places);
+        if self.next.is_none() && places.iter().any(Option::is_none) {
+            return input.mark_processed();
         }
+        // First: who waits for all that was published to be worked off has to be told of the next
+        // message, too.
+        input.arm_to_gather();
+        input.mark_waiting();
     }
 
     /// Publishers that it is connected to.

@@ -449,13 +449,13 @@ fn send_definition(state: &mut ParticipantState, token: u64, port: u64) {
 fn send_ring(state: &mut ParticipantState, token: u64, port: u64) {
     let control = state.publishers.get(&port).map(|known| Arc::clone(&known.control));
     let Some(peer) = state.peers.get_mut(&token) else { return };
-    let parts = match control.map(|control| observed_parts(&control)) {
-        Some(Ok(parts)) => parts,
-        other => {
-            let why = match other {
-                Some(Err(error)) => error.to_string(),
-                _ => "it is gone".to_string(),
-            };
+    let parts = match control {
+        Some(control) => observed_parts(&control).map_err(|error| error.to_string()),
+        None => Err("it is gone".to_owned()),
+    };
+    let parts = match parts {
+        Ok(parts) => parts,
+        Err(why) => {
             let reason = format!("the ring of port {port} cannot be shown: {why}");
             return peer.link.send(&Frame::Nothing { reason }, &[]);
         }

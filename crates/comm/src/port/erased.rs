@@ -262,6 +262,13 @@ impl SubscriberHandle {
         self.core.mark_waiting();
     }
 
+    /// Whether messages that are left wait for others: [`mark_waiting`](Self::mark_waiting) was
+    /// called behind the last [`mark_processed`](Self::mark_processed).
+    #[must_use]
+    pub fn is_marked_waiting(&self) -> bool {
+        self.core.is_marked_waiting()
+    }
+
     /// To be called when nothing will be taken any more, although the subscriber stays: no
     /// publisher in another executor waits for it. What the status table says of it and of its
     /// connections stays as it is. Wakes publishers that wait. May allocate.

@@ -72,6 +72,8 @@ pub(crate) struct SubscriberCore {
     last_stamp_ns: Cell<u64>,
     /// How many of `passed` had been looked at or taken one by one.
     left: Cell<u64>,
+    /// Was it said that what is here waits for messages on other inputs?
+    waits: Cell<bool>,
     /// Messages that were looked at and not handed out yet.
     pub(crate) lookahead: Lookahead,
     reading: Cell<Reading>,
@@ -160,6 +162,7 @@ impl SubscriberCore {
             passed: Cell::new(0),
             last_stamp_ns: Cell::new(0),
             left: Cell::new(0),
+            waits: Cell::new(false),
             lookahead: Lookahead::default(),
             reading: Cell::default(),
             early: Cell::default(),
@@ -704,12 +707,19 @@ impl SubscriberCore {
     pub(crate) fn mark_processed(&self) {
         let looked_at = self.lookahead.len() as u64;
         self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES) - looked_at);
+        self.waits.set(false);
     }
 
     /// What is here waits for messages on other inputs.
     pub(crate) fn mark_waiting(&self) {
+        self.waits.set(true);
         self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES));
         self.state.borrow().connections.iter().for_each(Connection::show_waiting);
+    }
+
+    /// Whether that was the last word on what is here.
+    pub(crate) fn is_marked_waiting(&self) -> bool {
+        self.waits.get()
     }
 
     /// A message whose payload is damaged was passed over.

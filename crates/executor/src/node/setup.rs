@@ -281,9 +281,11 @@ impl<'a> Setup<'a> {
     /// A message on the subscriber has the node polled ([`Trigger::Poll`](crate::Trigger::Poll))
     /// and waits until the node takes it. A taken message counts as processed when the node says so
     /// ([`SubscriberHandle::mark_processed`]), because it may still be under way in the other
-    /// medium when `execute` returns.
+    /// medium when `execute` returns. A node that leaves messages until one comes on another input
+    /// says so ([`SubscriberHandle::mark_waiting`]): it is not polled for them until then.
     ///
     /// [`SubscriberHandle::mark_processed`]: crossdock_comm::SubscriberHandle::mark_processed
+    /// [`SubscriberHandle::mark_waiting`]: crossdock_comm::SubscriberHandle::mark_waiting
     ///
     /// # Errors
     ///

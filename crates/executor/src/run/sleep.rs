@@ -207,7 +207,9 @@ impl Executor {
         let Input { purpose, handle, .. } = &self.inputs[input];
         match purpose {
             // A condition then awaits another input, unless it lets its node run.
-            Purpose::Trigger | Purpose::Polled | Purpose::Condition => handle.is_ready(),
+            Purpose::Trigger | Purpose::Condition => handle.is_ready(),
+            // A node that has left messages on a bridge, and has said so, is not polled for them.
+            Purpose::Polled => handle.is_ready() && !handle.is_marked_waiting(),
             // Whichever it is for: a lockstep that may be due is looked at anyway.
             Purpose::Command => self.locksteps.iter().any(Lockstep::may_be_due),
         }

@@ -3,10 +3,11 @@
 
 use crate::support;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crossdock_comm::{AnySample, ParkedLoan, Qos, SubscriberOptions};
+use crossdock_comm::{AnySample, ParkedLoan, PublisherOptions, Qos, SubscriberOptions};
 use crossdock_executor::{
     Bridge, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
     Subscriber, Trigger,
@@ -102,6 +103,54 @@ impl Node for Device {
     }
 }
 
+/// Has no room for its messages before one comes on another topic.
+struct Held {
+    messages: Bridge,
+    room: Bridge,
+    polls: u32,
+}
+
+impl NodeType for Held {
+    const NAME: &'static str = "held";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<PointStamped>("in").subscriber::<PointStamped>("room")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let schema = Arc::new(Schema::of::<PointStamped>()?);
+        let messages = setup.bridge(&schema, Some("in"), None)?;
+        let room = setup.bridge(&schema, Some("room"), None)?;
+        Ok(Self { messages, room, polls: 0 })
+    }
+}
+
+impl Node for Held {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        self.polls += 1;
+        POLLED.store(self.polls, Ordering::Release);
+        let ends = [&self.messages, &self.room].map(|bridge| bridge.subscriber.as_ref());
+        let [Some(messages), Some(room)] = ends else {
+            return Err(NodeError::new("an end is missing"));
+        };
+        if room.take()?.is_none() {
+            messages.handle().arm_to_gather();
+            messages.handle().mark_waiting();
+            return Ok(());
+        }
+        let mut taken = 0;
+        while messages.take()?.is_some() {
+            taken += 1;
+        }
+        log(format!("{taken} messages"));
+        context.finish("room");
+        Ok(())
+    }
+}
+
+/// How often [`Held`] was polled.
+static POLLED: AtomicU32 = AtomicU32::new(0);
+
 /// Has a message begin what it then looks after in one poll.
 struct Starter {
     input: Subscriber<PointStamped>,
@@ -154,13 +203,8 @@ fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
         let options =
             SubscriberOptions { node: "outside", topic: "/b", qos, doorbell: None, group: None };
         let heard = participant.subscriber::<PointStamped>(options).expect("a subscriber");
-        let options = crossdock_comm::PublisherOptions {
-            node: "outside",
-            topic: "/a",
-            qos,
-            max_bytes: None,
-            group: None,
-        };
+        let options =
+            PublisherOptions { node: "outside", topic: "/a", qos, max_bytes: None, group: None };
         let publisher = participant.publisher::<PointStamped>(options).expect("a publisher");
         let connected = || publisher.matched() > 0 && heard.matched() > 0;
         assert!(participant.wait_until(PATIENCE, connected));
@@ -186,6 +230,51 @@ fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
     // No message had the device polled that was busy with another one.
     let expected = [1, 2, 3].map(|n: u32| format!("device: {n} messages in {} polls", n * POLLS));
     assert_eq!(take_log(), expected);
+}
+
+#[test]
+fn a_node_that_has_no_room_is_polled_for_new_messages_and_not_for_those_that_it_left() {
+    take_log();
+    let package = Package::new("probe").node::<Held>();
+    let graph = "crossdock: 1\nname: held\ntopics: { /a: { external: true }, /room: { external: \
+                 true } }\nnodes:\n  held: { package: probe, type: held, inputs: { in: /a, room: \
+                 /room } }\n";
+    let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+    let mapping = Mapping::one_process_per_node(&graph);
+    let plan = checked_with(&package, &graph, &mapping, Time::Wall);
+    let process = Process::with_package("held", plan, package);
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let participant = process.participant.clone();
+    let outside = std::thread::spawn(move || {
+        let publisher = |topic| {
+            let qos = Qos::reliable(16, PATIENCE);
+            let (node, max_bytes, group) = ("outside", None, None);
+            let options = PublisherOptions { node, topic, qos, max_bytes, group };
+            participant.publisher::<PointStamped>(options).expect("a publisher")
+        };
+        let (messages, room) = (publisher("/a"), publisher("/room"));
+        let connected = || messages.matched() > 0 && room.matched() > 0;
+        assert!(participant.wait_until(PATIENCE, connected));
+        for x in 1..=3 {
+            let before = POLLED.load(Ordering::Acquire);
+            nodes::publish(&messages, f64::from(x)).expect("published");
+            let end = std::time::Instant::now() + PATIENCE;
+            while POLLED.load(Ordering::Acquire) == before {
+                assert!(std::time::Instant::now() < end, "message {x} is told");
+                std::thread::yield_now();
+            }
+        }
+        let polled = POLLED.load(Ordering::Acquire);
+        // Time for many more polls, if there were a reason for them.
+        (0..1000).for_each(|_| std::thread::yield_now());
+        let meanwhile = POLLED.load(Ordering::Acquire) - polled;
+        nodes::publish(&room, 0.0).expect("published");
+        meanwhile
+    });
+    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    let meanwhile = outside.join().expect("no panic");
+    assert!(meanwhile <= 2, "nothing has come, and it was polled {meanwhile} times");
+    assert_eq!(take_log(), ["3 messages"]);
 }
 
 #[test]
