@@ -38,6 +38,7 @@ use crate::wire::status_records::{counter, kind};
 
 pub(crate) mod gathering;
 mod losses;
+mod marks;
 mod unfinished;
 
 /// What all subscribers have in common when they are created.
@@ -700,26 +701,6 @@ impl SubscriberCore {
     /// Arms the doorbells of all publishers; true when a message is there already.
     pub(crate) fn arm(&self) -> bool {
         self.arm_behind_window() || !self.lookahead.is_empty()
-    }
-
-    /// The node has finished with everything that it has taken.
-    #[inline]
-    pub(crate) fn mark_processed(&self) {
-        let looked_at = self.lookahead.len() as u64;
-        self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES) - looked_at);
-        self.waits.set(false);
-    }
-
-    /// What is here waits for messages on other inputs.
-    pub(crate) fn mark_waiting(&self) {
-        self.waits.set(true);
-        self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES));
-        self.state.borrow().connections.iter().for_each(Connection::show_waiting);
-    }
-
-    /// Whether that was the last word on what is here.
-    pub(crate) fn is_marked_waiting(&self) -> bool {
-        self.waits.get()
     }
 
     /// A message whose payload is damaged was passed over.
