@@ -162,6 +162,21 @@ fn ports_are_used_by_any_thread_while_peers_come_go_and_are_killed() {
 }
 
 #[test]
+fn a_subscriber_that_no_publisher_waits_for_lets_it_go_on_whatever_thread_has_it() {
+    let place = Place::new("free_pressure");
+    let participant = place.open("both");
+    let (topic, qos, doorbell) = ("/image", reliable(4), None);
+    let output = free_publisher(&participant, topic, qos);
+    let back_pressure = BackPressure::Never;
+    let options = FreeSubscriberOptions { node: "sink", topic, qos, back_pressure, doorbell };
+    let input: Subscriber<Image, AnyThread> = participant.free_subscriber(options).unwrap();
+    assert!(until(|| input.matched() == 1 && output.matched() == 1));
+    (1..=20).for_each(|number| send(&output, number));
+    assert_eq!(output.counters().waits, 0);
+    assert_eq!(input.take().unwrap().unwrap().message().height(), 17, "the last four");
+}
+
+#[test]
 fn threads_share_a_doorbell_and_whatever_they_do_when_it_rings_hurts_nobody_else() {
     let place = Place::new("shared-doorbell");
     let participant = place.open("here");

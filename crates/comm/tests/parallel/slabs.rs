@@ -126,6 +126,9 @@ fn subscribers_in_the_same_process_share_the_slab_itself() {
     publish_away(&output, &slab);
     assert!(Arc::ptr_eq(&take_away(&input), &slab));
     assert_eq!(taker.imported.load(Ordering::SeqCst), 0);
+    // A message that no device keeps is not there.
+    publish(&output, 2);
+    assert!(!input.take().unwrap().expect("a message").away());
 }
 
 #[test]
