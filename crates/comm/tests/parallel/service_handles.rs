@@ -82,6 +82,7 @@ fn requests_and_responses_ring_for_the_port_that_they_are_for() {
     assert_eq!(ends.rung(), [server.doorbell_index()]);
     assert!(server.arm() && server.is_ready().unwrap());
     assert!(!client.arm() && !client.is_ready());
+    assert_eq!(server.passed(), 0, "it was looked at and not handed out");
     ends.answer();
     assert_eq!(ends.rung(), [client.doorbell_index()]);
     assert!(client.arm() && client.is_ready());
