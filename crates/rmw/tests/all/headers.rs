@@ -112,7 +112,9 @@ fn sizes_offsets_and_constants_are_those_of_debians_headers() {
 #[test]
 #[ignore = "needs an installation of ROS 2: make rmw-abi ROS=PREFIX"]
 fn sizes_offsets_and_constants_are_those_of_the_installation_that_is_named() {
-    let prefix = std::env::var_os("CROSSDOCK_ROS").expect("`make rmw-abi ROS=PREFIX` sets it");
+    let Some(prefix) = std::env::var_os("CROSSDOCK_ROS") else {
+        return skip("no installation of ROS 2 is named: `make rmw-abi ROS=PREFIX` names one");
+    };
     let constants = [shared::RESULTS, shared::MEMBER_TYPES, shared::POLICIES, current::EVENTS];
     let mut table = Table { layouts: shared::LAYOUTS.to_vec(), constants: constants.concat() };
     if DISTRIBUTION == "humble" {
