@@ -677,7 +677,9 @@ fn what_has_come_is_counted_once_whether_it_was_taken_or_not() {
     let place = Place::new("arrived");
     let (client, server) = any_ends(&place);
     assert_eq!((server.arrived(), client.arrived()), (0, 0));
+    assert!(!server.arm() && !client.arm(), "nothing is there");
     (0..3).for_each(|number| _ = send_flat(&client, number));
+    assert!(server.arm() && !client.arm(), "requests are there");
     assert_eq!((server.arrived(), server.arrived()), (3, 0));
     answer_flat(&server);
     answer_flat(&server);
