@@ -232,6 +232,23 @@ fn of_two_forms_that_fit_the_one_counts_whose_end_is_where_the_header_says() {
 }
 
 #[test]
+fn a_unit_of_wide_text_is_at_most_the_largest_of_sixteen_bits() {
+    let schema = Schema::parse("a_msgs/A", "wstring text\n").unwrap();
+    // Big endian, a unit of 4 bytes.
+    let of = |unit: u32| [&[0, 0, 0, 0, 0, 0, 0, 1][..], &unit.to_be_bytes()].concat();
+    let mut flat = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&of(0xffff)).unwrap());
+    schema.decode_cdr(&of(0xffff), flat.as_mut_slice()).unwrap();
+    let mut plain = Vec::new();
+    schema.encode_cdr(Block::new(flat.as_slice()), &mut plain).unwrap();
+    assert_eq!(plain, [0, 1, 0, 0, 1, 0, 0, 0, 0xff, 0xff, 0, 0]);
+    let CdrError::InField { cause, .. } = schema.flat_bytes_of_cdr(&of(0x1_0000)).unwrap_err()
+    else {
+        panic!("without a field")
+    };
+    assert_eq!(*cause, CdrError::WideUnit { at: 8, unit: 0x1_0000 });
+}
+
+#[test]
 fn parameter_lists_and_unknown_headers_are_refused() {
     for header in [2, 3, 0xa, 0xb, 0x12, 0xff] {
         let error = schema().flat_bytes_of_cdr(&[0, header, 0, 0, 1, 0, 0, 0]).unwrap_err();

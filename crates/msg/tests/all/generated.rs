@@ -395,3 +395,13 @@ fn a_sequence_of_texts_is_built_element_by_element() {
     let text = |index: usize| read.get(index).unwrap().unwrap();
     assert!(text(0) == b"left" && text(1) == b"right");
 }
+
+#[test]
+fn a_flag_is_true_for_every_value_but_0() {
+    let mut flat = FlatBuffer::with_bytes(std_msgs::Bool::ROOT_BYTES);
+    for value in [0, 1, 2, 255] {
+        flat.as_mut_slice()[0] = value;
+        let view = std_msgs::Bool::view(Block::new(flat.as_slice())).unwrap();
+        assert_eq!(view.data(), value != 0, "{value}");
+    }
+}
