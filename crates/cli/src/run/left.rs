@@ -81,10 +81,8 @@ impl Left {
         tables: &[ProcessSnapshot],
     ) -> BTreeMap<String, u64> {
         self.began.insert(next.name, self.ends);
-        let before = self.away.remove(&next.process).and_then(|ended| self.life(ended));
-        let until = Until::Replaced(next);
-        let lost = before.map(|before| Gap { left: self, before, until }.lost());
-        let lost = lost.unwrap_or_default();
+        let ended = self.away.remove(&next.process);
+        let lost = self.lost(ended, Until::Replaced(next));
         self.forget(tables);
         lost
     }
@@ -96,10 +94,13 @@ impl Left {
         process: &str,
         tables: &[ProcessSnapshot],
     ) -> BTreeMap<String, u64> {
-        let before = self.away.get(process).and_then(|ended| self.life(*ended));
-        let until = Until::Now(tables);
-        let lost = before.map(|before| Gap { left: self, before, until }.lost());
-        lost.unwrap_or_default()
+        self.lost(self.away.get(process).copied(), Until::Now(tables))
+    }
+
+    /// What was lost with the life that ended then.
+    fn lost(&self, ended: Option<u64>, until: Until<'_>) -> BTreeMap<String, u64> {
+        let before = ended.and_then(|ended| self.lives.iter().find(|life| life.ended == ended));
+        before.map(|before| Gap { left: self, before, until }.lost()).unwrap_or_default()
     }
 
     fn has_ended(&self, process: PeerName) -> bool {
@@ -109,10 +110,6 @@ impl Left {
     /// Whether it took the place of a process that had ended.
     fn is_replacement(&self, process: PeerName) -> bool {
         self.began.contains_key(&process)
-    }
-
-    fn life(&self, ended: u64) -> Option<&Life> {
-        self.lives.iter().find(|life| life.ended == ended)
     }
 
     /// Forgets what no loss will be counted from: lives that no process there is connected to, once

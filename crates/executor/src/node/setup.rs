@@ -282,8 +282,11 @@ impl<'a> Setup<'a> {
     /// and waits until the node takes it. A taken message counts as processed when the node says so
     /// ([`SubscriberHandle::mark_processed`]), because it may still be under way in the other
     /// medium when `execute` returns. A node that leaves messages until one comes on another input
-    /// says so ([`SubscriberHandle::mark_waiting`]): it is not polled for them until then.
+    /// says so ([`SubscriberHandle::mark_waiting`]): it is not polled for them until then. Before
+    /// that it arms the input ([`SubscriberHandle::arm_to_gather`]): it is polled for the next one,
+    /// and says so again, because whoever waits for the graph to drain waits for each message.
     ///
+    /// [`SubscriberHandle::arm_to_gather`]: crossdock_comm::SubscriberHandle::arm_to_gather
     /// [`SubscriberHandle::mark_processed`]: crossdock_comm::SubscriberHandle::mark_processed
     /// [`SubscriberHandle::mark_waiting`]: crossdock_comm::SubscriberHandle::mark_waiting
     ///
