@@ -284,7 +284,7 @@ impl<'a> Setup<'a> {
     /// medium when `execute` returns. A node that leaves messages until one comes on another input
     /// says so ([`SubscriberHandle::mark_waiting`]): it is not polled for them until then. Before
     /// that it arms the input ([`SubscriberHandle::arm_to_gather`]): it is polled for the next one,
-    /// and says so again, because whoever waits for the graph to drain waits for each message.
+    /// and says so again, because a run that drains its graph waits for each message.
     ///
     /// [`SubscriberHandle::arm_to_gather`]: crossdock_comm::SubscriberHandle::arm_to_gather
     /// [`SubscriberHandle::mark_processed`]: crossdock_comm::SubscriberHandle::mark_processed
