@@ -192,7 +192,7 @@ impl Figures {
     }
 
     /// The status tables of the run's processes that are there, the launcher's own among them.
-    fn status_tables(&self) -> Vec<ProcessSnapshot> {
+    pub(super) fn status_tables(&self) -> Vec<ProcessSnapshot> {
         let mut status_tables = self.observer.status_tables();
         let own = std::process::id();
         status_tables.retain(|process| process.pid == own || self.pids.contains(&process.pid));

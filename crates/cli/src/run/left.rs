@@ -20,7 +20,7 @@ impl LastWords {
     pub(super) fn of(plan: &Plan, life: &ProcessSnapshot) -> Self {
         let processes = plan.all_processes().filter(|it| it.name == life.process);
         let nodes = processes.flat_map(|process| &process.executors).flat_map(|it| &it.nodes);
-        let ran = nodes.filter_map(|node| Some((node, what_ran(life, node)?)));
+        let ran = nodes.filter_map(|node| Some((node, what_runs(life, node)?)));
         let ran: Vec<String> =
             ran.map(|(node, what)| format!("node `{}` ran on {what}", node.name)).collect();
         let doing = match ran.is_empty() {
@@ -31,7 +31,8 @@ impl LastWords {
     }
 }
 
-fn what_ran(life: &ProcessSnapshot, node: &NodePlan) -> Option<String> {
+/// What a node is doing, or was when its process died; `None`: it does not execute.
+pub(super) fn what_runs(life: &ProcessSnapshot, node: &NodePlan) -> Option<String> {
     let mut records = life.others.iter();
     let record = records.find(|it| it.kind == kind::NODE && it.name == node.name)?;
     running(node, record.counters[node_counter::RUNNING])

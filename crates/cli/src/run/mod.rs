@@ -19,6 +19,7 @@ mod pipes;
 mod process_figures;
 mod progress;
 mod restarts;
+mod standstill;
 mod tracing;
 mod usage;
 mod wake;
@@ -48,6 +49,7 @@ pub(crate) use log::set_levels;
 use notes::Notes;
 use pipes::Target;
 use progress::Progress;
+use standstill::Standstill;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -389,6 +391,7 @@ impl Session {
     /// Sleeps until the run is to end.
     fn wait_end(&mut self, deadline: Option<Instant>) -> Result<End> {
         let mut progress = Progress::new(self.started);
+        let mut standstill = Standstill::of(&self.plan, self.started);
         let end = loop {
             if let Some(end) = self.events()?.or_else(|| self.hear_hosts()) {
                 break end;
@@ -407,8 +410,14 @@ impl Session {
             }
             let figures = self.figures.as_ref();
             let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
+            if let (Some(standstill), Some(figures)) = (&mut standstill, figures)
+                && let Some(warning) = standstill.look(&self.plan, figures, Instant::now())
+            {
+                self.notes.warn(warning);
+            }
             let hosts = self.hosts.as_ref().map(Hosts::due);
-            let until = [deadline, tick, self.fleet.due(), hosts].into_iter().flatten().min();
+            let look = standstill.as_ref().map(Standstill::due);
+            let until = [deadline, tick, self.fleet.due(), hosts, look].into_iter().flatten().min();
             let descriptors = self.fleet.descriptors().chain(progress.descriptors());
             match self.wake.wait(descriptors, until)? {
                 Woken::Signal => break End::Interrupted,

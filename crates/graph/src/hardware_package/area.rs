@@ -14,6 +14,9 @@ const IN_URAM: Keys =
     Keys { what: "`in_uram` of an area", required: &["bram18", "uram"], optional: &[] };
 /// Most of anything: the largest parts have some millions of look-up tables and flip-flops.
 const COUNT_MAX: u64 = 100_000_000;
+/// Most blocks of 18 kbit whose place one UltraRAM can take: it holds 288 kbit, and a block in use
+/// holds 16 kbit if its parity bits lie idle (AMD UG573, chapters 1 and 2).
+const BLOCKS_PER_URAM: u64 = 18;
 
 /// What a node takes of an UltraScale+ part, with the default values of the parameters that it
 /// depends on.
@@ -67,14 +70,17 @@ fn ultra_ram(
     let fields = reading.fields(tree, &IN_URAM);
     let [bram18, uram] = ["bram18", "uram"].map(|key| count(reading, &fields, key, 1));
     let in_uram = NodeUltraRam { bram18: bram18?, uram: uram? };
-    if in_uram.bram18 <= blocks? {
+    let NodeUltraRam { bram18, uram } = in_uram;
+    let (limit, advice) = if bram18 > blocks? {
+        let limit = format!("the {} that it takes", blocks?);
+        (limit, "`in_uram.bram18` is a part of `bram18`: correct one of them")
+    } else if bram18 > uram * BLOCKS_PER_URAM {
+        let limit = format!("the {} that {uram} of UltraRAM can hold", uram * BLOCKS_PER_URAM);
+        (limit, "correct `bram18` or `uram` of `in_uram`")
+    } else {
         return Some(in_uram);
-    }
-    let message = format!(
-        "{} blocks of `{node}` may lie in UltraRAM, more than the {} that it takes",
-        in_uram.bram18, blocks?
-    );
-    let advice = "`in_uram.bram18` is a part of `bram18`: correct one of them";
+    };
+    let message = format!("{bram18} blocks of `{node}` may lie in UltraRAM, more than {limit}");
     reading.note(ViolationKind::OutOfRange, tree.place, message, advice);
     None
 }

@@ -326,6 +326,14 @@ fn what_a_node_takes_of_a_part_is_read_and_checked() {
         "p.yaml:6:56: 8 blocks of `invert` may lie in UltraRAM, more than the 7 that it takes; \
          `in_uram.bram18` is a part of `bram18`: correct one of them"
     );
+    let text = text.replace("bram18: 7", "bram18: 73");
+    assert_eq!(
+        refused_in(&text, "bram18: 5", "bram18: 73"),
+        "p.yaml:6:57: 73 blocks of `invert` may lie in UltraRAM, more than the 72 that 4 of \
+         UltraRAM can hold; correct `bram18` or `uram` of `in_uram`"
+    );
+    let full = text.replace("bram18: 5", "bram18: 72");
+    HardwarePackage::from_yaml("p", full.as_bytes()).unwrap();
 }
 
 #[test]

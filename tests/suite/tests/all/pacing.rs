@@ -2,11 +2,12 @@
 
 mod replaying;
 
-use crossdock_suite::{Run, Running, Terminal, until};
+use crossdock_suite::{Run, Running, Terminal, children, until};
 use crossdock_test_support::workspace;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -76,6 +77,35 @@ fn at_maximum_rate_a_disk_that_hangs_holds_the_graph_up_and_costs_no_message() {
     for (topic, count) in recorded {
         assert_eq!(count, 300, "{topic}: 20 s at 15 Hz");
     }
+}
+
+#[test]
+#[ignore = "long: ten seconds and more in which time stands still"]
+fn a_run_whose_time_stands_still_says_which_process_does_not_answer() {
+    let run = Run::new("standstill");
+    let mut command = run.crossdock(&["run", COURSE, "--rate", "max", "--json"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let (graph, errors) = Running::with_errors(command);
+    until("the drive", || run.published("/odom") > 0);
+    let [pid] = children(graph.id())[..] else { panic!("one process") };
+    let process = rustix::process::Pid::from_raw(pid.cast_signed()).expect("a process id");
+    let signal = |signal| rustix::process::kill_process(process, signal).expect("a signal");
+    signal(Signal::STOP);
+    let mut lines = BufReader::new(errors).lines().map(|line| line.expect("text"));
+    let warning = lines.find(|line| line.contains("has stood at")).expect("a warning");
+    assert!(warning.starts_with("warning: simulated time, which node `simulator` makes, "));
+    let advice = format!(" is stopped, `kill -CONT {pid}` continues it");
+    assert!(warning.contains(&advice), "{warning}");
+    signal(Signal::CONT);
+    let published = run.published("/odom");
+    until("it goes on", || run.published("/odom") > published);
+    graph.interrupt();
+    let more = lines.filter(|line| line.contains("has stood at")).count();
+    assert_eq!(more, 0, "it is said once");
+    let (status, summary) = graph.end();
+    assert!(status.success(), "{summary}");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(format!("warning: {}", summary["notes"][0].as_str().expect("a note")), warning);
 }
 
 #[test]
