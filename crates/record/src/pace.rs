@@ -148,6 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn another_rate_holds_from_the_next_message_on() {
+        let start = Instant::now();
+        let mut pace = Pace::new(1.0);
+        let second = 1_000_000_000;
+        pace.due(0, start);
+        assert_eq!(pace.due(2 * second, start), start + Duration::from_secs(2));
+        pace.set_factor(4.0);
+        assert_eq!(pace.due(6 * second, start), start + Duration::from_secs(3));
+        for no_rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            pace.set_factor(no_rate);
+        }
+        assert_eq!(pace.due(10 * second, start), start + Duration::from_secs(4));
+    }
+
+    #[test]
     fn a_wild_time_is_bounded() {
         let start = Instant::now();
         let mut pace = Pace::new(0.001);

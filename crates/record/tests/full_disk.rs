@@ -11,7 +11,7 @@ use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos, Ren
 use crossdock_msg::Schema;
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, RecordError, Recorder, RecorderOptions,
-    TopicToRecord, WriteError,
+    TopicToRecord, WriteError, WriterOptions,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::IoSlice;
@@ -46,8 +46,8 @@ impl Drop for SmallDisk {
 }
 
 /// Writes until the writer refuses; checks the refusal, the finished bag, and what it holds.
-fn fill(path: &Path, compression: Compression, expected: &str) {
-    let mut writer = BagWriter::create(path, options(compression, 100_000)).unwrap();
+fn fill(path: &Path, options: WriterOptions, expected: &str) {
+    let mut writer = BagWriter::create(path, options).unwrap();
     let topic = writer.add_topic(string_topic("/a")).unwrap();
     let mut accepted = 0;
     let error = loop {
@@ -114,12 +114,14 @@ fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
     let scratch = Scratch::new("full");
     let disk = scratch.path("disk");
     if let Some(disk) = SmallDisk::mount(&disk) {
-        for (name, compression) in [
-            ("plain.mcap", Compression::None),
-            ("lz4", Compression::Lz4),
-            ("zstd", Compression::Zstd),
+        for (name, compression, chunk_bytes) in [
+            ("plain.mcap", Compression::None, 100_000),
+            ("lz4", Compression::Lz4, 100_000),
+            ("zstd", Compression::Zstd, 100_000),
+            // Everything waits in one chunk for the space that it has.
+            ("waiting.mcap", Compression::None, 4 << 20),
         ] {
-            fill(&disk.0.join(name), compression, "No space left");
+            fill(&disk.0.join(name), options(compression, chunk_bytes), "No space left");
             // The next bag gets the whole disk again.
             let _ = std::fs::remove_file(disk.0.join(name));
             let _ = std::fs::remove_dir_all(disk.0.join(name));
@@ -138,6 +140,6 @@ fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
     let before = getrlimit(Resource::Fsize);
     let limit = Rlimit { current: Some(1 << 20), maximum: before.maximum };
     setrlimit(Resource::Fsize, limit).unwrap();
-    fill(&scratch.path("limited"), Compression::Lz4, "File too large");
+    fill(&scratch.path("limited"), options(Compression::Lz4, 100_000), "File too large");
     setrlimit(Resource::Fsize, before).unwrap();
 }

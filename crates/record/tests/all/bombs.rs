@@ -35,6 +35,12 @@ fn a_file_without_an_index_expands_no_more_than_the_limit_says() {
     let (whole, kind) = read(256, 1 << 30);
     assert_eq!(whole, count);
     assert!(!matches!(kind, Some(DamageKind::Expands { .. })), "{kind:?}");
+    // A chunk that takes the last byte of the limit is within it.
+    let summary = mcap::Summary::read(&bytes).unwrap().unwrap();
+    let chunks = summary.chunk_indexes.iter().take(2);
+    let two = chunks.map(|chunk| chunk.uncompressed_size).sum::<u64>();
+    let [(all_but, _), (both, _)] = [two - 1, two].map(|free| read(0, free));
+    assert!(two > 2_000_000 && both > all_but, "{both} messages, and {all_but} with a byte less");
 }
 
 #[test]

@@ -59,6 +59,12 @@ fn a_folder_is_split_by_bytes_or_time_and_read_as_one_bag() {
             }
         }
     }
+    // Short files have short chunks, so that their lengths come near to what was asked for.
+    let short = WriterOptions { split_bytes: Some(64_000), ..options(Compression::None, 1 << 20) };
+    let name = split(&scratch.path("short"), short)[0].clone();
+    let bytes = fs::read(scratch.path("short").join(name)).unwrap();
+    let summary = mcap::Summary::read(&bytes).unwrap().unwrap();
+    assert!((8000..9000).contains(&summary.chunk_indexes[0].uncompressed_size), "{summary:?}");
     // One file stays one.
     let one = scratch.path("one.mcap");
     let options = WriterOptions { split_bytes: Some(100), ..options(Compression::None, 100) };

@@ -67,15 +67,21 @@ fn record_again(scratch: &Scratch, bag: &Path, name: &str, rate: Rate) -> PathBu
     let writer = BagWriter::create(&out, WriterOptions::new(Compression::Zstd)).unwrap();
     let qos = Qos::reliable(10, PATIENCE);
     let topic = |name: &str| TopicToRecord::new(name, qos);
-    let topics = vec![topic("/a"), topic("/b")];
+    let topics = match clock {
+        // The recorder is waited for: it gets all times that the player tells.
+        None => vec![topic("/a"), topic("/b"), topic("/clock")],
+        Some(_) => vec![topic("/a"), topic("/b")],
+    };
     let options = RecorderOptions::new("recorder", topics, log_time);
     let recorder = Recorder::start(&recording, writer, options).unwrap();
     let connected = |topic: &&str| recording.topic_connections(topic).incoming > 0;
-    let stands = || ["/a", "/b"].iter().chain(&clock).all(connected);
+    let stands = || ["/a", "/b", "/clock"].iter().all(connected);
     assert!(recording.wait_until(PATIENCE, stands));
     player.play();
     assert!(player.wait().unwrap().completed);
-    assert_eq!(recorder.stop().unwrap().saved.messages, MESSAGES);
+    let report = recorder.stop().unwrap();
+    let of = |name: &&str| report.topics.iter().find(|it| it.name == *name).unwrap().recorded;
+    assert_eq!(["/a", "/b"].iter().map(of).sum::<u64>(), MESSAGES);
     out
 }
 
@@ -91,13 +97,13 @@ fn a_recording_of_a_recording_has_its_times_whenever_the_recorder_came_to_them()
         access: Access::SameUser,
     };
     let max = Rate::Max { observer: observer.clone(), drain_timeout: PATIENCE, factor: None };
-    // Of a graph in which nothing follows from the messages.
+    // Of a graph in which nothing follows from the messages, and something from the clock.
     let steps = Rate::Steps(Box::new(Steps {
         observer,
         drain_timeout: PATIENCE,
         factor: None,
         phases: 1,
-        topics: BTreeMap::new(),
+        topics: BTreeMap::from([("/clock".to_owned(), vec![0])]),
         timers: Vec::new(),
         executors: 0,
         recorders: 1,
@@ -115,5 +121,20 @@ fn a_recording_of_a_recording_has_its_times_whenever_the_recorder_came_to_them()
                 .collect();
             assert_eq!(times(&again, topic), expected, "{name}, topic {topic}");
         }
+        if name == "steps.mcap" {
+            // Between two messages, too, each tick is a step of its own.
+            let ticks = times(&again, "/clock");
+            let between = |pair: &[(u64, _, _)]| pair[1].0 - pair[0].0;
+            let ends = [ticks.first(), ticks.last()].map(|tick| tick.unwrap().0);
+            assert_eq!(ends, [0, MESSAGES - 1].map(bag_time_ns));
+            assert!(ticks.windows(2).all(|pair| between(pair) <= 100_000));
+            assert!(ticks.iter().all(|(log_ns, _, cdr)| *cdr == clock_cdr(*log_ns)));
+        }
     }
+}
+
+fn clock_cdr(time_ns: u64) -> Vec<u8> {
+    let (sec, nanosec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+    let fields = [sec, nanosec].map(|field| u32::try_from(field).unwrap().to_le_bytes());
+    [[0, 1, 0, 0], fields[0], fields[1]].concat()
 }
