@@ -745,3 +745,27 @@ pub(crate) fn map_received(
         Mapping::new(fd, wanted as usize, protection).map_err(|errno| failed("mmap", errno))?;
     Ok(Arc::new(mapping))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn a_range_ends_where_the_memory_ends_at_the_latest() {
+        let memory = OwnMemory::create("ranges", PAGE_BYTES as u64, Writers::Maker).unwrap();
+        let mapping = memory.mapping();
+        let total = mapping.bytes() as u64;
+        let start = mapping.range(0, total).unwrap();
+        let place = |offset, bytes| {
+            let place: Option<NonNull<u8>> = mapping.range(offset, bytes);
+            place.map(|place| place.addr().get() - start.addr().get())
+        };
+        assert_eq!(place(total - 8, 8), Some(PAGE_BYTES - 8));
+        assert_eq!(place(total, 0), Some(PAGE_BYTES));
+        for (offset, bytes) in [(0, total + 1), (total - 8, 9), (total + 1, 0), (8, u64::MAX)] {
+            assert_eq!(place(offset, bytes), None, "{bytes} bytes from {offset}");
+        }
+    }
+}

@@ -684,4 +684,36 @@ mod tests {
             used_again.len()
         );
     }
+
+    fn fresh(pool: &mut Pool, bytes: u64) -> Chunk {
+        match pool.take(0, bytes, 1, false, false) {
+            Taken::Chunk(chunk) => chunk,
+            _ => panic!("no chunk of {bytes} bytes"),
+        }
+    }
+
+    #[test]
+    fn chunks_are_made_present_before_they_are_written_and_once() {
+        let (first, small, pages) = (4096, 320, 16 << 10);
+        let mut pool = Pool::new(Class::new(0, small, first, 1000), 4, 1 << 20);
+        let chunk = fresh(&mut pool, 64);
+        // Small chunks with what follows them, as one system call for many.
+        assert_eq!(pool.absent(0, chunk, 64), Some((first, small + pages)));
+        pool.note_present(0, chunk, first + small + pages);
+        for _ in 0..pages / small {
+            let chunk = fresh(&mut pool, 64);
+            assert_eq!(pool.absent(0, chunk, 64), None, "{chunk:?}");
+        }
+        let chunk = fresh(&mut pool, 64);
+        let (from, bytes) = pool.absent(0, chunk, 64).expect("it is behind all that is present");
+        assert_eq!((from, from + bytes), (first + small + pages, chunk.offset + small + pages));
+
+        // Of a chunk in parts only the pages of its message.
+        let mut pool = Pool::new(Class::new(0, 1 << 20, first, 10).in_parts(), 4, 1 << 24);
+        let chunk = fresh(&mut pool, 5000);
+        assert_eq!(pool.absent(0, chunk, 5000), Some((first, 8192)));
+        pool.note_present(0, chunk, first + 8192);
+        assert_eq!(pool.absent(0, chunk, 8192), None);
+        assert_eq!(pool.absent(0, chunk, 8193), Some((first + 8192, 4096)));
+    }
 }

@@ -19,3 +19,32 @@ pub fn use_fifo(priority: u8) -> Result<(), Errno> {
     }
     Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy() -> i32 {
+        // SAFETY: 0 names the calling thread; nothing is written.
+        unsafe { libc::sched_getscheduler(0) }
+    }
+
+    #[test]
+    fn a_real_time_thread_does_not_pass_its_priority_on() {
+        let made_by = |priority| {
+            let thread = std::thread::spawn(move || {
+                let set = use_fifo(priority);
+                (set, policy(), std::thread::spawn(policy).join().ok())
+            });
+            thread.join().ok()
+        };
+        let usual = libc::SCHED_OTHER;
+        assert_eq!(made_by(0), Some((Err(Errno::INVAL), usual, Some(usual))));
+        let expected = match made_by(1) {
+            // Without the right nothing changes.
+            Some((Err(Errno::PERM), ..)) => (Err(Errno::PERM), usual, Some(usual)),
+            _ => (Ok(()), libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, Some(usual)),
+        };
+        assert_eq!(made_by(1), Some(expected));
+    }
+}

@@ -327,11 +327,6 @@ impl RingSubscriber {
         self.home.source()
     }
 
-    /// Names the subscriber in errors.
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
     /// Rule S4. Wakes the publisher if it waits for this step.
     #[inline]
     fn move_cursor(&mut self) {

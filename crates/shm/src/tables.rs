@@ -639,4 +639,15 @@ mod tests {
         let last = CONNS_MAX as u32 - 1;
         assert!(peer.conn(last).is_some() && peer.conn(last + 1).is_none());
     }
+
+    #[test]
+    fn a_peer_may_have_those_bells_rung_that_it_was_given() {
+        let pair = PairMemory::create("pair").expect("memory");
+        let allowed = || (0..=BELLS_MAX as u16).filter(|index| pair.has_bell(*index));
+        let bells = [0, 63, 64, BELLS_MAX as u16 - 1];
+        bells.iter().for_each(|index| pair.set_bell(*index, true));
+        assert!(allowed().eq(bells));
+        pair.set_bell(63, false);
+        assert!(allowed().eq([0, 64, BELLS_MAX as u16 - 1]));
+    }
 }

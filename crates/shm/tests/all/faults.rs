@@ -4,7 +4,6 @@ use crate::common;
 use common::*;
 use crossdock_shm::*;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
@@ -643,85 +642,6 @@ fn a_local_link_hands_over_without_the_ring_and_beside_it() {
 }
 
 #[test]
-fn several_publishers_ring_one_doorbell_and_inputs_are_told_apart() {
-    let (side, peer) = side();
-    let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
-    let publishers: Vec<_> =
-        (0..3).map(|_| RingPublisher::create("p", config()).unwrap()).collect();
-    let mut subscribers: Vec<_> = publishers
-        .iter()
-        .enumerate()
-        .map(|(index, publisher)| {
-            let how = Join { doorbell: Some((doorbell.control(), index as u16 * 70)), ..join("s") };
-            connect(&publisher.control(), &side, &peer, how).0
-        })
-        .collect();
-    // The join woke the executor; after that nothing is left.
-    doorbell.drain(|_| ());
-    assert!(!subscribers.iter().any(|subscriber| subscriber.arm()));
-    publish(&publishers[2], 1);
-    publish(&publishers[1], 1);
-    let mut rung = Vec::new();
-    doorbell.drain(|input| rung.push(input));
-    rung.sort_unstable();
-    assert_eq!(rung, [70, 140]);
-    assert_eq!(take(&mut subscribers[1]), 1);
-    let zero = Some(std::time::Duration::ZERO);
-    let woken = doorbell.sleep(zero, || subscribers.iter().any(|subscriber| subscriber.arm()));
-    assert_eq!(woken, Woken::Ready, "input 2 was not taken");
-    assert_eq!(take(&mut subscribers[2]), 1);
-    let woken = doorbell.sleep(zero, || subscribers.iter().any(|subscriber| subscriber.arm()));
-    assert_eq!(woken, Woken::TimedOut);
-    doorbell.control().ring(3);
-    assert_eq!(doorbell.sleep(None, || false), Woken::Ready);
-    doorbell.drain(|input| assert_eq!(input, 3));
-}
-
-#[test]
-fn many_sleepers_are_all_woken_by_one_message() {
-    let contract = RingConfig { reliability: reliable(20_000), ..config() };
-    let publisher = RingPublisher::create("camera", contract).unwrap();
-    let (side, peer) = side();
-    let received = Arc::new(AtomicU64::new(0));
-    let threads: Vec<_> = (0..40)
-        .map(|_| {
-            let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
-            let how =
-                Join { doorbell: Some((doorbell.control(), 0)), reliable: true, ..join("many") };
-            let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
-            let received = received.clone();
-            std::thread::spawn(move || {
-                let mut expected = 1;
-                while expected <= 50 {
-                    doorbell.drain(|_| ());
-                    while let Some(sample) = subscriber.take().unwrap() {
-                        assert_eq!(value(&sample), expected);
-                        expected += 1;
-                        received.fetch_add(1, Ordering::Relaxed);
-                    }
-                    if expected <= 50 {
-                        let limit = Some(std::time::Duration::from_secs(30));
-                        let woken = doorbell.sleep(limit, || subscriber.arm());
-                        assert_ne!(woken, Woken::TimedOut, "lost wake-up at {expected}");
-                    }
-                }
-            })
-        })
-        .collect();
-    for value in 1..=50 {
-        publish(&publisher, value);
-        // Let them fall asleep now and then: the wake relay is for sleepers.
-        while value % 2 == 0 && received.load(Ordering::Relaxed) < value * 40 {
-            std::thread::yield_now();
-        }
-    }
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    assert_eq!(received.load(Ordering::Relaxed), 2000);
-}
-
-#[test]
 fn samples_dropped_while_their_subscriber_goes_are_released_once_swept() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
@@ -744,30 +664,6 @@ fn samples_dropped_while_their_subscriber_goes_are_released_once_swept() {
     }
     publisher.settle();
     assert_eq!(side.conns.allocate().unwrap().index(), 0, "a connection was not given back");
-}
-
-#[test]
-fn a_peer_process_that_leaves_gives_its_ready_line_back_and_is_looked_at_once_more() {
-    let publisher = RingPublisher::create("camera", config()).unwrap();
-    let (side, peer) = side();
-    let options = DoorbellOptions { spin: std::time::Duration::from_micros(20) };
-    let doorbell = Doorbell::create(&side.bells, options).unwrap();
-    let how = Join { doorbell: Some((doorbell.control(), 9)), ..join("viewer") };
-    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
-    doorbell.drain(|_| ());
-    assert!(!subscriber.arm());
-    publish(&publisher, 1);
-    doorbell.control().leave(&side.pair);
-    let mut rung = Vec::new();
-    doorbell.drain(|input| rung.push(input));
-    assert_eq!(rung, [9]);
-    assert_eq!(take(&mut subscriber), 1);
-    let joined = doorbell.control().join(&side.pair).unwrap();
-    assert_eq!((joined.ready_line, joined), (0, doorbell.control().join(&side.pair).unwrap()));
-    doorbell.drain(|_| ());
-    doorbell.control().expose(std::time::Duration::from_millis(1));
-    // The wake of `expose` came while awake; the sleep ends by the interval and says "look".
-    assert_eq!(doorbell.sleep(None, || false), Woken::Rung);
 }
 
 #[test]

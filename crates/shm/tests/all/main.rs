@@ -8,6 +8,7 @@ mod common;
 mod allocation;
 mod copies;
 mod depth;
+mod doorbell;
 mod faults;
 mod growth;
 mod ring;
