@@ -91,6 +91,29 @@ fn publish_take_arm_and_drop_allocate_nothing() {
 }
 
 #[test]
+fn the_first_look_at_what_many_subscribers_hold_allocates_nothing() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let join = |number| {
+        let how = join(&format!("viewer {number}"));
+        connect(&publisher.control(), &side, &peer, how).0
+    };
+    let mut subscribers: Vec<_> = (0..20).map(join).collect();
+    let mut held = Vec::new();
+    for value in 1..=config().holds_per_subscriber as u64 {
+        publish(&publisher, value);
+        held.extend(subscribers.iter_mut().map(|it| it.take().unwrap().unwrap()));
+    }
+    let scans = publisher.counters().scans;
+    // The first one, too, which finds room for all that they hold.
+    let before = ALLOCATIONS.with(Cell::get);
+    while publisher.counters().scans == scans {
+        publish(&publisher, 0);
+    }
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "allocations on the data path");
+}
+
+#[test]
 fn large_messages_allocate_nothing() {
     let contract = RingConfig { chunk_bytes: 200_000, memory_limit_bytes: 16 << 20, ..config() };
     let publisher = RingPublisher::create("camera", contract).unwrap();

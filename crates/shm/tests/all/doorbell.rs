@@ -238,3 +238,33 @@ fn many_sleepers_are_all_woken_by_one_message() {
     }
     assert_eq!(received.load(Ordering::Relaxed), 2000);
 }
+
+#[test]
+fn a_publisher_that_waits_rings_for_the_subscribers_that_it_waits_for() {
+    let contract = RingConfig { depth: 2, reliability: reliable(10), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let (side, peer) = side();
+    let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+    let join = |input, depth| Join {
+        doorbell: Some((doorbell.control(), input)),
+        reliable: true,
+        depth,
+        ..join("viewer")
+    };
+    let (_slow, _) = connect(&publisher.control(), &side, &peer, join(8, 2));
+    let (mut fast, _) = connect(&publisher.control(), &side, &peer, join(9, 2));
+    let heard = || {
+        let mut rung = Vec::new();
+        doorbell.drain(|input| rung.push(input));
+        rung
+    };
+    heard();
+    // Neither has armed: they look for something else.
+    for value in 1..=2 {
+        publish(&publisher, value);
+        assert_eq!(take(&mut fast), value);
+    }
+    assert_eq!(heard(), []);
+    assert!(publisher.loan(8).unwrap().publish(Meta { len: 8, ..Meta::default() }).is_err());
+    assert_eq!(heard(), [8]);
+}

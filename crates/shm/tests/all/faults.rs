@@ -423,6 +423,8 @@ fn what_a_retired_peer_holds_stays_whole_and_nobody_waits_for_it() {
     }
     let (_, number) = connect(&control, &side, &peer, join("unseen"));
     control.retire(number);
+    publish_bytes(&publisher, 100_000);
+    assert!(control.unacknowledged(number).is_empty(), "it gets no memory any more");
     control.detach(number);
     publish(&publisher, 1);
     assert_eq!(control.peers(), 0);

@@ -231,6 +231,17 @@ fn a_publisher_knows_beforehand_whether_it_would_have_to_wait() {
     assert!(publisher.has_room());
     publish(&publisher, value + 1);
     assert!(!publisher.has_room());
+    // Nobody is waited for because of messages whose time is over, as it is for a stamp of 1970.
+    let lifespan = Some(Duration::from_secs(1));
+    let reliability = Reliability::Reliable { timeout, lifespan };
+    let publisher =
+        RingPublisher::create("camera", RingConfig { reliability, ..config() }).unwrap();
+    let how = Join { reliable: true, ..join("slow") };
+    let (_slow, _) = connect(&publisher.control(), &side, &peer, how);
+    for value in 0..3 * config().depth as u64 {
+        assert!(publisher.has_room());
+        publish(&publisher, value);
+    }
 }
 
 /// Publishes without being finished.
