@@ -227,6 +227,7 @@ impl Incoming {
                     let (qos, since, wanted, is_connected) = (*qos, Instant::now(), None, false);
                     let entry = Entry { publisher, events, qos, since, wanted, is_connected };
                     lock(&self.entries.by_gid).insert(*gid, entry);
+                    self.entries.charge(*gid);
                 }
                 Err(error) => failed.push(error),
             }
@@ -344,9 +345,17 @@ impl Entries {
         let missed = lock(&self.numbers).missed_before(attachment.gid, attachment.sequence);
         if missed > 0 {
             add(&self.shared.counters.missed, missed);
-            if let Some((publisher, _)) = self.publisher(attachment.gid) {
-                lock(&publisher).count_uncarried(Uncarried::Network, missed);
-            }
+            self.charge(attachment.gid);
+        }
+    }
+
+    /// Counts to the publisher here what never came of the one over there. One that is not known
+    /// yet hears of it when it is ([`Incoming::follow`]).
+    fn charge(&self, gid: Gid) {
+        let Some((publisher, _)) = self.publisher(gid) else { return };
+        let missed = lock(&self.numbers).take_missed(gid);
+        if missed > 0 {
+            lock(&publisher).count_uncarried(Uncarried::Network, missed);
         }
     }
 
@@ -436,6 +445,7 @@ impl Entries {
         drop(entries);
         if let Some(first) = first {
             remember(&mut lock(&self.strange), strange, first);
+            self.charge(strange);
         }
     }
 

@@ -1,4 +1,5 @@
 //! Which messages of publishers over there never came: each publisher numbers what it publishes.
+//! A message may come before its publisher is known here, to which the missing ones are counted.
 
 use crossdock_wire::Gid;
 use std::collections::BTreeMap;
@@ -9,34 +10,48 @@ const PUBLISHERS_MAX: usize = 16_384;
 /// A larger step is no gap: the publisher numbers otherwise.
 const GAP_MAX: u64 = 1 << 32;
 
-/// The last number of each publisher of a topic.
+/// The numbers of the publishers of a topic.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    last: BTreeMap<Gid, i64>,
+    of: BTreeMap<Gid, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    last: i64,
+    /// Messages that never came and are not counted to the publisher yet.
+    missed: u64,
 }
 
 impl Numbers {
     /// A message has come; gives how many before it never did. What comes late, or once more, is
     /// none of them: kept messages are sent again.
     pub(crate) fn missed_before(&mut self, gid: Gid, sequence: i64) -> u64 {
-        let Some(last) = self.last.get_mut(&gid) else {
-            if self.last.len() == PUBLISHERS_MAX {
-                self.last.pop_first();
+        let Some(known) = self.of.get_mut(&gid) else {
+            if self.of.len() == PUBLISHERS_MAX {
+                self.of.pop_first();
             }
-            self.last.insert(gid, sequence);
+            self.of.insert(gid, Known { last: sequence, missed: 0 });
             return 0;
         };
-        if sequence <= *last {
+        if sequence <= known.last {
             return 0;
         }
-        let missed = sequence.abs_diff(*last) - 1;
-        *last = sequence;
-        if missed < GAP_MAX { missed } else { 0 }
+        let missed = sequence.abs_diff(known.last) - 1;
+        known.last = sequence;
+        let missed = if missed < GAP_MAX { missed } else { 0 };
+        known.missed += missed;
+        missed
+    }
+
+    /// What a publisher has missed since the last call.
+    pub(crate) fn take_missed(&mut self, gid: Gid) -> u64 {
+        self.of.get_mut(&gid).map_or(0, |known| std::mem::take(&mut known.missed))
     }
 
     /// Nobody listens any more: what comes meanwhile is not missed.
     pub(crate) fn forget(&mut self) {
-        self.last.clear();
+        self.of.clear();
     }
 }
 
@@ -52,6 +67,8 @@ mod tests {
             assert_eq!(numbers.missed_before(one, sequence), missed, "{sequence}");
         }
         assert_eq!([i64::MIN, i64::MAX].map(|it| numbers.missed_before(other, it)), [0, 0]);
+        // They are counted once, whenever the publisher is known.
+        assert_eq!([0; 2].map(|_| numbers.take_missed(one)), [2, 0]);
         numbers.forget();
         assert_eq!([3, 5].map(|it| numbers.missed_before(one, it)), [0, 1]);
     }
@@ -62,6 +79,6 @@ mod tests {
         for number in 0..=PUBLISHERS_MAX as u128 {
             numbers.missed_before(Gid(number.to_be_bytes()), 1);
         }
-        assert_eq!(numbers.last.len(), PUBLISHERS_MAX);
+        assert_eq!(numbers.of.len(), PUBLISHERS_MAX);
     }
 }

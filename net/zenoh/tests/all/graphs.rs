@@ -1,8 +1,8 @@
 //! A graph in a folder of its own, its bridge, and ports in it.
 
 use crossdock_comm::{
-    Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,
-    SubscriberOptions,
+    Access, GraphSnapshot, Observer, ObserverOptions, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs;
@@ -46,6 +46,15 @@ impl Place {
 
     pub(crate) fn open(&self, name: &str) -> Participant {
         Participant::open(self.options(name)).unwrap()
+    }
+
+    /// The graph with its counters as they are now, which `top` shows. What a participant sees has
+    /// those of the last time that a node or port came or went.
+    pub(crate) fn look(&self) -> GraphSnapshot {
+        let (rendezvous, access) = (Rendezvous::Folder(self.0.clone()), Access::SameUser);
+        let name = "top".to_owned();
+        let options = ObserverOptions { domain_id: 0, name, rendezvous, access };
+        Observer::open(options).unwrap().snapshot().unwrap()
     }
 
     pub(crate) fn try_bridge(&self, joining: Joining) -> Result<Net, NetError> {

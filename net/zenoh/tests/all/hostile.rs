@@ -46,9 +46,8 @@ fn malformed_messages_and_tokens_are_counted_and_nothing_else_happens() {
     put(vec![0xff; 1 << 20], Some(good.clone()));
     publisher.delete().wait().unwrap();
     until("they are counted", || net.counters().malformed == 7);
-    let view = here.graph().unwrap();
     until("those that are none of the type are seen at the port, as `top` shows them", || {
-        let graph = view.snapshot();
+        let graph = graph.look();
         let mut ports = graph.ports(PortKind::Publisher);
         ports.any(|(_, port)| port.node == "foreigner" && lost_of(port).corrupt == 4)
     });

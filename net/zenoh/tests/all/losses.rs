@@ -5,7 +5,7 @@ use crate::graphs::{
     Place, Text, cdr, free_place, hear, heard, listener, reliable, say, talker, until,
 };
 use crate::link::Link;
-use crossdock_comm::{GraphView, PortKind, Sample};
+use crossdock_comm::{PortKind, Sample};
 use crossdock_net::{Joining, Net, NetOptions};
 use crossdock_sight::{Losses, lost_of};
 use std::sync::Arc;
@@ -62,13 +62,12 @@ fn what_a_slow_network_does_not_take_is_counted_by_cause_and_seen_at_the_topic()
         counters.put - before.put + counters.overtaken == published
     });
     assert!(counters.overtaken > 0, "{counters:?}");
-    let view = here.graph().unwrap();
     until("the topic shows it", || {
-        let graph = view.snapshot();
+        let graph = graph.look();
         let lost = graph.processes.iter().flat_map(|it| &it.subscribers).map(lost_of);
         lost.map(|it| it.network).sum::<u64>() == counters.overtaken
     });
-    assert!(view.snapshot().ports(PortKind::Publisher).all(|(_, it)| lost_of(it).network == 0));
+    assert!(graph.look().ports(PortKind::Publisher).all(|(_, it)| lost_of(it).network == 0));
     assert!(counters.sentences()[1].contains("the network was slow"));
 }
 
@@ -155,8 +154,8 @@ fn what_a_reliable_subscriber_does_not_take_in_time_is_counted() {
 }
 
 /// What the port here that stands for the foreign publisher has lost, as `top` shows it.
-fn lost_of_foreigner(view: &GraphView) -> Losses {
-    let graph = view.snapshot();
+fn lost_of_foreigner(graph: &Place) -> Losses {
+    let graph = graph.look();
     let mut ports = graph.ports(PortKind::Publisher);
     let port = ports.find(|(_, port)| port.node == "foreigner");
     port.map(|(_, port)| lost_of(port)).unwrap_or_default()
@@ -190,8 +189,36 @@ fn what_never_came_is_counted_and_what_nobody_wanted_is_not() {
     let counters = net.counters();
     assert_eq!((counters.taken, counters.missed), (6, 4), "{counters:?}");
     assert_eq!(counters.sentences()[1], "lost: never came 4");
-    let view = here.graph().unwrap();
-    until("the topic shows it", || lost_of_foreigner(&view).network == 4);
+    until("the topic shows it", || lost_of_foreigner(&graph).network == 4);
+}
+
+#[test]
+fn what_never_came_before_a_publisher_was_known_is_counted_to_it_all_the_same() {
+    let (graph, place) = (Place::new("gap-unknown"), free_place());
+    let net = graph.router(&place);
+    let here = graph.open("here");
+    let listens = listener(&here, "/chatter", reliable(10));
+    let foreign = Foreign::join(&place);
+    let tell = || foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
+    let (token, gid) = tell();
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    until("the port is there", || listens.matched() == 1);
+    until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    let put = |number: i64| {
+        let text = cdr(&number.to_string());
+        publisher.put(text).attachment(attachment(number, gid)).wait().unwrap();
+    };
+    put(1);
+    assert_eq!(hear(&listens, 1), ["1"]);
+    // As after a cut of the wire: it is known again after its next message has come.
+    token.undeclare().wait().unwrap();
+    until("it has gone", || listens.matched() == 0);
+    put(4);
+    until("the gap is seen", || net.counters().missed == 2);
+    let _token = tell();
+    assert_eq!(hear(&listens, 1), ["4"]);
+    until("the topic shows it", || lost_of_foreigner(&graph).network == 2);
 }
 
 #[test]
@@ -220,8 +247,7 @@ fn a_message_that_is_larger_than_the_bridge_allows_is_counted_and_seen_at_the_to
     let counters = net.counters();
     assert_eq!((counters.taken, counters.oversize), (2, 1), "{counters:?}");
     assert_eq!(counters.sentences()[1], "lost: oversize 1");
-    let view = here.graph().unwrap();
-    until("the topic shows it", || lost_of_foreigner(&view).oversize == 1);
+    until("the topic shows it", || lost_of_foreigner(&graph).oversize == 1);
 }
 
 #[test]
@@ -267,8 +293,7 @@ fn a_message_for_which_a_topic_has_no_room_is_counted_and_the_next_one_comes() {
     let counters = net.counters();
     assert_eq!(counters.no_room, 1, "{counters:?}");
     assert!(counters.sentences()[1].contains("no room 1"), "{counters:?}");
-    let view = here.graph().unwrap();
-    until("the topic shows it", || lost_of_foreigner(&view).no_room == 1);
+    until("the topic shows it", || lost_of_foreigner(&graph).no_room == 1);
     held.clear();
     until("what is held no more is room for others", || {
         put(100);
