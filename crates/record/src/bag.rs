@@ -769,7 +769,8 @@ mod tests {
         assert_eq!(complete("std_msgs/String").unwrap(), "std_msgs/msg/String");
         assert_eq!(complete("std_msgs/msg/String").unwrap(), "std_msgs/msg/String");
         assert_eq!(complete("a/srv/B_Event").unwrap(), "a/srv/B_Event");
-        for foreign in ["", "String", "foxglove.Log", "a//B", "a/b/c/d", "a/9b", "a/dds/B"] {
+        let odd = ["", "String", "foxglove.Log", "a//B", "a/", "/B", "a/b-c", "a b/B"];
+        for foreign in odd.into_iter().chain(["a/b/c/d", "a/9b", "a/dds/B"]) {
             assert_eq!(complete(foreign), None, "{foreign}");
         }
     }

@@ -346,3 +346,162 @@ fn hostile_sizes_do_not_take_memory() {
     let grown = peak_bytes().saturating_sub(before);
     assert!(grown < 500 << 20, "{grown} bytes");
 }
+
+/// A record that says how long it is.
+fn sized(opcode: u8, body: &[u8]) -> Vec<u8> {
+    record(opcode, body.len() as u64, body)
+}
+
+fn schema(id: u16, name: &str, definition: &str) -> Vec<u8> {
+    let texts = [text(name), text("ros2msg"), text(definition)].concat();
+    sized(3, &[&id.to_le_bytes(), &texts[..]].concat())
+}
+
+fn channel(id: u16, schema: u16, topic: &str) -> Vec<u8> {
+    let numbers = [id.to_le_bytes(), schema.to_le_bytes()].concat();
+    sized(4, &[&numbers, &text(topic)[..], &text("cdr"), &[0; 4]].concat())
+}
+
+/// A message that says its time.
+fn message(channel: u16, time_ns: u64) -> Vec<u8> {
+    let times = [time_ns.to_le_bytes(); 2].concat();
+    let cdr = common::string_cdr(&time_ns.to_string());
+    sized(5, &[&channel.to_le_bytes(), &[0; 4][..], &times, &cdr].concat())
+}
+
+/// A schema, a channel of it, and messages of these times.
+fn few(times: impl Iterator<Item = u64>) -> Vec<Vec<u8>> {
+    let first = [schema(1, "std_msgs/msg/String", "string data\n"), channel(1, 1, "/a")];
+    first.into_iter().chain(times.map(|time| message(1, time))).collect()
+}
+
+/// The times of the messages that are read, and the damage that is told with its count.
+fn outcome(path: &Path, bytes: &[u8]) -> (Vec<u64>, Option<(DamageKind, u64, u64)>) {
+    let (_, found) = survive(path, bytes).unwrap();
+    let times = found.messages.into_iter().map(|(_, time, cdr)| {
+        assert_eq!(cdr, common::string_cdr(&time.to_string()));
+        time
+    });
+    let damage = found.error.map(|error| match error {
+        ReadError::Damaged { first, count, .. } => (first.kind, first.offset, count),
+        other => panic!("{other}"),
+    });
+    (times.collect(), damage)
+}
+
+#[test]
+fn wherever_a_file_is_cut_all_that_is_whole_is_read_and_the_cut_alone_is_damage() {
+    let scratch = Scratch::new("cut-anywhere");
+    let path = scratch.path("c.mcap");
+    // Outside chunks, and in one. The messages are the last that both files have.
+    let loose = few(1..4);
+    let plain = loose.concat();
+    let chunked = [chunk(plain.len() as u64, "", &plain)];
+    let message_bytes = message(1, 1).len();
+    for (name, records) in [("loose", &loose[..]), ("chunk", &chunked[..])] {
+        let whole = [mcap::MAGIC, &records.concat()].concat();
+        for length in mcap::MAGIC.len()..=whole.len() {
+            let mut at = mcap::MAGIC.len();
+            let fits = |record: &&Vec<u8>| {
+                let end = at + record.len();
+                (end <= length).then(|| at = end).is_some()
+            };
+            let _fit = records.iter().take_while(fits).count();
+            let kind = match at == length {
+                true => DamageKind::Unfinished,
+                false => DamageKind::Truncated,
+            };
+            let lost = (whole.len() - length).div_ceil(message_bytes).min(3);
+            let read = (1..4).take(3 - lost).collect();
+            let wanted = (read, Some((kind, at as u64, 1)));
+            assert_eq!(outcome(&path, &whole[..length]), wanted, "{name}, {length} bytes");
+        }
+    }
+}
+
+#[test]
+fn an_odd_record_costs_itself_alone_and_is_named() {
+    let scratch = Scratch::new("odd-records");
+    let path = scratch.path("o.mcap");
+    let malformed = |what| Some(DamageKind::Malformed(what));
+    let in_chunk = |times: std::ops::Range<u64>| {
+        let plain = times.map(|time| message(1, time)).collect::<Vec<_>>().concat();
+        chunk(plain.len() as u64, "", &plain)
+    };
+    // The number of a chunk's data bytes stands in front of them.
+    let claiming = |bytes: u64| {
+        let mut record = in_chunk(10..12);
+        let at = 9 + 8 + 8 + 8 + 4 + 4;
+        record[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+        record
+    };
+    let two = 2 * message(1, 10).len() as u64;
+    let large = (17_u64 << 20, 16 << 20);
+    let padded = {
+        let mut record = [&in_chunk(10..12)[..], &[0; 20]].concat();
+        let bytes = record.len() as u64 - 9;
+        record[1..9].copy_from_slice(&bytes.to_le_bytes());
+        record
+    };
+    let behind_chunk = [in_chunk(10..12), message(1, 12)].concat();
+    let all = |times: &[u64]| times.to_vec();
+    let cases = [
+        (sized(6, &[0; 12]), all(&[]), malformed("the fields of a chunk are cut")),
+        (claiming(two + 1), all(&[]), malformed("the data of a chunk is longer than the chunk")),
+        (padded, all(&[10, 11]), None),
+        (
+            chunk(large.0, "zstd", &[]),
+            all(&[]),
+            Some(DamageKind::TooLarge { bytes: large.0, limit_bytes: large.1 }),
+        ),
+        (sized(5, &[1; 10]), all(&[]), malformed("the fields of a message are cut")),
+        (behind_chunk, all(&[10, 11, 12]), None),
+        // Of a kind that nobody knows, and empty.
+        (sized(0x80, &[]), all(&[]), None),
+    ];
+    let data_end = sized(15, &[0; 4]);
+    for (record, times, damage) in cases {
+        let before = few(1..3);
+        let at = mcap::MAGIC.len() + before.concat().len();
+        let after = [message(1, 20), in_chunk(21..23), message(1, 23)].concat();
+        let bytes = [mcap::MAGIC, &before.concat(), &record, &after, &data_end].concat();
+        let (found, told) = outcome(&path, &bytes);
+        let wanted = [&[1, 2], &times[..], &[20, 21, 22, 23]].concat();
+        assert_eq!(found, wanted, "{damage:?}");
+        let told = told.map(|(kind, offset, count)| (kind, offset == at as u64, count));
+        assert_eq!(told, damage.map(|kind| (kind, true, 1)));
+        let counted = BagReader::open_with(&path, small()).unwrap().message_count();
+        assert_eq!(counted, wanted.len() as u64);
+    }
+    // Messages of no channel are told of the whole range in which they are read.
+    let unknown = [few(1..3).concat(), message(9, 10), message(1, 20), data_end].concat();
+    let (found, told) = outcome(&path, &[mcap::MAGIC, &unknown].concat());
+    let (kind, _, count) = told.unwrap();
+    assert_eq!((found, kind, count), (vec![1, 2, 20], DamageKind::UnknownChannel(9), 1));
+    // The last record may be an empty one.
+    let bytes = [mcap::MAGIC, &few(1..3).concat(), &sized(0x80, &[])].concat();
+    let end = bytes.len() as u64;
+    assert_eq!(outcome(&path, &bytes), (vec![1, 2], Some((DamageKind::Unfinished, end, 1))));
+}
+
+#[test]
+fn schemas_and_channels_have_numbers_of_their_own() {
+    let scratch = Scratch::new("numbers");
+    let path = scratch.path("n.mcap");
+    // The second schema has the number of the first channel.
+    let records = [
+        schema(1, "std_msgs/msg/String", "string data\n"),
+        channel(2, 1, "/a"),
+        schema(2, "std_msgs/msg/Bool", "bool data\n"),
+        channel(1, 2, "/b"),
+        message(2, 1),
+        message(1, 2),
+        sized(15, &[0; 4]),
+    ];
+    let bytes = [mcap::MAGIC, &records.concat()].concat();
+    let (topics, found) = survive(&path, &bytes).unwrap();
+    assert!(found.error.is_none() && found.messages.len() == 2);
+    let mut types: Vec<_> = topics.iter().map(|it| (&it.name[..], &it.type_name[..])).collect();
+    types.sort_unstable();
+    assert_eq!(types, [("/a", "std_msgs/msg/String"), ("/b", "std_msgs/msg/Bool")]);
+}

@@ -19,5 +19,7 @@ mod requests;
 mod splitting;
 mod sqlite;
 mod steering;
+mod summaries;
 mod times;
+mod topics;
 mod writing;

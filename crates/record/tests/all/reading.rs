@@ -186,6 +186,55 @@ fn unusable_topics_are_named_and_the_others_are_read() {
     assert_eq!(topics, [0, 2, 3, 4, 6, 7]);
 }
 
+#[test]
+fn messages_in_another_encoding_are_no_messages_of_the_topic_beside_them() {
+    let scratch = Scratch::new("encodings");
+    let path = scratch.path("e.mcap");
+    let mut foreign = Foreign::new(mcap::WriteOptions::new());
+    let channels = ["cdr", "json", "cdr"].map(|encoding| foreign.topic("/t", STRING, encoding));
+    for (time, channel) in (1..).zip(channels) {
+        foreign.message(channel, time, &string_cdr("x"));
+    }
+    foreign.store(&path);
+    let reader = BagReader::open(&path).unwrap();
+    let problems: Vec<_> = reader.topics().iter().map(|topic| &topic.problems[..]).collect();
+    assert_eq!(problems, [&[][..], &[TopicProblem::MessageEncoding("json".to_owned())]]);
+    let found = contents(&reader);
+    let found: Vec<_> = found.messages.iter().map(|(topic, time, _)| (*topic, *time)).collect();
+    assert_eq!(found, [(0, 1), (0, 3)]);
+}
+
+#[test]
+fn a_definition_that_is_no_text_or_too_long_to_be_looked_at_says_so() {
+    const IDL_BYTES_MAX: usize = 1 << 20;
+    let scratch = Scratch::new("texts");
+    let path = scratch.path("t.mcap");
+    let idl = |bytes: usize| {
+        let text = IN_IDL.to_owned();
+        let comment = "/".repeat(bytes - text.len());
+        (text + &comment).into_bytes()
+    };
+    let mut foreign = Foreign::new(mcap::WriteOptions::new());
+    let schemas = [
+        ("std_msgs/msg/String", "ros2msg", vec![0xff]),
+        ("my_msgs/msg/Other", "ros2idl", vec![0xff]),
+        ("my_msgs/msg/Greeting", "ros2idl", idl(IDL_BYTES_MAX)),
+        ("my_msgs/msg/Greeting", "ros2idl", idl(IDL_BYTES_MAX + 1)),
+    ];
+    for (topic, (name, form, text)) in ["/0", "/1", "/2", "/3"].into_iter().zip(schemas) {
+        let id = foreign.writer.add_schema(name, form, &text).unwrap();
+        let channel = foreign.writer.add_channel(id, topic, "cdr", &BTreeMap::new()).unwrap();
+        foreign.message(channel, 1, &string_cdr("x"));
+    }
+    foreign.store(&path);
+    let reader = BagReader::open(&path).unwrap();
+    let problems: Vec<_> = reader.topics().iter().map(|topic| &topic.problems[..]).collect();
+    let text = [TopicProblem::DefinitionText];
+    assert_eq!(problems[..3], [&text[..], &text, &[]]);
+    let [TopicProblem::IdlDefinition(what)] = problems[3] else { panic!("{:?}", problems[3]) };
+    assert!(what.contains("it has 1048577 bytes"), "{what}");
+}
+
 /// What rosbag2 records of a type that only `.idl` files define.
 const IN_IDL: &str = "\
 ================================================================================
