@@ -302,6 +302,15 @@ mod tests {
     }
 
     #[test]
+    fn compressed_files_are_ordered_as_the_plain_ones_are() {
+        let names = ["b_10.mcap.zstd", "b_2.mcap", "b_1.db3.zstd", "b_11.mcap"];
+        let mut paths: Vec<PathBuf> = names.map(PathBuf::from).to_vec();
+        paths.sort_by_cached_key(|path| name_order(path));
+        let expected = ["b_1.db3.zstd", "b_2.mcap", "b_10.mcap.zstd", "b_11.mcap"];
+        assert_eq!(paths, expected.map(PathBuf::from));
+    }
+
+    #[test]
     fn names_in_metadata_never_lead_out_of_the_folder() {
         let folder = Path::new("/nowhere/bag");
         let place = |name: &str| inside(folder, Path::new(name));

@@ -530,13 +530,15 @@ mod tests {
             message.expect("a message");
             read += 1;
             let loaded = &messages.lanes[0].loaded;
-            most = most.max(loaded.iter().map(Loaded::held_bytes).sum());
-            let one = loaded.iter().map(Loaded::held_bytes).max();
+            let held = |it: &Loaded| it.bytes.capacity() + 40 * it.entries.capacity();
+            most = most.max(loaded.iter().map(held).sum());
+            let one = loaded.iter().map(held).max();
             largest = largest.max(one.unwrap_or(0));
         }
         std::fs::remove_file(&path).expect("the bag");
         assert_eq!(read, count);
         assert!(most > largest, "chunks overlap");
         assert!(most <= order_bytes_max as usize + largest, "{most} bytes, {largest} in a chunk");
+        assert_eq!(size_of::<Entry>(), 40);
     }
 }

@@ -27,7 +27,8 @@ def cdr(text: str) -> bytes:
 
 
 def text(number: int) -> str:
-    size = {"large": 100_000, "lengths": 3 * number}.get(kind, number * 37 % 200)
+    lengths = {"large": 100_000, "lengths": 3 * number, "reserved_lengths": 3 * number}
+    size = lengths.get(kind, number * 37 % 200)
     return f"message {number} " + "x" * size
 
 
@@ -72,6 +73,19 @@ def insert(numbers: range) -> None:
 run(f"PRAGMA page_size = {page_bytes}")
 if kind == "utf16":
     run("PRAGMA encoding = 'UTF-16be'")
+if kind == "utf16le":
+    run("PRAGMA encoding = 'UTF-16le'")
+if kind.startswith("reserved"):
+    # Each page keeps its last 32 bytes for others. SQLite goes by what the header says of them.
+    run("PRAGMA user_version = 1")
+    database.close()
+    with open(path, "r+b") as file:
+        file.seek(20)
+        file.write(b"\x20")
+        file.seek(100 + 5)
+        file.write(struct.pack(">H", page_bytes - 32))
+    database = sqlite3.connect(path, isolation_level=None)
+    run = database.execute
 if kind == "log":
     # Half of the messages are in the file, the others in the log; a transaction is open.
     run("PRAGMA journal_mode = WAL")
@@ -112,6 +126,12 @@ if kind == "hostile":
     )
     run("CREATE TRIGGER t AFTER INSERT ON messages BEGIN DELETE FROM messages; END")
     run("CREATE TRIGGER u AFTER UPDATE ON topics BEGIN DELETE FROM messages; END")
+if kind.startswith("reserved"):
+    assert run("PRAGMA integrity_check").fetchone() == ("ok",)
+if kind == "undefined":
+    run("UPDATE topics SET type = 'std_msgs/msg/Bool' WHERE id = 2")
+if kind == "no_type":
+    run("ALTER TABLE topics RENAME COLUMN type TO kind")
 if kind == "foreign":
     run("DROP TABLE messages")
 if kind == "no_rowid":

@@ -103,7 +103,7 @@ fn one_byte_is_found_with_its_field_and_both_values() {
         (field.path.as_str(), field.left.as_str(), field.right.as_str()),
         ("data", Some("two"), Some("twp"))
     );
-    assert_eq!(payload.byte, Some(4 + 4 + 2));
+    assert_eq!((payload.byte, payload.bytes), (Some(4 + 4 + 2), [4 + 4 + 4; 2]));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn other_times_differ_unless_they_are_left_out() {
     let right = scratch.bag("right", &messages);
     let found = compared(&left, &right);
     let (topic, first) = only(&found);
-    assert_eq!((topic.name.as_str(), first.number), ("/b", 2));
+    assert_eq!((topic.name.as_str(), topic.differing, first.number), ("/b", 1, 2));
     assert!(matches!(first.what, Differs::Stamp { published_ns: [3, 2] }), "{first:?}");
     let open = |path| BagReader::open(path).unwrap();
     let options = CompareOptions { ignore_stamps: true, ..CompareOptions::default() };
@@ -233,5 +233,57 @@ fn memory_stays_bounded_where_one_bag_is_far_ahead() {
         assert_eq!(first.number, pairs + 1, "the first that the other bag lacks");
         let times_ns = if side == 0 { [Some(5), None] } else { [None, Some(5)] };
         assert_eq!(first.times_ns, times_ns);
+    }
+}
+
+#[test]
+fn types_differ_if_their_hashes_do_or_without_those_their_definitions() {
+    let scratch = Scratch::new("same-types");
+    let (one, other) = ("RIHS01_1", "RIHS01_2");
+    let cases = [
+        ((one, "string data\n"), (one, "string data # said\n"), true),
+        ((one, "string data\n"), (other, "string data\n"), false),
+        (("", "string data\n"), (one, "string data\n"), true),
+        (("", "string data\n"), (one, "int32 data\n"), false),
+        (("", "string data\n"), ("", ""), true),
+    ];
+    for (number, (left, right, same)) in cases.into_iter().enumerate() {
+        let write = |side: &str, (hash, definition): (&str, &str)| {
+            let path = scratch.0.join(format!("{side}{number}.mcap"));
+            let options = WriterOptions::new(Compression::None);
+            let mut writer = BagWriter::create(&path, options).unwrap();
+            let topic = TopicDescription {
+                name: "/a".to_owned(),
+                type_name: "my_msgs/msg/Text".to_owned(),
+                definition: definition.to_owned(),
+                type_hash: hash.to_owned(),
+                qos: Vec::new(),
+            };
+            let topic = writer.add_topic(topic).unwrap();
+            writer.write(topic, 1, 1, &[]).unwrap();
+            writer.finish().unwrap();
+            path
+        };
+        let found = compared(&write("left", left), &write("right", right));
+        assert_eq!(found.is_equal(), same, "{left:?} and {right:?}");
+        let typed = |first: &TopicDifference| matches!(first.what, Differs::Type { .. });
+        assert_eq!(found.topics[0].first.as_ref().is_some_and(typed), !same);
+    }
+}
+
+#[test]
+fn the_bag_that_is_behind_in_time_is_read_on_while_it_lasts() {
+    let scratch = Scratch::new("behind");
+    let reader = BagReader::open(scratch.bag("plain", &PLAIN)).unwrap();
+    let side =
+        |(last_ns, ended)| Side { messages: reader.messages(), rows: Vec::new(), last_ns, ended };
+    for (left, right, read) in [
+        ((3, false), (5, false), Some(0)),
+        ((5, false), (3, false), Some(1)),
+        ((3, true), (5, false), Some(1)),
+        ((5, false), (3, true), Some(0)),
+        ((3, true), (5, true), None),
+    ] {
+        assert_eq!(behind(&[side(left), side(right)]), read, "{left:?}, {right:?}");
     }
 }

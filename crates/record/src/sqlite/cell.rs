@@ -267,4 +267,24 @@ mod tests {
         assert_eq!(blob.bytes(&record), None);
         assert_eq!(values(&record[..7]), None);
     }
+    #[test]
+    fn every_kind_of_value_takes_the_bytes_that_it_has_and_unknown_kinds_are_damage() {
+        // 0, 1, numbers of one to eight bytes, a real, a blob of one byte and a text of two.
+        let head = [12, 8, 9, 1, 2, 3, 4, 5, 6, 7, 14, 17];
+        let record = [&head[..], &[1; 1 + 2 + 3 + 4 + 6 + 8 + 8 + 1 + 2]].concat();
+        let ones = |bytes| (0..bytes).fold(0, |value: i64, _| value << 8 | 1);
+        let numbers = [0, 1, ones(1), ones(2), ones(3), ones(4), ones(6), ones(8)];
+        let at = head.len() + 24;
+        let rest = [
+            Value::Real,
+            Value::Bytes { start: at + 8, end: at + 9 },
+            Value::Bytes { start: at + 9, end: at + 11 },
+        ];
+        let wanted: Vec<Value> = numbers.map(Value::Integer).into_iter().chain(rest).collect();
+        assert_eq!(values(&record), Some(wanted));
+        assert_eq!([Value::Real.bytes(&record), Value::Integer(0).bytes(&record)], [None; 2]);
+        for unknown in [10, 11] {
+            assert_eq!(values(&[2, unknown, 0, 0]), None);
+        }
+    }
 }

@@ -199,3 +199,41 @@ fn other_compressions_are_refused_by_name() {
     assert!(matches!(error, OpenBagError::OuterCompression { .. }));
     assert!(error.to_string().contains("`lz4`"), "{error}");
 }
+
+#[test]
+fn a_message_that_is_compressed_by_itself_is_copied_once_more() {
+    let scratch = Scratch::new("compressed-copies");
+    for (compression, more) in
+        [(Compression::Files, 0), (Compression::Zstd, 0), (Compression::Messages, 1)]
+    {
+        let path = scratch.path(&format!("{compression:?}"));
+        let mut writer = BagWriter::create(&path, options(compression, 1000)).unwrap();
+        let topic = writer.add_topic(string_topic("/a")).unwrap();
+        let copies = writer.write(topic, 0, 0, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+        assert_eq!(copies, 1 + more, "{compression:?}");
+        writer.finish().unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_is_there_plain_and_compressed_is_read_once() {
+    let scratch = Scratch::new("compressed-both");
+    let bag = scratch.path("bag");
+    write_strings(&bag, options(Compression::None, 1000), 30);
+    fs::remove_file(bag.join("metadata.yaml")).unwrap();
+    let plain = bag.join("bag_0.mcap");
+    let packed = bag.join("bag_0.mcap.zstd");
+    fs::write(&packed, zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap()).unwrap();
+    let read = || {
+        let reader = BagReader::open(&bag).unwrap();
+        let found = contents(&reader);
+        let names: Vec<_> = reader.files().map(|it| it.file_name().unwrap().to_owned()).collect();
+        (names, check_strings(&found), found.error.is_none())
+    };
+    // A recorder that is killed while it removes the plain one leaves both.
+    assert_eq!(read(), (vec!["bag_0.mcap".into()], 30, true));
+    // One that is killed before names a file that it has not made yet.
+    fs::remove_file(&packed).unwrap();
+    metadata(&bag, "FILE", "zstd", &["bag_0.mcap.zstd"]);
+    assert_eq!(read(), (vec!["bag_0.mcap".into()], 30, true));
+}

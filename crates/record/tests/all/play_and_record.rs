@@ -287,6 +287,29 @@ fn a_recorder_that_cannot_start_leaves_no_bag_behind() {
     }
 }
 
+#[test]
+fn a_bag_that_holds_messages_is_kept_when_its_recorder_cannot_start() {
+    let domain = Domain::new("nostart-kept");
+    let participant = domain.participant("p");
+    for (name, messages) in [("kept", 2), ("empty", 0)] {
+        let path = domain.scratch.path(name);
+        let mut writer = BagWriter::create(&path, WriterOptions::new(Compression::Lz4)).unwrap();
+        let topic = writer.add_topic(string_topic("/a")).unwrap();
+        for time in 0..messages {
+            writer.write(topic, time, time, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+        }
+        let topics = vec![TopicToRecord::new("not a topic", RELIABLE)];
+        let options = RecorderOptions::new("recorder", topics, LogTime::Wall);
+        Recorder::start(&participant, writer, options).unwrap_err();
+        assert_eq!(path.exists(), messages > 0);
+        if messages > 0 {
+            let reader = BagReader::open(&path).unwrap();
+            assert_eq!((reader.message_count(), reader.damage()), (messages, None));
+            assert!(reader.remarks().is_empty(), "{:?}", reader.remarks());
+        }
+    }
+}
+
 /// Records `/a` and `/b` with the least that a subscriber can ask for.
 fn record_lossy(participant: &Participant, path: &Path) -> Recorder {
     let writer = BagWriter::create(path, WriterOptions::new(Compression::None)).unwrap();

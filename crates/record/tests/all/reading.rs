@@ -458,6 +458,20 @@ fn a_missing_file_of_a_bag_is_reported_after_the_others_were_read() {
     assert!(found.remarks()[0].contains("it is not a regular file"), "{:?}", found.remarks());
 }
 
+#[test]
+fn a_bag_is_found_by_its_metadata_and_a_folder_without_files_is_none() {
+    let scratch = Scratch::new("by-metadata");
+    let folder = split_bag(&scratch);
+    let metadata = folder.join("metadata.yaml");
+    fs::write(&metadata, metadata_naming("[bag_0.mcap, bag_1.mcap]")).unwrap();
+    assert_eq!(contents(&BagReader::open(&metadata).unwrap()).messages.len(), 20);
+    let empty = scratch.path("empty");
+    fs::create_dir(&empty).unwrap();
+    fs::write(empty.join("metadata.yaml"), metadata_naming("[]")).unwrap();
+    let error = BagReader::open(&empty).unwrap_err();
+    assert!(matches!(error, OpenBagError::NoBag { .. }), "{error}");
+}
+
 /// What metadata.yaml of each version says of a bag with one topic, in that version's form.
 fn metadata_of_version(version: u64) -> String {
     let mut text = format!(

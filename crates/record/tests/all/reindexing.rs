@@ -1,7 +1,7 @@
 //! metadata.yaml is made anew from the files of a folder.
 
-use crate::common::{Scratch, contents, options, write_strings};
-use crossdock_record::{BagReader, Compression, ReindexError, WriterOptions, reindex};
+use crate::common::{Scratch, contents, options, string_topic, write_strings};
+use crossdock_record::{BagReader, BagWriter, Compression, ReindexError, WriterOptions, reindex};
 use std::fs;
 
 #[test]
@@ -58,4 +58,25 @@ fn sqlite_bags_are_reindexed_and_mixed_folders_are_not() {
     fs::create_dir(&empty).unwrap();
     assert!(matches!(reindex(&empty), Err(ReindexError::Open(_))));
     assert!(matches!(reindex(&empty.join("none")), Err(ReindexError::NoFolder { .. })));
+}
+
+#[test]
+fn a_file_without_messages_does_not_say_when_its_bag_begins() {
+    let scratch = Scratch::new("reindex-empty");
+    let bag = scratch.path("bag");
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    for time in [5_000_000_000, 7_000_000_000] {
+        writer.write(topic, time, time, &[]).unwrap();
+    }
+    writer.finish().unwrap();
+    // As a recorder leaves it that was stopped just after it began a file.
+    let next = BagWriter::create(bag.join("bag_1.mcap"), options(Compression::None, 1000));
+    next.unwrap().finish().unwrap();
+    let done = reindex(&bag).unwrap();
+    assert_eq!((done.files, done.messages, done.damage), (2, 2, None));
+    let text = fs::read_to_string(bag.join("metadata.yaml")).unwrap();
+    let whole = "  duration:\n    nanoseconds: 2000000000\n  starting_time:\n    \
+                 nanoseconds_since_epoch: 5000000000\n";
+    assert!(text.contains(whole), "{text}");
 }

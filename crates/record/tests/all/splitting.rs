@@ -97,6 +97,14 @@ fn a_file_that_is_no_bag_leaves_the_other_files_of_its_folder_readable() {
         let error = found.error.expect("it is said at the end, too").to_string();
         assert!(error.contains(&what) && error.contains("600 messages"), "{error}");
     }
+    // What cannot be read at all is said with the system's reason.
+    fs::remove_file(&next).unwrap();
+    fs::create_dir(&next).unwrap();
+    let found = contents(&BagReader::open(&path).unwrap());
+    let error = found.error.as_ref().expect("it is said").to_string();
+    assert!(error.contains("reading failed: it is not a regular file"), "{error}");
+    assert_eq!(check_strings(&found), 600);
+    fs::remove_dir(&next).unwrap();
     // A new metadata.yaml names the files that can be read.
     fs::write(&next, b"").unwrap();
     assert_eq!(reindex(&path).unwrap().files, count);
@@ -146,5 +154,33 @@ fn long_messages_go_to_the_file_as_they_are_in_the_order_of_writing() {
         assert_eq!(messages.next_time_ns(), Some(20));
         let first = messages.next_message().unwrap().unwrap();
         assert_eq!((first.log_time_ns, first.number), (20, 1));
+    }
+}
+
+#[test]
+fn each_message_may_begin_a_file_and_what_is_safe_is_told_of_all_files() {
+    let scratch = Scratch::new("each");
+    let path = scratch.path("each");
+    let options = WriterOptions { split_bytes: Some(1), ..options(Compression::None, 1000) };
+    let mut writer = BagWriter::create(&path, options).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    let bytes = |count: u64| {
+        let files = (0..count).map(|number| path.join(format!("each_{number}.mcap")));
+        files.map(|file| fs::metadata(file).unwrap().len()).sum::<u64>()
+    };
+    for number in 0..3 {
+        let (time, cdr) = (number * 1_000_000, string_cdr(&text(number)));
+        writer.write(topic, time, time, &[IoSlice::new(&cdr)]).unwrap();
+        writer.flush().unwrap();
+        let saved = writer.saved();
+        assert_eq!((saved.messages, saved.bytes), (number + 1, bytes(number + 1)));
+    }
+    let saved = writer.finish().unwrap();
+    assert_eq!((saved.messages, saved.bytes), (3, bytes(3)));
+    // The first file has a message, too.
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 3 + 1);
+    for number in 0..3 {
+        let found = contents(&BagReader::open(path.join(format!("each_{number}.mcap"))).unwrap());
+        assert_eq!((check_strings(&found), found.messages[0].1), (1, number * 1_000_000));
     }
 }

@@ -168,6 +168,28 @@ fn a_chunk_is_complete_in_the_file_when_it_is_old_or_flushed() {
     assert_eq!(writer.saved().messages, 1);
 }
 
+#[test]
+fn messages_of_many_mebibytes_are_read_whole() {
+    let scratch = Scratch::new("long");
+    let bytes = 9 << 20;
+    let mut random = common::Random(7);
+    let letters = (0..bytes).map(|_| char::from(b' ' + random.below(64) as u8)).collect();
+    // One that becomes hardly shorter, and one that becomes much shorter.
+    let cdrs = [letters, "x".repeat(bytes)].map(|text: String| string_cdr(&text));
+    for compression in COMPRESSIONS.into_iter().chain([Compression::Messages]) {
+        let path = scratch.path(&format!("{compression:?}"));
+        let mut writer = BagWriter::create(&path, WriterOptions::new(compression)).unwrap();
+        let topic = writer.add_topic(string_topic("/a")).unwrap();
+        for (time, cdr) in (0..).zip(&cdrs) {
+            writer.write(topic, time, time, &[IoSlice::new(cdr)]).unwrap();
+        }
+        writer.finish().unwrap();
+        let found = contents(&BagReader::open(&path).unwrap());
+        let read = found.messages.iter().map(|(_, _, cdr)| cdr);
+        assert!(found.error.is_none() && read.eq(&cdrs), "{compression:?}");
+    }
+}
+
 /// Set in the process that is killed: the bag that it writes.
 const CHILD: &str = "CROSSDOCK_RECORD_TEST_CHILD";
 
