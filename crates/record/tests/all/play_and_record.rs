@@ -6,14 +6,16 @@ use crossdock_comm::{
     Access, AnySubscriber, Doorbell, ObserverOptions, Participant, ParticipantOptions, Qos,
     Rendezvous, SubscriberOptions,
 };
+use crossdock_msg::Schema;
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, PlayError, PlayReport, PlayTopics, Player,
     PlayerOptions, Rate, RecordReport, Recorder, RecorderOptions, StartPlayerError,
-    StartRecorderError, TopicToPlay, TopicToRecord, WriterOptions,
+    StartRecorderError, Steps, TopicDescription, TopicToPlay, TopicToRecord, WriterOptions,
 };
+use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const RELIABLE: Qos = Qos::reliable(10, PATIENCE);
@@ -28,7 +30,7 @@ impl Domain {
         Self { scratch: Scratch::new(test) }
     }
 
-    fn observer(&self) -> ObserverOptions {
+    pub(crate) fn observer(&self) -> ObserverOptions {
         ObserverOptions {
             domain_id: 0,
             name: "watcher".to_owned(),
@@ -38,7 +40,7 @@ impl Domain {
     }
 
     /// As fast as the graph takes it.
-    fn max(&self, drain_timeout: Duration) -> Rate {
+    pub(crate) fn max(&self, drain_timeout: Duration) -> Rate {
         Rate::Max { observer: self.observer(), drain_timeout, factor: None }
     }
 
@@ -248,6 +250,61 @@ fn what_cannot_be_played_is_refused_with_what_there_is() {
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = start(PlayTopics::All, Rate::Factor(rate));
         assert!(matches!(error, StartPlayerError::Rate { .. }));
+        let steps = Steps {
+            observer: domain.observer(),
+            drain_timeout: PATIENCE,
+            factor: Some(rate),
+            phases: 1,
+            topics: BTreeMap::new(),
+            timers: Vec::new(),
+            executors: 0,
+            recorders: 0,
+        };
+        let error = start(PlayTopics::All, Rate::Steps(Box::new(steps)));
+        assert!(matches!(error, StartPlayerError::Rate { .. }));
+    }
+    for (micros, refused) in [(9, true), (10, false)] {
+        let mut options = player_options(PlayTopics::All, Rate::Factor(1.0));
+        options.clock = Some(Duration::from_micros(micros));
+        let started = Player::start(&participant, BagReader::open(&bag).unwrap(), options);
+        assert_eq!(matches!(started, Err(StartPlayerError::Clock { .. })), refused, "{started:?}");
+        assert_eq!(started.is_err(), refused);
+    }
+}
+
+#[test]
+fn topics_that_are_not_played_are_named_and_the_clock_of_a_bag_gives_way() {
+    let domain = Domain::new("unplayable");
+    let bag = domain.scratch.path("b.mcap");
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    let schema = Schema::shipped("rosgraph_msgs/msg/Clock").unwrap();
+    let clock = TopicDescription {
+        name: "/clock".to_owned(),
+        type_name: schema.type_name().to_owned(),
+        definition: schema.definition().to_owned(),
+        type_hash: schema.type_hash().to_string(),
+        qos: Vec::new(),
+    };
+    let broken = TopicDescription { definition: "no such type\n".to_owned(), ..string_topic("/b") };
+    for topic in [string_topic("/a"), clock, broken] {
+        writer.add_topic(topic).unwrap();
+    }
+    writer.finish().unwrap();
+    let participant = domain.participant("p");
+    for (clock, played) in [(None, vec!["/a", "/clock"]), (Some(PATIENCE), vec!["/a"])] {
+        let mut options = player_options(PlayTopics::All, Rate::Factor(1.0));
+        options.clock = clock;
+        let reader = BagReader::open(&bag).unwrap();
+        let player = Player::start(&participant, reader, options).unwrap();
+        assert_eq!(player.topics(), played);
+        let mut unplayable = player.unplayable().iter();
+        if clock.is_some() {
+            let of_clock = unplayable.next().unwrap();
+            assert!(of_clock.reason.contains("gives way"), "{of_clock:?}");
+        }
+        let last = unplayable.next().unwrap();
+        assert!(last.topic == "/b" && last.reason.contains("/b"), "{last:?}");
+        assert!(unplayable.next().is_none());
     }
 }
 
@@ -378,6 +435,7 @@ fn at_maximum_rate_a_node_that_takes_nothing_or_comes_to_no_end_is_named() {
         let options = player_options(PlayTopics::All, patience);
         let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
         let (_doorbell, subscriber) = sleeper(&stuck);
+        let began = Instant::now();
         player.play();
         while takes && subscriber.take().unwrap().is_none() {
             std::thread::yield_now();
@@ -386,6 +444,7 @@ fn at_maximum_rate_a_node_that_takes_nothing_or_comes_to_no_end_is_named() {
             std::thread::yield_now();
         }
         assert!(player.has_failed());
+        assert!(began.elapsed() >= Duration::from_millis(patience_ms));
         let error = player.wait().unwrap_err();
         assert!(matches!(error, PlayError::NotDrained { .. }));
         let text = error.to_string();

@@ -6,10 +6,13 @@ use crossdock_comm::{
     AnySubscriber, Doorbell, DoorbellOptions, Participant, Qos, SubscriberOptions,
 };
 use crossdock_record::{
-    BagReader, Compression, LogTime, PlayTopics, Player, PlayerOptions, Rate, TopicToPlay,
+    BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Rate,
+    TopicToPlay,
 };
+use std::io::IoSlice;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A subscriber that sleeps until a message comes.
 struct Listener {
@@ -21,17 +24,21 @@ struct Listener {
 impl Listener {
     /// Is connected to the publisher of `/a`.
     fn connect(domain: &Domain) -> Self {
+        Self::connect_to(domain, "/a")
+    }
+
+    fn connect_to(domain: &Domain, topic: &str) -> Self {
         let participant = domain.participant("listening");
         let doorbell = participant.doorbell(DoorbellOptions::default()).unwrap();
         let options = SubscriberOptions {
             node: "listener",
-            topic: "/a",
+            topic,
             qos: Qos::reliable(100, PATIENCE),
             doorbell: Some(&doorbell),
             group: None,
         };
         let subscriber = participant.any_subscriber(options).unwrap();
-        wait_connected(&participant, &["/a"]);
+        wait_connected(&participant, &[topic]);
         Self { participant, doorbell, subscriber }
     }
 
@@ -51,6 +58,13 @@ impl Listener {
             self.doorbell.sleep(Some(PATIENCE), || handle.arm());
         }
     }
+}
+
+/// The times that a clock tells, in ns.
+fn clock_times(listener: &Listener, count: usize) -> Vec<u64> {
+    let word = |cdr: &[u8], at: usize| u32::from_le_bytes(cdr[at..at + 4].try_into().unwrap());
+    let time = |cdr: Vec<u8>| u64::from(word(&cdr, 4)) * 1_000_000_000 + u64::from(word(&cdr, 8));
+    (0..count).map(|_| time(listener.next())).collect()
 }
 
 fn start(domain: &Domain, bag: &Path, options: PlayerOptions) -> (Participant, Player) {
@@ -202,19 +216,153 @@ fn a_part_of_a_bag_is_played_under_new_names() {
     let bag = domain.scratch.path("b.mcap");
     write_strings(&bag, options(Compression::Lz4, 1000), 100);
     let renamed = TopicToPlay { renamed: Some("/c".to_owned()), ..TopicToPlay::new("/a") };
+    let wall_ns = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    // The last time that is played belongs to the part; those on /a have even numbers.
+    for (until_ns, last) in [(None, 72), (Some(60_000_000), 60), (Some(90_000_000), 72)] {
+        let options = PlayerOptions {
+            start_offset: Duration::from_millis(51),
+            duration: Some(Duration::from_millis(21)),
+            until_ns,
+            ..PlayerOptions::new(
+                "player",
+                PlayTopics::Only(vec![renamed.clone()]),
+                Rate::Factor(1.0),
+            )
+        };
+        let out = domain.scratch.path(&format!("out-{until_ns:?}.mcap"));
+        let before_ns = wall_ns();
+        let (played, _) = play_into(&domain, &bag, &out, options, LogTime::Wall);
+        assert!(played.completed);
+        let reader = BagReader::open(&out).unwrap();
+        assert_eq!(reader.topics()[0].name, "/c");
+        let found = contents(&reader);
+        // They are recorded with the time at which they were played.
+        let played_ns = before_ns..=wall_ns();
+        assert!(found.messages.iter().all(|(_, time_ns, _)| played_ns.contains(time_ns)));
+        let payloads: Vec<_> = found.messages.into_iter().map(|it| it.2).collect();
+        let numbers = (51..=last).filter(|it| it % 2 == 0);
+        assert_eq!(payloads, numbers.map(|it| string_cdr(&text(it))).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn what_is_asked_for_before_the_beginning_holds_from_the_beginning_on() {
+    let domain = Domain::new("before");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 1000), 12);
+    let topics = PlayTopics::Only(vec![TopicToPlay::new("/a")]);
+    let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
+    let (_playing, player) = start(&domain, &bag, options);
+    let listener = Listener::connect(&domain);
+    player.pause();
+    player.step();
+    player.play();
+    assert_eq!(listener.next(), string_cdr(&text(0)));
+    player.stop();
+    let report = player.wait().unwrap();
+    assert_eq!((report.topics[0].published, report.completed), (1, false));
+}
+
+#[test]
+fn a_looping_player_ends_if_there_is_nothing_to_play() {
+    let domain = Domain::new("loop-nothing");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 1000), 4);
     let options = PlayerOptions {
-        start_offset: Duration::from_millis(51),
-        duration: Some(Duration::from_millis(20)),
-        ..PlayerOptions::new("player", PlayTopics::Only(vec![renamed]), Rate::Factor(1.0))
+        repeat: true,
+        start_offset: Duration::from_secs(1),
+        ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1.0))
     };
-    let out = domain.scratch.path("out.mcap");
-    let (played, _) = play_into(&domain, &bag, &out, options, LogTime::Wall);
-    assert!(played.completed);
-    let reader = BagReader::open(&out).unwrap();
-    assert_eq!(reader.topics()[0].name, "/c");
-    let payloads: Vec<_> = contents(&reader).messages.into_iter().map(|it| it.2).collect();
-    // From 51 ms to 71 ms; those on /a have even numbers.
-    let expected: Vec<_> =
-        (51..=71).filter(|it| it % 2 == 0).map(|it| string_cdr(&text(it))).collect();
-    assert_eq!(payloads, expected);
+    let (_playing, player) = start(&domain, &bag, options);
+    player.play();
+    let report = player.wait().unwrap();
+    assert!(report.completed && report.topics.iter().all(|topic| topic.published == 0));
+}
+
+#[test]
+fn each_round_of_a_looping_player_takes_its_time_and_its_clock_begins_anew() {
+    let domain = Domain::new("loop-time");
+    let bag = domain.scratch.path("b.mcap");
+    // 2 ms of the recording.
+    write_strings(&bag, options(Compression::None, 1000), 3);
+    let options = PlayerOptions {
+        repeat: true,
+        clock: Some(Duration::MAX),
+        ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(0.02))
+    };
+    let (_playing, player) = start(&domain, &bag, options);
+    let listener = Listener::connect_to(&domain, "/clock");
+    let began = Instant::now();
+    player.play();
+    let times: Vec<u64> = (0..3).flat_map(|_| [0, 1_000_000, 2_000_000]).collect();
+    assert_eq!(clock_times(&listener, times.len()), times);
+    // Three rounds of 100 ms.
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    player.stop();
+    assert!(!player.wait().unwrap().completed);
+}
+
+#[test]
+fn the_clock_ticks_through_an_hour_and_jumps_over_a_longer_gap() {
+    let domain = Domain::new("clock-gap");
+    let bag = domain.scratch.path("b.mcap");
+    let minute = 60_000_000_000;
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    let topic = writer.add_topic(crate::common::string_topic("/a")).unwrap();
+    for time in [0, 60, 60 + 61].map(|minutes| minutes * minute) {
+        writer.write(topic, time, time, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+    }
+    writer.finish().unwrap();
+    let options = PlayerOptions {
+        clock: Some(Duration::from_secs(20 * 60)),
+        ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1e9))
+    };
+    let (_playing, player) = start(&domain, &bag, options);
+    let listener = Listener::connect_to(&domain, "/clock");
+    player.play();
+    let minutes = [0, 20, 40, 60, 121].map(|minutes| minutes * minute);
+    assert_eq!(clock_times(&listener, minutes.len()), minutes);
+    assert!(player.wait().unwrap().completed);
+    assert!(listener.subscriber.take().unwrap().is_none());
+}
+
+#[test]
+fn a_clock_that_no_topic_tells_ticks_at_its_distance() {
+    let domain = Domain::new("clock-distance");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 1000), 12);
+    let options = PlayerOptions {
+        clock: Some(Duration::from_millis(3)),
+        clock_topics: Some(Vec::new()),
+        ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1.0))
+    };
+    let (_playing, player) = start(&domain, &bag, options);
+    let listener = Listener::connect_to(&domain, "/clock");
+    player.play();
+    let times = [0, 3, 6, 9].map(|ms| ms * 1_000_000);
+    assert_eq!(clock_times(&listener, times.len()), times);
+    assert!(player.wait().unwrap().completed);
+    assert!(listener.subscriber.take().unwrap().is_none());
+}
+
+#[test]
+fn progress_is_told_and_the_end_to_who_listens() {
+    let domain = Domain::new("progress");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 1000), 12);
+    for (topics, count) in
+        [(PlayTopics::All, 12), (PlayTopics::Only(vec![TopicToPlay::new("/b")]), 6)]
+    {
+        let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
+        let (_playing, player) = start(&domain, &bag, options);
+        let (told, heard) = channel();
+        player.when_finished(move || told.send(()).unwrap());
+        let progress = player.progress();
+        assert_eq!((progress.messages, progress.total, progress.time_ns), (0, count, 0));
+        player.play();
+        heard.recv_timeout(PATIENCE).unwrap();
+        assert!(player.is_finished() && !player.has_failed() && !player.was_asked_to_end());
+        let progress = player.progress();
+        assert_eq!((progress.messages, progress.time_ns), (count, 11_000_000));
+    }
 }

@@ -25,9 +25,13 @@ fn lamp(domain: &Domain) -> (Participant, Server<SetBool>) {
 
 /// What the requests of a bag are sent again with.
 fn player(playing: &Participant, bag: &Path, source: RequestSource) -> Player {
+    player_at(playing, bag, source, Rate::Factor(1.0))
+}
+
+fn player_at(playing: &Participant, bag: &Path, source: RequestSource, rate: Rate) -> Player {
     let requests = Some(RequestsToPlay { service: "/lamp".to_owned(), source });
     let topics = PlayTopics::Only(vec![TopicToPlay { requests, ..TopicToPlay::new(TOPIC) }]);
-    let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
+    let options = PlayerOptions::new("player", topics, rate);
     let player = Player::start(playing, BagReader::open(bag).unwrap(), options).unwrap();
     player.play();
     player
@@ -130,4 +134,28 @@ fn events_that_hold_no_request_are_counted_and_the_way_to_record_them_is_said() 
     let reason = topic.first_error.as_deref().unwrap();
     assert!(reason.contains("introspection: contents"), "{reason}");
     assert!(server.take().unwrap().is_none());
+}
+
+#[test]
+fn at_maximum_rate_each_answer_is_waited_for() {
+    let domain = Domain::new("requests-max");
+    let bag = events_of_calls(&domain.scratch, &[(EventKind::RequestReceived, true); 3]);
+    let (_serving, server) = lamp(&domain);
+    let playing = domain.participant("playing");
+    let player = player_at(&playing, &bag, RequestSource::Server, domain.max(PATIENCE));
+    for answers in [true, false, true] {
+        assert!(server.wait(PATIENCE).unwrap());
+        let request = server.take().unwrap().unwrap();
+        // The next one comes after the answer, or after it is known that none comes.
+        assert!(server.take().unwrap().is_none());
+        if answers {
+            request.loan(Extra::none()).unwrap().send().unwrap();
+        }
+    }
+    let report = player.wait().unwrap();
+    let topic = &report.topics[0];
+    assert_eq!((topic.published, topic.refused), (2, 1));
+    // That is known of the message, and not only of the topic.
+    let reason = topic.first_error.as_deref().unwrap();
+    assert!(reason.contains("message 2 of topic /lamp,"), "{reason}");
 }
