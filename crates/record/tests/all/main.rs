@@ -19,6 +19,7 @@ mod requests;
 mod splitting;
 mod sqlite;
 mod steering;
+mod steps;
 mod summaries;
 mod times;
 mod topics;
