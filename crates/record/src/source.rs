@@ -185,11 +185,39 @@ impl MessageDecoder {
             filled = target.pos();
             if hint == 0 {
                 self.plain.truncate(filled);
+                if filled as u64 > limit_bytes {
+                    return Err(DamageKind::TooLarge { bytes: filled as u64, limit_bytes });
+                }
                 return Ok(());
             }
             if filled < self.plain.len() && (source.pos(), filled) == before {
                 return Err(DamageKind::Decompression("the frame is cut".to_owned()));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compressed_message_may_be_as_long_as_the_limit_and_no_longer() {
+        let mut decoder = MessageDecoder::new();
+        // What becomes much shorter, and what hardly does, in many steps and in one.
+        let mixed =
+            |count: u32| (0..count).flat_map(|it| it.wrapping_mul(0x9e37_79b1).to_le_bytes());
+        for plain in [vec![0; 1024], vec![0; 3_000_000], mixed(1000).collect(), mixed(1).collect()]
+        {
+            let data = zstd::bulk::compress(&plain, 1).expect("compressed");
+            let bytes = plain.len() as u64;
+            decoder.decode(&data, bytes).expect("within the limit");
+            assert_eq!(decoder.plain(), plain);
+            let refused = decoder.decode(&data, bytes - 1);
+            let is_too_large = matches!(refused, Err(DamageKind::TooLarge { .. }));
+            assert!(is_too_large, "{bytes} bytes: {refused:?}");
+            let cut = decoder.decode(&data[..data.len() - 1], bytes);
+            assert!(matches!(cut, Err(DamageKind::Decompression(_))), "{bytes} bytes: {cut:?}");
         }
     }
 }

@@ -6,12 +6,12 @@
 
 mod common;
 
-use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};
+use common::{Random, Scratch, check_strings, contents, options, string_cdr, string_topic, text};
 use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
 use crossdock_msg::Schema;
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, RecordError, Recorder, RecorderOptions,
-    TopicToRecord, WriteError, WriterOptions,
+    TopicDescription, TopicToRecord, WriteError, WriterOptions,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::IoSlice;
@@ -75,6 +75,76 @@ fn fill(path: &Path, options: WriterOptions, expected: &str) {
     assert_eq!(check_strings(&found) as u64, accepted);
 }
 
+/// What a bag is made of until the disk is full.
+struct Shape {
+    name: &'static str,
+    compression: Compression,
+    chunk_bytes: usize,
+    topics: usize,
+    /// Bytes of the definition of each topic, and of each message.
+    definition_bytes: usize,
+    message_bytes: usize,
+}
+
+/// Bags in which one kind of what must follow a message takes much of the space.
+const SHAPES: [Shape; 6] = {
+    let shape = Shape {
+        name: "tiny.mcap",
+        compression: Compression::None,
+        chunk_bytes: 4 << 20,
+        topics: 1,
+        definition_bytes: 10,
+        message_bytes: 0,
+    };
+    [
+        Shape { name: "chunks.mcap", chunk_bytes: 1000, topics: 60, message_bytes: 20, ..shape },
+        Shape { name: "definitions", topics: 8, definition_bytes: 60_000, ..shape },
+        Shape { name: "topics", topics: 400, message_bytes: 100, ..shape },
+        Shape { name: "lz4", compression: Compression::Lz4, message_bytes: 3000, ..shape },
+        Shape { name: "zstd", compression: Compression::Zstd, message_bytes: 3000, ..shape },
+        shape,
+    ]
+};
+
+/// Writes a bag of this shape until the writer refuses; checks what the finished bag holds.
+fn fill_shape(folder: &Path, shape: &Shape) {
+    let path = folder.join(shape.name);
+    let mut writer =
+        BagWriter::create(&path, options(shape.compression, shape.chunk_bytes)).unwrap();
+    let topics: Vec<_> = (0..shape.topics)
+        .map(|number| {
+            let padding = "-".repeat(shape.definition_bytes);
+            let definition = format!("string data\n# {number} {padding}");
+            let topic = TopicDescription { definition, ..string_topic(&format!("/t{number}")) };
+            writer.add_topic(topic).unwrap()
+        })
+        .collect();
+    let mut random = Random(1);
+    let bytes: Vec<u8> = (0..shape.message_bytes).map(|_| random.next() as u8).collect();
+    let mut accepted = 0;
+    loop {
+        // No two messages are the same, so that they do not become shorter.
+        let bytes: Vec<u8> = bytes.iter().map(|byte| byte ^ random.next() as u8).collect();
+        let topic = topics[accepted as usize % topics.len()];
+        match writer.write(topic, accepted, accepted, &[IoSlice::new(&bytes)]) {
+            Ok(_) => accepted += 1,
+            Err(WriteError::NoSpace { saved, .. }) => break assert_eq!(saved.messages, accepted),
+            Err(error) => panic!("{}: {error}", shape.name),
+        }
+        assert!(accepted < 1_000_000, "the limit never came");
+    }
+    let saved = writer.finish().unwrap();
+    assert_eq!(saved.messages, accepted, "{}", shape.name);
+    assert!(saved.bytes > DISK_BYTES / 4, "{}: {} bytes are used", shape.name, saved.bytes);
+    let reader = BagReader::open(&path).unwrap();
+    assert!(reader.damage().is_none() && reader.remarks().is_empty(), "{reader:?}");
+    let found = contents(&reader);
+    assert_eq!((found.messages.len() as u64, found.error.is_none()), (accepted, true));
+    // The next bag gets the whole disk again.
+    let _ = std::fs::remove_file(&path);
+    let _ = std::fs::remove_dir_all(&path);
+}
+
 /// Records a topic until the disk is full; checks what the recorder says and leaves.
 fn record_until_full(scratch: &Scratch, out: &Path) {
     let participant = Participant::open(ParticipantOptions {
@@ -126,6 +196,7 @@ fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
             let _ = std::fs::remove_file(disk.0.join(name));
             let _ = std::fs::remove_dir_all(disk.0.join(name));
         }
+        SHAPES.iter().for_each(|shape| fill_shape(&disk.0, shape));
         record_until_full(&scratch, &disk.0.join("recorded"));
         // A bag that cannot be begun is not in the way of the next attempt.
         let (next, rest) = (disk.0.join("next"), disk.0.join("rest"));

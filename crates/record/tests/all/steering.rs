@@ -374,11 +374,13 @@ fn in_steps_the_messages_of_several_publishers_come_step_by_step_in_their_order(
         conductor.grant(Grant { step, phase: 0, now_ns: stamp_ns }).unwrap();
         for text in texts {
             say(if text.starts_with('l') { &left } else { &right }, text);
+            // It is taken now, as a conductor waits for all that is published in a step.
+            recorder.pause();
+            recorder.resume();
         }
-        // A conductor waits until all that was published in a step is taken.
-        recorder.pause();
-        recorder.resume();
     }
+    // Each was encoded, held and put into the open chunk.
+    assert_eq!(copies(&domain), 8 * 3);
     let report = recorder.stop().unwrap();
     assert_eq!((report.topics[0].recorded, report.saved.messages), (8, 8));
     let found = contents(&BagReader::open(&bag).unwrap());

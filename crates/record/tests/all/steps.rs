@@ -2,7 +2,7 @@
 
 use crate::common::{options, string_cdr, string_topic};
 use crate::play_and_record::{Domain, PATIENCE, wait_connected};
-use crossdock_comm::step::{EndPublisher, STEP_TOPIC};
+use crossdock_comm::step::{EndPublisher, STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{AnySubscriber, Participant, Qos, SubscriberOptions};
 use crossdock_record::{
     BagReader, BagWriter, Compression, PlayTopics, Player, PlayerOptions, Rate, StepTimer, Steps,
@@ -10,6 +10,7 @@ use crossdock_record::{
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::path::Path;
+use std::time::Duration;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -112,5 +113,31 @@ fn a_player_in_steps_ends_with_the_step_in_which_a_node_asks_for_it() {
     for subscriber in &subscribers {
         // The first step has three phases.
         assert_eq!(granted(subscriber), [(1, 0, 0), (1, 1, 0), (1, 2, 0)]);
+    }
+}
+
+#[test]
+fn an_executor_that_does_not_come_to_the_end_of_a_step_is_named() {
+    for takes in [false, true] {
+        let domain = Domain::new(&format!("steps-stuck-{takes}"));
+        let bag = domain.scratch.path("b.mcap");
+        write(&bag, 0..3);
+        let (playing, running) = (domain.participant("playing"), domain.participant("running"));
+        let Rate::Steps(mut steps) = steps(&domain, 1) else { panic!("no steps") };
+        // Time enough to take a grant on a busy computer.
+        steps.drain_timeout = Duration::from_millis(if takes { 3000 } else { 300 });
+        let options = PlayerOptions::new("player", PlayTopics::All, Rate::Steps(steps));
+        let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+        let _recorder = grants(&running);
+        let doorbell = running.doorbell(Default::default()).unwrap();
+        let executor = StepSubscriber::open(&running, "runner", Some(&doorbell), None).unwrap();
+        let _end = EndPublisher::open(&running, "runner").unwrap();
+        player.play();
+        while takes && executor.latest().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let error = player.wait().unwrap_err().to_string();
+        let who = "executor `runner` in process `running` is still at work";
+        assert!(error.contains("message 1 of topic /a") && error.contains(who), "{error}");
     }
 }
