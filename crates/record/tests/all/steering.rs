@@ -3,7 +3,7 @@
 use crate::common::{Random, contents, string_cdr, text};
 use crate::play_and_record::{Domain, PATIENCE, wait_connected};
 use crossdock_comm::status_records::counter;
-use crossdock_comm::step::{Grant, StepPublisher};
+use crossdock_comm::step::{Grant, STEP_TOPIC, StepPublisher};
 use crossdock_comm::{AnyPublisher, Observer, Participant, PublisherOptions, Qos};
 use crossdock_msg::types::rosgraph_msgs::Clock;
 use crossdock_msg::{Extra, Schema};
@@ -358,8 +358,8 @@ fn in_steps_the_messages_of_several_publishers_come_step_by_step_in_their_order(
     let options = RecorderOptions::new("recorder", topics, LogTime::Stepped);
     let recorder = Recorder::start(&recording, writer, options).unwrap();
     let connected = || {
-        let of_both = recording.topic_connections("/a").incoming == 2;
-        of_both && conductor.connected().0 == 1
+        let incoming = |topic| recording.topic_connections(topic).incoming;
+        (incoming("/a"), incoming(STEP_TOPIC)) == (2, 1)
     };
     assert!(recording.wait_until(PATIENCE, connected));
     for (participant, publisher) in participants.iter().zip([&left, &right]) {

@@ -2,7 +2,7 @@
 
 use crate::common::{options, string_cdr, string_topic};
 use crate::play_and_record::{Domain, PATIENCE, wait_connected};
-use crossdock_comm::step::{EndPublisher, STEP_TOPIC, StepSubscriber};
+use crossdock_comm::step::{END_TOPIC, EndPublisher, STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{AnySubscriber, Participant, Qos, SubscriberOptions};
 use crossdock_record::{
     BagReader, BagWriter, Compression, PlayTopics, Player, PlayerOptions, Rate, StepTimer, Steps,
@@ -52,6 +52,13 @@ fn grants(participant: &Participant) -> AnySubscriber {
     participant.any_subscriber(options).unwrap()
 }
 
+/// Waits until two subscribers hear the grants, and the player hears who asks for the end.
+fn wait_both(running: &Participant, playing: &Participant) {
+    let grants = || running.topic_connections(STEP_TOPIC).incoming == 2;
+    let end = || playing.topic_connections(END_TOPIC).incoming == 1;
+    assert!(running.wait_until(PATIENCE, grants) && playing.wait_until(PATIENCE, end));
+}
+
 /// Step, phase and minute of each grant.
 fn granted(subscriber: &AnySubscriber) -> Vec<(u64, u64, u64)> {
     let next = || subscriber.take().unwrap();
@@ -99,9 +106,7 @@ fn a_player_in_steps_ends_with_the_step_in_which_a_node_asks_for_it() {
     // An executor and a recorder hear the grants; the executor can ask for the end.
     let subscribers = [grants(&running), grants(&running)];
     let end = EndPublisher::open(&running, "executor").unwrap();
-    wait_connected(&running, &[STEP_TOPIC]);
-    let heard = || running.topic_connections(crossdock_comm::step::END_TOPIC).outgoing > 0;
-    assert!(running.wait_until(PATIENCE, heard));
+    wait_both(&running, &playing);
     end.ask();
     player.play();
     while !player.is_finished() {
@@ -132,6 +137,7 @@ fn an_executor_that_does_not_come_to_the_end_of_a_step_is_named() {
         let doorbell = running.doorbell(Default::default()).unwrap();
         let executor = StepSubscriber::open(&running, "runner", Some(&doorbell), None).unwrap();
         let _end = EndPublisher::open(&running, "runner").unwrap();
+        wait_both(&running, &playing);
         player.play();
         while takes && executor.latest().unwrap().is_none() {
             std::thread::yield_now();
