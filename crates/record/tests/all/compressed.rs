@@ -236,4 +236,6 @@ fn a_file_that_is_there_plain_and_compressed_is_read_once() {
     fs::remove_file(&packed).unwrap();
     metadata(&bag, "FILE", "zstd", &["bag_0.mcap.zstd"]);
     assert_eq!(read(), (vec!["bag_0.mcap".into()], 30, true));
+    let reader = BagReader::open(&bag).unwrap();
+    assert!(reader.remarks().is_empty(), "{:?}", reader.remarks());
 }

@@ -251,8 +251,15 @@ fn what_is_asked_for_before_the_beginning_holds_from_the_beginning_on() {
     let bag = domain.scratch.path("b.mcap");
     write_strings(&bag, options(Compression::None, 1000), 12);
     let topics = PlayTopics::Only(vec![TopicToPlay::new("/a")]);
-    let options = PlayerOptions::new("player", topics, Rate::Factor(1.0));
-    let (_playing, player) = start(&domain, &bag, options);
+    let options = || PlayerOptions::new("player", topics.clone(), Rate::Factor(1.0));
+    let (_playing, player) = start(&domain, &bag, options());
+    player.set_rate(0.1);
+    let began = Instant::now();
+    player.play();
+    assert!(player.wait().unwrap().completed);
+    // 10 ms of the recording.
+    assert!(began.elapsed() >= Duration::from_millis(100));
+    let (_playing, player) = start(&domain, &bag, options());
     let listener = Listener::connect(&domain);
     player.pause();
     player.step();
