@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(blob.bytes(&record), None);
         assert_eq!(values(&record[..7]), None);
     }
+
     #[test]
     fn every_kind_of_value_takes_the_bytes_that_it_has_and_unknown_kinds_are_damage() {
         // 0, 1, numbers of one to eight bytes, a real, a blob of one byte and a text of two.
