@@ -125,12 +125,21 @@ mod tests {
     #[test]
     fn a_third_beginning_displaces_the_oldest() {
         let chains = [chain("/a", "/z"), chain("/b", "/z"), chain("/c", "/z")];
-        let numbers: Vec<_> =
-            chains.iter().filter_map(|chain| Beginning::of(&chain.from, &chains)).collect();
+        let numbers =
+            ["/a", "/b", "/c"].map(|topic| Beginning::of(topic, &chains).expect("begins"));
         let origin = begin(begin(begin(NO_ORIGIN, numbers[0], 1), numbers[1], 2), numbers[2], 3);
         assert_eq!(latency_ns(origin, numbers[0], 10), None);
         assert_eq!(latency_ns(origin, numbers[1], 10), Some(8));
         assert_eq!(latency_ns(origin, numbers[2], 10), Some(7));
+        // Now the older of the two stands second.
+        let origin = begin(origin, numbers[0], 4);
+        assert_eq!(numbers.map(|number| latency_ns(origin, number, 10)), [Some(6), None, Some(7)]);
+        // Older by less than half the times that a word can tell apart.
+        let edge_ns = TIME_MASK - 10;
+        let origin = begin(begin(NO_ORIGIN, numbers[0], edge_ns + 15), numbers[1], edge_ns);
+        let origin = begin(origin, numbers[2], edge_ns + 20);
+        let latencies = numbers.map(|number| latency_ns(origin, number, edge_ns + 50));
+        assert_eq!(latencies, [Some(35), None, Some(30)]);
     }
 
     #[test]

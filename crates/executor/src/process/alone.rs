@@ -148,7 +148,7 @@ fn planned(
     let mapping = Mapping::one_chain_per_package(&graph);
     let options = RunOptions { domain_id: domain_id()?, ..RunOptions::PLAIN };
     let mut plan = check(&graph, &mapping, &descriptions, &options).map_err(refused)?;
-    let level = level(&graph.nodes[0].name, &ros.log_levels)?;
+    let level = level(&graph.nodes[0].name, &ros.log_levels);
     let executors = plan.processes.iter_mut().flat_map(|process| &mut process.executors);
     for node in executors.flat_map(|it| &mut it.nodes) {
         node.log_level = level;
@@ -213,7 +213,7 @@ fn domain_id() -> Result<u32, PackageError> {
 }
 
 /// The level of the node's log: the last one that is for it.
-fn level(node: &str, levels: &[(Option<String>, LogLevel)]) -> Result<LogLevel, PackageError> {
+fn level(node: &str, levels: &[(Option<String>, LogLevel)]) -> LogLevel {
     let mut level = LogLevel::default();
     for (named, wanted) in levels {
         match named {
@@ -224,7 +224,7 @@ fn level(node: &str, levels: &[(Option<String>, LogLevel)]) -> Result<LogLevel, 
             _ => level = *wanted,
         }
     }
-    Ok(level)
+    level
 }
 
 /// Runs the process of the node, and a thread that takes the launcher's part.
@@ -300,5 +300,26 @@ fn ask(socket: &ControlSocket, request: &Request) -> Result<(), PackageError> {
     match socket.send(request) {
         Ok(()) | Err(ControlError::Closed) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_level_that_is_for_the_node_counts() {
+        let level = |words: &[(Option<&str>, LogLevel)]| {
+            let levels: Vec<_> =
+                words.iter().map(|(named, level)| (named.map(str::to_owned), *level)).collect();
+            level("camera/left", &levels)
+        };
+        let own = Some("camera.left");
+        assert_eq!(level(&[]), LogLevel::Info);
+        assert_eq!(level(&[(None, LogLevel::Debug)]), LogLevel::Debug);
+        assert_eq!(level(&[(own, LogLevel::Debug), (None, LogLevel::Error)]), LogLevel::Error);
+        assert_eq!(level(&[(None, LogLevel::Error), (own, LogLevel::Debug)]), LogLevel::Debug);
+        let other = (Some("camera.right"), LogLevel::Fatal);
+        assert_eq!(level(&[(own, LogLevel::Warn), other]), LogLevel::Warn);
     }
 }

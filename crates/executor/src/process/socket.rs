@@ -242,4 +242,20 @@ mod tests {
         send(&theirs, &[LAST, b'{'], SendFlags::NOSIGNAL).expect("sent");
         assert!(matches!(ours.receive::<u32>(None), Err(ControlError::Json(_))));
     }
+
+    #[test]
+    fn a_frame_beyond_the_limit_is_neither_sent_nor_gathered() {
+        let (mut ours, theirs) = ControlSocket::pair().expect("a pair");
+        let other = ControlSocket::adopt(theirs.try_clone().expect("an end")).expect("an end");
+        // With its two quotes one byte too long.
+        let text = "x".repeat(FRAME_BYTES_MAX - 1);
+        assert!(matches!(other.send(&text), Err(ControlError::TooLong)));
+        let endless = std::thread::spawn(move || {
+            let packet = [MORE; PACKET_BYTES_MAX];
+            while send(&theirs, &packet, SendFlags::NOSIGNAL).is_ok() {}
+        });
+        assert!(matches!(ours.receive::<u32>(None), Err(ControlError::TooLong)));
+        drop((ours, other));
+        endless.join().expect("it ends with the socket");
+    }
 }

@@ -5,7 +5,9 @@ use crate::support;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Publisher, PublisherOptions, Qos};
+use crossdock_executor::status::node_counter;
 use crossdock_executor::{Remote, RunEnd};
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -75,6 +77,11 @@ nodes:
 
     /// Runs the executor beside `publish` to its end, and gives what has been joined.
     fn joined(&self, publish: impl FnOnce()) -> Vec<String> {
+        self.joined_and_unmatched(publish).0
+    }
+
+    /// The same, with how many messages were passed over.
+    fn joined_and_unmatched(&self, publish: impl FnOnce()) -> (Vec<String>, u64) {
         let remote = Remote::new();
         std::thread::scope(|scope| {
             let stop = Stop(remote.clone());
@@ -84,7 +91,10 @@ nodes:
                 tell.send(()).expect("the test waits");
                 let end = executor.run().expect("a good end");
                 assert!(matches!(end, RunEnd::Finished { .. }), "{end:?}");
-                take_log()
+                let seen = self.process.observer().snapshot().expect("a snapshot").processes;
+                let mut nodes = seen.iter().flat_map(|it| &it.others);
+                let join = nodes.find(|it| it.kind == kind::NODE && it.name == "join");
+                (take_log(), join.expect("its record").counters[node_counter::UNMATCHED])
             });
             told.recv().expect("an executor");
             publish();
@@ -108,7 +118,7 @@ fn a_stamp_from_the_future_costs_some_messages_and_stops_nobody() {
     for depth in [3, 4, 8] {
         let joining = Joining::new(&format!("future-{depth}"), (depth, 60_000), 40);
         let (a, b) = (joining.publisher("/a", depth), joining.publisher("/b", depth));
-        let log = joining.joined(|| {
+        let (log, unmatched) = joining.joined_and_unmatched(|| {
             [&a, &b].into_iter().for_each(|it| joining.connected(it));
             publish(&a, 1_000_000);
             // One after the other, as one node publishes them: who waits for the one keeps the
@@ -122,6 +132,8 @@ fn a_stamp_from_the_future_costs_some_messages_and_stops_nobody() {
         let expected: Vec<String> = (1..=40).map(pair).collect();
         assert!(log.len() >= 40 - depth, "depth {depth}: {log:?}");
         assert_eq!(log[..], expected[40 - log.len()..], "depth {depth}");
+        // The offender, and both messages of each pair that it cost.
+        assert_eq!(unmatched, 1 + 2 * (40 - log.len() as u64), "depth {depth}");
     }
 }
 
@@ -241,4 +253,40 @@ fn a_corrupt_publisher_beside_a_good_one_stops_no_join() {
     let told = joining.process.participant.take_events().0;
     let told: Vec<String> = told.iter().map(ToString::to_string).collect();
     assert!(told.iter().any(|text| text.contains("is corrupt")), "{told:?}");
+}
+
+#[test]
+fn only_a_condition_that_needs_every_message_keeps_publishers_back() {
+    for (condition, waits) in [
+        ("all_of: [a, b], same: stamp", true),
+        ("all_of: [a, b]", true),
+        ("any_of: [a, b]", true),
+        ("fresh: [a, b]", false),
+        ("all_of: [a, b], approximate_time: {}", false),
+    ] {
+        let graph = format!(
+            "crossdock: 1
+name: choosing
+topics: {{ /a: {{ external: true }}, /b: {{ external: true }} }}
+nodes:
+  join: {{ package: probe, type: join, inputs: {{ a: /a, b: /b }}, condition: {{ {condition} }} }}
+"
+        );
+        let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+        let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+        let joining = Joining { process: Process::new("choosing", plan) };
+        // It stands and takes nothing.
+        let _executor = joining.process.executor(0, &Remote::new()).expect("an executor");
+        let options = PublisherOptions {
+            node: "outside",
+            topic: "/a",
+            qos: Qos::reliable(4, Duration::from_millis(20)),
+            max_bytes: None,
+            group: None,
+        };
+        let publisher = joining.process.participant.publisher(options).expect("a publisher");
+        joining.connected(&publisher);
+        let published = (0..32).try_for_each(|x| nodes::publish(&publisher, x.into()));
+        assert_eq!(published.is_err(), waits, "{condition}: {published:?}");
+    }
 }

@@ -20,7 +20,9 @@ use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous, Uploader};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, ProcessOutput, SpawnOptions};
 use crossdock_executor::status::{node_counter, running};
 use crossdock_executor::{Package, UploadSite, Uploaders};
-use crossdock_graph::{Chain, ExecutorPlan, Graph, ManagedTopic, Mapping, Plan, Time};
+use crossdock_graph::{
+    Chain, CopyModel, DeviceUpload, ExecutorPlan, Graph, ManagedTopic, Mapping, Plan, Time,
+};
 use crossdock_test_support::skip;
 use support::{Folder, checked};
 
@@ -49,8 +51,11 @@ fn package() -> Package {
 struct NoDevices;
 
 impl Uploaders for NoDevices {
-    fn open(&self, _: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
-        Ok(None)
+    fn open(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
+        match site.plan.device.as_str() {
+            "host:0" => Ok(None),
+            _ => Err(format!("{} sees no device", site.node)),
+        }
     }
 }
 
@@ -201,7 +206,7 @@ fn a_process_that_is_killed_tells_its_signal_and_its_output_ends() {
 }
 
 #[test]
-fn why_no_driver_moves_the_memory_of_messages_is_a_warning() {
+fn why_no_driver_moves_messages_and_nothing_uploads_them_are_warnings() {
     let text = b"crossdock: 1
 name: unmanaged
 nodes:
@@ -212,14 +217,49 @@ nodes:
     let (name, device) = ("/a".to_owned(), "cuda:0".to_owned());
     let node = &mut plan.processes[0].executors[0].nodes[0];
     node.managed.push(ManagedTopic { name, device, tokens: false });
+    for (topic, device, tokens) in
+        [("/a", "cuda:1", false), ("/a", "host:0", false), ("/a", "cuda:2", true)]
+    {
+        node.uploads.push(DeviceUpload {
+            topic: topic.to_owned(),
+            device: device.to_owned(),
+            model: CopyModel::Auto,
+            executors: 2,
+            executors_here: 2,
+            tokens,
+        });
+    }
     let folder = Folder::new("unmanaged");
     let mut process = spawn(folder.path());
     process.launch(&plan.processes[0]).expect("sent");
     let warning = "node `source`: its messages on `/a` do not lie in memory that cuda:0 moves, and \
                    are copied to it: the uploaders of its package make none";
     assert_eq!(event(&mut process), ProcessEvent::Warning(warning.to_owned()));
+    let warning = "node `source`: `/a` is not uploaded to cuda:1, so each executor that reads it \
+                   there copies it: source sees no device";
+    assert_eq!(event(&mut process), ProcessEvent::Warning(warning.to_owned()));
     assert_eq!(event(&mut process), ProcessEvent::Ready);
     stop(vec![process]);
+}
+
+#[test]
+fn the_processor_time_of_a_process_is_known_when_it_has_exited() {
+    // Until it has used 50 ms: fields 14 and 15 are user and system time in ticks of 10 ms.
+    let script = "until [ $((u + s)) -ge 5 ]; do read -r stat < /proc/$$/stat; set -- ${stat#*) }; \
+                  shift 11; u=$1 s=$2; done";
+    let mut process = LaunchedProcess::spawn(&SpawnOptions {
+        program: "/bin/sh".into(),
+        arguments: ["-c", script].map(OsString::from).to_vec(),
+        environment: Vec::new(),
+    })
+    .expect("a shell");
+    assert_eq!(process.processor_ns(), 0);
+    match event(&mut process) {
+        ProcessEvent::Exited(status) => assert!(status.success(), "{status}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(process.processor_ns() >= 50_000_000, "{}", process.processor_ns());
+    assert_eq!(process.processor_ns() % 10_000_000, 0);
 }
 
 #[test]
@@ -588,6 +628,10 @@ fn an_executor_has_the_priority_and_the_cpus_that_the_mapping_says() {
     let status = read(&own, "status");
     assert!(status.contains(&format!("Cpus_allowed_list:\t{cpu}\n")), "{status}");
     assert!(!status.contains("VmLck:\t       0 kB"), "{status}");
+    // Locked from the first use of a page on, so that what is only reserved costs nothing.
+    let mappings = read(Path::new("/proc"), &format!("{}/smaps", process.id()));
+    let mut flags = mappings.lines().filter(|line| line.starts_with("VmFlags:"));
+    assert!(flags.any(|line| line.contains(" lo ") && line.contains(" lf")), "{mappings}");
     let stat = read(&own, "stat");
     let fields: Vec<&str> = stat.rsplit(')').next().expect("fields").split_whitespace().collect();
     // rt_priority and policy are fields 40 and 41, and `state` is field 3.

@@ -2,16 +2,19 @@
 //! wrong before the start.
 
 use crate::support;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
 use crossdock_executor::{
     Context, Miss, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Remote, RunEnd,
     Setup, Subscriber,
 };
 use crossdock_graph::{Graph, Mapping, Time, TimerClock};
 use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_msg::types::std_msgs::Bool;
 use support::{Prepared, Process, checked_with, nodes, run};
 
 static BUSY: AtomicBool = AtomicBool::new(false);
@@ -61,7 +64,7 @@ impl NodeType for Sloppy {
         match mistake.as_str() {
             "unopened" => return Ok(Self),
             "unknown port" => drop(setup.publisher::<PointStamped>("outt")?),
-            "type" => drop(setup.publisher::<crossdock_msg::types::std_msgs::Bool>("out")?),
+            "type" => drop(setup.publisher::<Bool>("out")?),
             "unknown parameter" => drop(setup.parameter::<bool>("mistakes")?),
             "parameter type" => drop(setup.parameter::<u8>("mistake")?),
             "panic" => panic!("lost for words"),
@@ -81,7 +84,7 @@ impl Node for Sloppy {
 
 fn package() -> Package {
     let special = Package::new("special").node::<Busy>().node::<Sloppy>().node::<Teller>();
-    special.node::<Patient>().with(nodes::package())
+    special.node::<Patient>().node::<Stopper>().with(nodes::package())
 }
 
 fn process(test: &str, graph: &str, mapping: Option<&str>) -> Process {
@@ -114,6 +117,58 @@ fn a_stop_waits_for_the_execution_under_way_and_for_no_other() {
         assert_eq!(runner.join().expect("no panic"), Ok(RunEnd::Stopped));
     });
     assert_eq!(EXECUTIONS.load(Ordering::SeqCst), 1);
+}
+
+thread_local! {
+    /// What stops the executor of this thread.
+    static STOPPING: RefCell<Option<Remote>> = const { RefCell::new(None) };
+}
+
+/// Has the executor stopped while it executes, and publishes then.
+struct Stopper {
+    input: Subscriber<PointStamped>,
+    out: Publisher<PointStamped>,
+}
+
+impl NodeType for Stopper {
+    const NAME: &'static str = "stopper";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<PointStamped>("in").publisher::<PointStamped>("out")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { input: setup.subscriber("in")?, out: setup.publisher("out")? })
+    }
+}
+
+impl Node for Stopper {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        self.input.take()?;
+        support::log(context.node().to_owned());
+        STOPPING.take().expect("it executes once").stop();
+        nodes::publish(&self.out, 1.0)
+    }
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_chain_runs_no_node_behind_it() {
+    support::take_log();
+    let graph = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { finish: false } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  stopper: { package: special, type: stopper, inputs: { in: /b }, outputs: { out: /c } }
+  last: { package: probe, type: relay, inputs: { in: /c } }
+";
+    let mapping = "crossdock: 1
+processes: { main: { executors: [ { mode: chain, nodes: [source, first, stopper, last] } ] } }
+";
+    let process = process("stop_within", graph, Some(mapping));
+    let remote = Remote::new();
+    STOPPING.set(Some(remote.clone()));
+    let mut executor = process.executor(0, &remote).expect("made");
+    assert_eq!(executor.run(), Ok(RunEnd::Stopped));
+    assert_eq!(support::take_log(), ["first:1", "stopper"]);
 }
 
 /// Runs an executor that has nothing to do until it is stopped, with stops at many moments.
@@ -224,6 +279,33 @@ fn missing_connections_are_named() {
     assert_eq!(error.node, "source");
     let sentence = "publisher `out` on topic /a has 0 of its 1 subscribers after 0 s; ";
     assert!(error.error.starts_with(sentence), "{error}");
+}
+
+#[test]
+fn a_connection_that_cannot_be_is_an_error_of_the_node_here() {
+    let graph = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a } }
+  sink: { package: probe, type: relay, inputs: { in: /a } }
+";
+    let mapping = "crossdock: 1
+processes: { one: { executors: [ { mode: chain, nodes: [sink] } ] },
+             two: { executors: [ { mode: chain, nodes: [source] } ] } }
+";
+    let process = process("unfit", graph, Some(mapping));
+    let mut options = ParticipantOptions::new(0, "other");
+    options.rendezvous = Rendezvous::Folder(process.folder.path().to_owned());
+    let other = Participant::open(options).expect("a participant");
+    let publisher = other.publisher::<Bool>(PublisherOptions {
+        node: "outside",
+        topic: "/a",
+        qos: Qos::reliable(4, Duration::from_secs(1)),
+        max_bytes: None,
+        group: None,
+    });
+    let _publisher = publisher.expect("a publisher");
+    let error = process.executor(0, &Remote::new()).expect_err("the types differ");
+    assert_eq!(error.node, "sink");
+    assert!(error.error.contains("outside") && error.error.contains("/a"), "{error}");
 }
 
 #[test]
@@ -375,16 +457,20 @@ fn a_lockstep_ends_the_run_when_the_time_of_the_run_is_over() {
                parameters: { steps: 100 } }
   driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
 ";
-    support::take_log();
-    let mut process = process_in("duration", graph, None, support::SIMULATED);
-    process.duration_ns = Some(3_000_000_000);
-    let mut executor = process.executor(0, &Remote::new()).expect("made");
-    let reason = "the time is over".to_owned();
-    assert_eq!(executor.run(), Ok(RunEnd::Finished { reason }));
-    let steps = support::take_log().into_iter().filter(|line| line.starts_with("simulator"));
     let expected =
         ["simulator:1 after None", "simulator:2 after Some(1.0)", "simulator:3 after Some(2.0)"];
-    assert_eq!(steps.collect::<Vec<_>>(), expected);
+    // A release that comes half a period after the end is still one of the run.
+    for (duration_ns, count) in [(3_000_000_000, 3), (2_500_000_000, 3), (2_499_999_999, 2)] {
+        support::take_log();
+        let test = format!("duration_{duration_ns}");
+        let mut process = process_in(&test, graph, None, support::SIMULATED);
+        process.duration_ns = Some(duration_ns);
+        let mut executor = process.executor(0, &Remote::new()).expect("made");
+        let reason = "the time is over".to_owned();
+        assert_eq!(executor.run(), Ok(RunEnd::Finished { reason }));
+        let steps = support::take_log().into_iter().filter(|line| line.starts_with("simulator"));
+        assert_eq!(steps.collect::<Vec<_>>(), expected[..count], "{duration_ns} ns");
+    }
 }
 
 /// Nanoseconds since 1970, `ago` before now.

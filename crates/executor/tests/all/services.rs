@@ -239,6 +239,22 @@ fn an_end_of_a_service_tells_what_the_graph_lets_it_tell() {
 }
 
 #[test]
+fn a_client_has_as_many_calls_under_way_as_the_graph_says() {
+    take_log();
+    let text = "crossdock: 1\nname: calling\nnodes:\n  asker: { package: callers, type: asker, \
+                clients: { adder: { service: /add, depth: 2 } }, parameters: { at_once: 3 } }\n  \
+                adder: { package: callers, type: adder, servers: { add: /add } }\n";
+    let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+    let plan = checked_with(&package(), &graph, &in_one_executor("chain"), Time::Wall);
+    let process = Process::with_package("calls-depth", plan, package());
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let error = executor.run().expect_err("the third call finds no place");
+    assert_eq!(error.node, "asker");
+    assert!(error.error.contains("2 calls"), "{error}");
+    take_log();
+}
+
+#[test]
 fn a_call_that_nobody_answers_times_out_by_the_executors_own_timers() {
     let log = run_alone("call-time-out", "chain", "calls: 1, patience_ms: 5", "mood: keeps");
     assert_eq!(log, ["asker: asks", "adder: 0 + 1", "asker: timed out"]);
