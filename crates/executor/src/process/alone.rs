@@ -266,7 +266,8 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
             ask(&socket, &Request::Stop)?;
         }
         let mut stream = signals;
-        if stream.read(&mut bytes).is_ok_and(|count| count > 0) {
+        // The other end is not closed before the process ends.
+        if stream.read(&mut bytes).is_ok() {
             ask(&socket, &Request::Stop)?;
         }
         match socket.receive::<Report>(Some(Duration::ZERO))? {

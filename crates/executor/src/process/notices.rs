@@ -94,3 +94,31 @@ impl AsFd for Notices {
         self.bell.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_come_in_order_and_only_those_that_are_not_vital_may_find_no_room() {
+        let notices = Notices::new().expect("a descriptor");
+        let warning = |number: usize| Notice::Event(ProcessEvent::Warning(number.to_string()));
+        (0..NOTICES_MAX + 2).for_each(|number| notices.give(number, warning(number)));
+        let error = "a sentence".to_owned();
+        let dropped = ProcessEvent::NodeDropped { node: "node".to_owned(), error };
+        notices.give(0, Notice::Event(dropped));
+        notices.give(0, Notice::Backtrace(Box::new(Backtrace::disabled())));
+        notices.give(7, Notice::Event(ProcessEvent::AtRest));
+        notices.give(8, Notice::Ended);
+        for number in 0..NOTICES_MAX {
+            let Some((index, Notice::Event(ProcessEvent::Warning(text)))) = notices.take() else {
+                panic!("warning {number}");
+            };
+            assert_eq!((index, text), (number, number.to_string()));
+        }
+        assert!(matches!(notices.take(), Some((7, Notice::Event(ProcessEvent::AtRest)))));
+        assert!(matches!(notices.take(), Some((8, Notice::Ended))));
+        assert!(notices.take().is_none());
+        assert_eq!([notices.take_left_out(), notices.take_left_out()], [4, 0]);
+    }
+}

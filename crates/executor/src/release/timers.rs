@@ -263,6 +263,10 @@ mod tests {
     fn a_jump_of_simulated_time_does_not_fire_without_end() {
         let mut timers = Timers::new([1].map(Rate::from), Late::CatchUp);
         timers.start(0);
+        // As many periods as are caught up with, then one more.
+        assert_eq!(fired(&mut timers, 1001).len(), 1001);
+        assert_eq!(timers.take_due(2003), Some(Due { index: 0, due_ns: 1002, skipped: 1001 }));
+        assert_eq!(fired(&mut timers, 2003), []);
         assert_eq!(fired(&mut timers, 1_000_000_000).len(), 1);
         assert_eq!(timers.next_ns(), Some(1_000_000_001));
     }

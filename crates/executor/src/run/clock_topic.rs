@@ -122,3 +122,13 @@ pub(crate) fn node_name(executor: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     executor.chars().map(legal).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_node_may_be_called_is_left_out_of_an_executors_name() {
+        assert_eq!(node_name("main.0-left"), "main_0_left");
+    }
+}

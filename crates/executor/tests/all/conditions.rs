@@ -5,7 +5,9 @@ mod beside;
 use crate::support;
 use std::time::Duration;
 
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Publisher, Sample, Subscriber};
+use crossdock_executor::status::node_counter;
 use crossdock_executor::{
     Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
 };
@@ -357,6 +359,20 @@ fn guards_hold_back_timers_too() {
     let ran = observed("timers", &graph("c 1, a 2, c 3, c 4", condition, more));
     // Script and tick are one rate group: the tick comes behind each line of the script.
     assert_eq!(ran, ["o:[1] tick", "o:[3] tick", "o:[4] tick"]);
+    // Of ticks that run the node none is counted as held back.
+    let process = process(
+        "timers_pass",
+        &graph("c 1, c 2, c 3", condition, more),
+        "{ mode: chain, nodes: [script, o] }",
+        Time::Wall,
+    );
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    assert_eq!(take_log(), ["o:[1] tick", "o:[2] tick", "o:[3] tick"]);
+    let seen = process.observer().snapshot().expect("a snapshot").processes;
+    let mut nodes = seen.iter().flat_map(|it| &it.others);
+    let node = nodes.find(|it| it.kind == kind::NODE && it.name == "o").expect("its record");
+    assert_eq!(node.counters[node_counter::HELD_BACK], 0);
 }
 
 /// Two sensors at 30 and 20 Hz with jitter, and what approximate time makes of them.

@@ -83,6 +83,34 @@ fn a_binary_that_hangs_is_killed_with_what_it_has_started() {
     // Long enough that the script has begun; nothing depends on it being exact.
     let error = describe(&script, Duration::from_secs(2)).expect_err("no package").to_string();
     assert!(error.contains("did not describe its nodes within 2 s"), "{error}");
+    assert_ended(&pids);
+}
+
+#[test]
+fn what_a_binary_that_is_no_package_has_started_ends_with_it() {
+    let folder = Folder::new("leaves");
+    let pids = folder.0.join("pids");
+    let script = folder.script(&format!("sleep 1000 &\necho $! > {}\nexit 0", pids.display()));
+    let error = describe(&script, PATIENCE).expect_err("no package").to_string();
+    assert!(error.contains("did not answer like a package binary"), "{error}");
+    assert_ended(&pids);
+}
+
+#[test]
+fn a_package_that_has_answered_and_does_not_end_is_killed() {
+    let folder = Folder::new("lingers");
+    let ended = folder.0.join("ended");
+    let program = std::env::current_exe().expect("this test's own file");
+    let words = "processes::package_binary --exact --nocapture --test-threads=1 --quiet";
+    let program = program.display();
+    let script =
+        folder.script(&format!("'{program}' {words}\nsleep 100\necho > '{}'", ended.display()));
+    describe(&script, PATIENCE).expect("a description");
+    assert!(!ended.exists());
+}
+
+/// Waits until the processes have ended whose numbers a file holds.
+fn assert_ended(pids: &Path) {
     let pids = std::fs::read_to_string(pids).expect("it has begun");
     let deadline = Instant::now() + PATIENCE;
     for pid in pids.split_whitespace() {

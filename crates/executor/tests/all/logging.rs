@@ -46,6 +46,7 @@ impl Node for Talker {
         log_debug!(self.logger, "debug {:?}", evaluated.replace(true));
         assert_eq!(evaluated.get(), self.logger.level() == LogLevel::Debug);
         log_info!(self.logger.throttle(Duration::from_secs(3600)), "an hour {}", self.ticks);
+        log_info!(self.logger.throttle(Duration::from_nanos(1)), "always {}", self.ticks);
         log_warn!(self.logger.once(), "once {}", self.ticks);
         if self.ticks == TICKS {
             log_error!(self.logger, "error");
@@ -97,7 +98,10 @@ fn lines_below_the_level_cost_nothing_and_others_arrive_once_throttled_or_whole(
     let of = |level: LogLevel| debug.iter().filter(move |(of, _)| *of == level as u8);
     assert_eq!(of(LogLevel::Debug).count(), TICKS as usize);
     let texts = |level| of(level).map(|(_, text)| text.as_str()).collect::<Vec<_>>();
-    assert_eq!(texts(LogLevel::Info), ["an hour 1"]);
+    let always: Vec<String> = (1..=TICKS).map(|tick| format!("always {tick}")).collect();
+    let infos = texts(LogLevel::Info);
+    assert_eq!(infos[0], "an hour 1");
+    assert_eq!(infos[1..], always);
     assert_eq!(texts(LogLevel::Warn), ["once 1"]);
     assert_eq!(texts(LogLevel::Error), ["error"]);
     let fatal = texts(LogLevel::Fatal);

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use crossdock_comm::{Qos, SubscriberOptions};
 use crossdock_executor::{
-    CallError, Client, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote,
-    Request, RunEnd, Server, Setup, Trigger,
+    CallError, Client, Context, Node, NodeDescription, NodeError, NodeType, Package, Publisher,
+    Remote, Request, RunEnd, Server, Setup, Trigger,
 };
 use crossdock_graph::{
     Graph, Mapping, PackageDescriptions, RunOptions, Time, Violation, ViolationKind, check,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
-use support::{Process, SIMULATED, checked_with, log, take_log};
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_msg::types::sensor_msgs::srv::SetCameraInfo;
+use support::{Prepared, Process, SIMULATED, checked_with, log, nodes, take_log};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(600);
@@ -134,8 +136,10 @@ impl NodeType for Adder {
 impl Node for Adder {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         assert_eq!(context.trigger(), Trigger::Request("add"));
-        if self.mood == "ignores" {
-            return Ok(());
+        match self.mood.as_str() {
+            "ignores" => return Ok(()),
+            "fails" => return Err(NodeError::new("it does not like to add")),
+            _ => {}
         }
         let request = self.server.take()?.expect("it is why the node runs");
         log(format!("{}: {} + {}", context.node(), request.message().a(), request.message().b()));
@@ -154,8 +158,68 @@ impl Node for Adder {
     }
 }
 
+/// Says which of its optional ports it has, and which of its messages may be large.
+struct Loose {
+    client: Option<Client<SetCameraInfo>>,
+    server: Option<Server<SetCameraInfo>>,
+    out: Option<Publisher<PointStamped>>,
+    has_asked: bool,
+}
+
+impl NodeType for Loose {
+    const NAME: &'static str = "loose";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .client::<SetCameraInfo>("ask")
+            .optional()
+            .server::<SetCameraInfo>("serve")
+            .optional()
+            .publisher::<PointStamped>("out")
+            .optional()
+            .timer("begin", Duration::from_millis(1))
+            .parameter("leaves", "nothing", "a port that it does not open")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let leaves: String = setup.parameter("leaves")?;
+        let client = if leaves == "ask" { None } else { setup.optional_client("ask")? };
+        let server = if leaves == "serve" { None } else { setup.optional_server("serve")? };
+        let out = setup.optional_publisher("out")?;
+        log(format!("{} {} {}", client.is_some(), server.is_some(), out.is_some()));
+        Ok(Self { client, server, out, has_asked: false })
+    }
+}
+
+impl Node for Loose {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let large = Extra::none().bytes(50_000_000);
+        let ports = (&self.client, &self.server, &self.out);
+        let (Some(client), Some(server), Some(out)) = ports else {
+            context.finish("there is nothing to do");
+            return Ok(());
+        };
+        match context.trigger() {
+            Trigger::Timer(_) if !self.has_asked => {
+                self.has_asked = true;
+                log(format!("message {}", out.loan(large).is_ok()));
+                log(format!("request {}", client.loan(large).is_ok()));
+                let request = client.loan(Extra::none())?;
+                request.send(NEVER).map_err(|refused| refused.reason)?;
+            }
+            Trigger::Request(_) => {
+                let request = server.take()?.expect("it is why the node runs");
+                log(format!("response {}", request.loan(large).is_ok()));
+                context.finish("all is said");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 fn package() -> Package {
-    Package::new("callers").node::<Asker>().node::<Adder>()
+    Package::new("callers").node::<Asker>().node::<Adder>().node::<Loose>()
 }
 
 fn graph(asker: &str, adder: &str) -> Graph {
@@ -409,4 +473,117 @@ fn a_graph_in_which_services_do_not_fit_is_refused_with_the_place() {
     let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
     let client = &plan.processes[0].executors[0].nodes[0].clients[0];
     assert_eq!((client.depth, client.max_request_bytes, client.expected), (2, Some(64), false));
+}
+
+/// A process with a loose node, whose ports and parameters are these.
+fn loose(test: &str, head: &str, ports: &str) -> Process {
+    take_log();
+    let text = format!(
+        "crossdock: 1\nname: loose\n{head}nodes:\n  loose: {{ package: callers, type: loose{ports} }}\n"
+    );
+    let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+    let mapping = Mapping::one_process_per_node(&graph);
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    Process::with_package(test, plan, package())
+}
+
+const ALL_PORTS: &str =
+    ", clients: { ask: /info }, servers: { serve: /info }, outputs: { out: /t }";
+
+#[test]
+fn messages_requests_and_responses_are_as_large_as_the_graph_lets_them_be() {
+    let limits = "topics: { /t: { max_bytes: 50000 } }
+services: { /info: { max_request_bytes: 50000, max_response_bytes: 50000 } }
+";
+    for (test, head, is_large) in [("large", "", true), ("limited", limits, false)] {
+        let process = loose(test, head, ALL_PORTS);
+        let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+        assert!(matches!(executor.run().expect("a run"), RunEnd::Finished { .. }));
+        let said = ["message", "request", "response"].map(|what| format!("{what} {is_large}"));
+        assert_eq!(take_log()[1..], said, "{test}");
+    }
+}
+
+#[test]
+fn optional_ports_that_the_graph_connects_are_there_and_have_to_be_opened() {
+    let process = loose("none", "", "");
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    assert!(matches!(executor.run().expect("a run"), RunEnd::Finished { .. }));
+    assert_eq!(take_log(), ["false false false"]);
+    let process = loose("connected", "", ALL_PORTS);
+    process.executor(0, &Remote::new()).expect("an executor");
+    assert_eq!(take_log(), ["true true true"]);
+    for port in ["ask", "serve"] {
+        let ports = format!("{ALL_PORTS}, parameters: {{ leaves: {port} }}");
+        let process = loose(port, "", &ports);
+        let error = process.executor(0, &Remote::new()).expect_err("it is not opened").to_string();
+        assert!(error.contains(&format!("declares port `{port}` and does not open it")), "{error}");
+    }
+    take_log();
+}
+
+#[test]
+fn a_server_whose_node_is_taken_out_takes_no_other_with_it() {
+    take_log();
+    let asker = |name: &str| {
+        format!(
+            "  asker_{name}: {{ package: callers, type: asker, clients: {{ adder: /{name} }},
+           parameters: {{ calls: 20, patience_ms: 10000 }}, on_failure: drop_node }}\n"
+        )
+    };
+    let adder = |name: &str, mood: &str| {
+        format!(
+            "  {name}: {{ package: callers, type: adder, servers: {{ add: /{name} }},
+           parameters: {{ mood: {mood} }}, on_failure: drop_node }}\n"
+        )
+    };
+    let (well, bad) = (adder("well", "answers"), adder("bad", "fails"));
+    let text = format!(
+        "crossdock: 1\nname: dropped\nnodes:\n{}{}{bad}{well}",
+        asker("bad"),
+        asker("well")
+    );
+    let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let process = Process::with_package("server-dropped", plan, package());
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let mut dropped = Vec::new();
+    while let RunEnd::NodeDropped(error) = executor.run().expect("a run") {
+        dropped.push(error.node);
+    }
+    assert_eq!(dropped.first().map(String::as_str), Some("bad"));
+    let mut log = take_log();
+    log.retain(|line| line.starts_with("asker_well"));
+    let sums = (1..=20).map(|sum| format!("asker_well: {sum}"));
+    let expected: Vec<_> = std::iter::once("asker_well: asks".to_owned()).chain(sums).collect();
+    assert_eq!(log, expected);
+}
+
+#[test]
+fn calls_without_end_starve_no_message() {
+    for mode in ["chain", "event"] {
+        take_log();
+        let text = "crossdock: 1\nname: busy\ntopics: { /a: { external: true } }\nnodes:
+  asker: { package: callers, type: asker, clients: { adder: /add }, parameters: { calls: 50000 } }
+  adder: { package: callers, type: adder, servers: { add: /add } }
+  relay: { package: probe, type: relay, inputs: { in: /a }, parameters: { finish_at: 3 } }
+";
+        let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+        let executor = format!("{{ mode: {mode}, nodes: [asker, adder, relay] }}");
+        let text = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [{executor}] }} }}\n");
+        let mapping = Mapping::from_yaml("test.mapping.yaml", text.as_bytes()).expect("a mapping");
+        let all = || package().with(nodes::package());
+        let plan = checked_with(&all(), &graph, &mapping, Time::Wall);
+        let run = Prepared::of(Process::with_package(&format!("busy-{mode}"), plan, all()));
+        let outside = run.publisher("/a");
+        let log = run.finish_after(&[&outside], || {
+            for x in [1.0, 2.0, 3.0] {
+                nodes::publish(&outside, x).expect("published");
+            }
+        });
+        let log = log.expect("a good end");
+        let relayed = log.iter().filter(|line| line.starts_with("relay")).count();
+        assert!(relayed == 3 && log.len() < 50_000, "{mode}: {relayed} of {}", log.len());
+    }
 }
