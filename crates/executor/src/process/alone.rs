@@ -307,6 +307,50 @@ fn ask(socket: &ControlSocket, request: &Request) -> Result<(), PackageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::context::Context;
+    use crate::node::description::NodeDescription;
+    use crate::node::error::NodeError;
+    use crate::node::node_type::{Node, NodeType};
+    use crate::node::setup::Setup;
+
+    struct Plain<const IS_SECOND: bool>;
+
+    impl<const IS_SECOND: bool> NodeType for Plain<IS_SECOND> {
+        const NAME: &'static str = if IS_SECOND { "second" } else { "first" };
+
+        fn description() -> NodeDescription {
+            NodeDescription::new()
+        }
+
+        fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
+            Ok(Self)
+        }
+    }
+
+    impl<const IS_SECOND: bool> Node for Plain<IS_SECOND> {
+        fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_package_with_one_node_type_needs_no_word_and_others_exactly_one() {
+        let one = Package::new("plain").node::<Plain<false>>();
+        let two = one.clone().node::<Plain<true>>();
+        let chosen = |package: &Package, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            match chosen(package, &words) {
+                Ok((package, node)) => format!("{package}/{}", node.node_type),
+                Err(error) => error.to_string().lines().next().unwrap_or_default().to_owned(),
+            }
+        };
+        assert_eq!(chosen(&one, &[]), "plain/first");
+        assert_eq!(chosen(&one, &["first"]), "plain/first");
+        assert_eq!(chosen(&two, &["second"]), "plain/second");
+        assert_eq!(chosen(&two, &[]), "name a node type");
+        assert_eq!(chosen(&two, &["th\tird"]), "there is no node type `third`");
+        assert_eq!(chosen(&two, &["first", "second"]), "`second` is one word too many");
+    }
 
     #[test]
     fn the_last_level_that_is_for_the_node_counts() {

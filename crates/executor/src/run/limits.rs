@@ -4,7 +4,7 @@
 use crossdock_comm::{PublisherHandle, SubscriberHandle};
 use crossdock_graph::{Chain, Limit, NodePlan, Time};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, time_of};
 use crate::origin;
 use crate::status::ChainRecord;
 use crate::steady::Steady;
@@ -75,8 +75,7 @@ impl LatencyLimit {
 /// Simulated time since the `header.stamp` of the last message of an output.
 fn simulated_age_ns(output: &PublisherHandle, clock: Clock) -> Option<u64> {
     let (seconds, nanoseconds) = output.last_header_stamp()?;
-    let stamp_ns = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::from(nanoseconds);
-    Some(clock.now_ns().saturating_sub(stamp_ns))
+    (seconds >= 0).then(|| clock.now_ns().saturating_sub(time_of(seconds, nanoseconds)))
 }
 
 /// The greatest age of an input's messages.

@@ -49,7 +49,7 @@ impl Node for Talker {
         log_info!(self.logger.throttle(Duration::from_nanos(1)), "always {}", self.ticks);
         log_warn!(self.logger.once(), "once {}", self.ticks);
         if self.ticks == TICKS {
-            log_error!(self.logger, "error");
+            log_error!(&self.logger, "error");
             self.logger.set_level(LogLevel::Fatal);
             log_error!(self.logger, "nobody reads this");
             log_fatal!(self.logger, "{}", "long ".repeat(1000));
