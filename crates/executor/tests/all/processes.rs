@@ -384,6 +384,30 @@ nodes:
 }
 
 #[test]
+fn a_panic_in_a_process_is_reported_with_its_place() {
+    let text = b"crossdock: 1
+name: panicking
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { finish: false } }
+  faulty: { package: probe, type: faulty, inputs: { in: /a }, parameters: { panics: true } }
+";
+    let graph = Graph::from_yaml("panicking", text).expect("a graph");
+    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let folder = Folder::new("panicking_process");
+    let mut processes = start(&plan, &folder);
+    match event(&mut processes[0]) {
+        ProcessEvent::Failed { node, error, .. } => {
+            assert_eq!(node, "faulty");
+            let place = error.split("it panicked at ").nth(1).unwrap_or_default();
+            assert!(place.contains("nodes.rs:"), "{error}");
+            assert!(place.ends_with(": cannot bear Some(1.0)"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    stop(processes);
+}
+
+#[test]
 fn a_process_whose_launcher_is_gone_ends_cleanly() {
     let graph = witness();
     let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
