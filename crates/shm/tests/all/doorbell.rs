@@ -196,6 +196,55 @@ fn the_other_peer_processes_are_heard_when_one_has_left() {
 }
 
 #[test]
+fn a_message_rings_for_the_subscribers_that_are_left_when_others_have_gone() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let mut sides = [side(), side(), side()];
+    let bells = sides[0].0.bells.clone();
+    sides.iter_mut().for_each(|(side, _)| side.bells = bells.clone());
+    let doorbell = Doorbell::create(&bells, DoorbellOptions::default()).unwrap();
+    let mut subscribers = Vec::new();
+    for (input, (side, peer)) in (0..).zip(&sides) {
+        let how = Join { doorbell: Some((doorbell.control(), input)), ..join("viewer") };
+        let (subscriber, number) = connect(&control, side, peer, how);
+        subscribers.push((input, subscriber, number));
+    }
+    doorbell.drain(|_| ());
+    for gone in [1, 0, 2] {
+        assert!(subscribers.iter().all(|(_, subscriber, _)| !subscriber.arm()));
+        publish(&publisher, gone);
+        let mut rung = Vec::new();
+        doorbell.drain(|input| rung.push(input));
+        let left: Vec<_> = subscribers.iter().map(|(input, ..)| *input).collect();
+        assert_eq!(rung, left);
+        subscribers.iter_mut().for_each(|(_, subscriber, _)| assert_eq!(take(subscriber), gone));
+        let place = left.iter().position(|input| u64::from(*input) == gone).unwrap();
+        let (_, _, number) = subscribers.remove(place);
+        control.detach(number);
+    }
+    publish(&publisher, 3);
+    doorbell.drain(|input| panic!("nobody is left, and {input} was rung"));
+}
+
+#[test]
+fn controls_of_one_executor_have_one_bell_and_those_of_others_another() {
+    let (side, _) = side();
+    let doorbells =
+        [0, 1].map(|_| Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap());
+    let [one, other] = doorbells.each_ref().map(Doorbell::control);
+    assert!(one.is_same(&doorbells[0].control()) && !one.is_same(&other));
+    let file = |fd: std::os::fd::BorrowedFd<'_>| {
+        let found = rustix::fs::fstat(fd).unwrap();
+        (found.st_dev, found.st_ino)
+    };
+    for (number, control) in (0..).zip([&one, &other]) {
+        let (bell, fd) = control.bell().unwrap();
+        assert_eq!((bell, file(fd)), (number, file(side.bells.fd(number).unwrap())));
+    }
+    assert_ne!(file(one.bell().unwrap().1), file(other.bell().unwrap().1));
+}
+
+#[test]
 fn many_sleepers_are_all_woken_by_one_message() {
     let contract = RingConfig { reliability: reliable(20_000), ..config() };
     let publisher = RingPublisher::create("camera", contract).unwrap();

@@ -299,9 +299,18 @@ fn growth_that_a_peer_does_not_acknowledge_is_an_error_that_names_it() {
     let publisher = RingPublisher::create("camera", contract).unwrap();
     let control = publisher.control();
     let (side, peer) = side();
-    let (_lazy, number) = connect(&control, &side, &peer, Join { reliable: true, ..join("lazy") });
-    let error = publisher.loan(5000).unwrap_err().to_string();
-    assert!(error.contains("segment 1") && error.contains("lazy"), "{error}");
+    let [(_lazy, number), (_eager, in_time)] = ["lazy", "eager"]
+        .map(|label| connect(&control, &side, &peer, Join { reliable: true, ..join(label) }));
+    // As often as it is asked for: memory that not all have is not used.
+    for _ in 0..2 {
+        let error = publisher.loan(5000).unwrap_err().to_string();
+        let named = (error.contains("lazy"), error.contains("eager"));
+        assert!(error.contains("segment 1"), "{error}");
+        assert_eq!(named, (true, control.unacknowledged(in_time) == (1..2)), "{error}");
+        control.acknowledge(in_time, 1);
+    }
+    let segment = |index| control.segment(index).unwrap().map(|segment| segment.index);
+    assert_eq!([0, 1, 2, u32::MAX].map(segment), [None, Some(1), None, None]);
     control.detach(number);
     publisher.loan(5000).unwrap();
 }
@@ -321,9 +330,12 @@ fn a_best_effort_peer_without_new_memory_misses_what_lies_there_until_it_has_it(
     let control = publisher.control();
     let (side, peer) = side();
     let (mut lazy, number) = connect(&control, &side, &peer, join("lazy"));
+    let reaches_all = |bytes: usize| publisher.loan(bytes).unwrap().reaches_all();
     assert_eq!(publish_bytes(&publisher, 8), 1);
+    assert!(reaches_all(8));
     assert_eq!(publish_bytes(&publisher, 5000), 2);
     assert_eq!(publish_bytes(&publisher, 8), 3);
+    assert!(reaches_all(8) && !reaches_all(5000));
     let mut take = || lazy.take().unwrap().map(|sample| sample.seq());
     assert_eq!((take(), take(), take()), (Some(1), Some(3), None));
     assert_eq!(lazy.losses(), Losses { lapped: 1, ..Losses::default() });
@@ -335,6 +347,12 @@ fn a_best_effort_peer_without_new_memory_misses_what_lies_there_until_it_has_it(
     assert_eq!(lazy.take().unwrap().unwrap().bytes().len(), 5000);
     // It is waited for again where more memory comes.
     assert!(control.unacknowledged(number).is_empty());
+    let first = publisher.loan(5000).unwrap();
+    assert!(first.reaches_all());
+    let started = std::time::Instant::now();
+    assert!(!publisher.loan(50_000).unwrap().reaches_all());
+    assert!(started.elapsed() >= std::time::Duration::from_millis(5));
+    assert!(first.reaches_all(), "the memory before it is everywhere");
 }
 
 #[test]
@@ -672,6 +690,7 @@ fn samples_dropped_while_their_subscriber_goes_are_released_once_swept() {
 fn contracts_that_cannot_be_kept_are_refused_with_their_numbers() {
     let wrong = [
         (RingConfig { slots: 48, ..config() }, "slots is 48"),
+        (RingConfig { slots: 1 << 30, ..config() }, "slots is 1073741824"),
         (RingConfig { depth: 64, ..config() }, "depth is 64"),
         (RingConfig { depth: 0, ..config() }, "depth is 0"),
         (RingConfig { history: 9, ..config() }, "history is 9"),

@@ -11,4 +11,5 @@ mod depth;
 mod doorbell;
 mod faults;
 mod growth;
+mod memory;
 mod ring;

@@ -358,3 +358,51 @@ fn no_program_that_a_process_starts_inherits_its_memory() {
         assert_eq!(flags, rustix::io::FdFlags::CLOEXEC, "{what}");
     }
 }
+
+#[test]
+fn a_loan_knows_its_length_and_a_sample_its_publisher() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    assert_eq!(publisher.label(), "camera");
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+    for len in [0, 1, 64] {
+        let loan = publisher.loan(len).unwrap();
+        assert_eq!((loan.len(), loan.is_empty()), (len, len == 0));
+        loan.publish(Meta { len, ..Meta::default() }).unwrap();
+        let sample = subscriber.take().unwrap().unwrap();
+        assert_eq!((sample.bytes().len(), sample.source()), (len, SOURCE));
+    }
+    assert_eq!(subscriber.source(), SOURCE);
+}
+
+#[test]
+fn messages_ahead_are_seen_without_a_step_and_none_beyond_the_end() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+    let send = |len: usize| {
+        publisher.loan(len).unwrap().publish(Meta { len, ..Meta::default() }).unwrap();
+    };
+    [1, 2, 3].into_iter().for_each(send);
+    let seen = |subscriber: &RingSubscriber| {
+        [0, 1, 2, 3, u64::MAX >> 1, u64::MAX].map(|ahead| subscriber.look(ahead).map(|it| it.len))
+    };
+    assert_eq!(seen(&subscriber), [Some(1), Some(2), Some(3), None, None, None]);
+    assert_eq!(seen(&subscriber), [Some(1), Some(2), Some(3), None, None, None]);
+    assert!(subscriber.take().unwrap().is_some());
+    // Its publisher goes on, and so does who ends it: the first end counts.
+    subscriber.end_here();
+    send(4);
+    subscriber.end_here();
+    assert_eq!(seen(&subscriber), [Some(2), Some(3), None, None, None, None]);
+    let mut lens = Vec::new();
+    while let Some(sample) = subscriber.take().unwrap() {
+        lens.push(sample.bytes().len());
+    }
+    assert_eq!(lens, [2, 3]);
+    // What the ring has overwritten is not there.
+    let (mut slow, _) = connect(&publisher.control(), &side, &peer, join("slow"));
+    (0..100).for_each(|_| send(5));
+    assert_eq!(seen(&slow)[0], None);
+    assert_eq!(slow.take().unwrap().unwrap().bytes().len(), 5);
+}

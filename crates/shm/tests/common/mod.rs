@@ -33,6 +33,9 @@ pub fn side() -> (Side, Peer) {
     (side, peer)
 }
 
+/// What subscribers call the publisher.
+pub const SOURCE: [u8; 16] = *b"one of the tests";
+
 pub fn config() -> RingConfig {
     RingConfig {
         slots: 64,
@@ -124,7 +127,7 @@ pub fn connect(
         holds: 15,
         memory_limit_bytes: 1 << 32,
         lifeline: Lifeline::none(),
-        source: [0; 16],
+        source: SOURCE,
     };
     let subscriber =
         RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached).unwrap();
