@@ -24,11 +24,6 @@ impl CopyBudget {
         CopyBudget { used: AtomicU64::new(0), limit_bytes }
     }
 
-    /// The most bytes that may be used.
-    pub fn limit_bytes(&self) -> u64 {
-        self.limit_bytes
-    }
-
     /// Bytes in use.
     pub fn used_bytes(&self) -> u64 {
         self.used.load(Ordering::Relaxed)

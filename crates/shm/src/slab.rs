@@ -423,14 +423,21 @@ mod tests {
         let first = slab(GRID.slab_around(4096, 1000, 1).expect("chunks"));
         let second = slab(GRID.slab_around(4096 + 4 * 320, 1000, 1).expect("chunks"));
         assert!(region.slab_at(4096, 1).is_none());
-        assert!(region.add_slab(&first) && region.add_slab(&second));
+        let third = slab(GRID.slab_around(4096 + 8 * 320, 1000, 1).expect("chunks"));
+        // Whichever comes first of those that lie side by side.
+        assert!(region.add_slab(&second) && region.add_slab(&first));
         assert!(region.add_slab(&first), "it is there");
         assert!(!region.add_slab(&slab(first.shape())), "another one stands for these chunks");
-        let outside = SlabShape { chunks: 101, ..first.shape() };
-        assert!(!region.add_slab(&slab(outside)));
+        assert!(region.slab_at(4096 + 8 * 320, 1).is_none());
+        assert!(region.add_slab(&third));
+        let bytes = region.bytes() as u64;
+        for (first, chunks, fits) in [(bytes - 319, 1, false), (bytes - 320, 1, true)] {
+            let shape = SlabShape { first, chunks, ..third.shape() };
+            assert_eq!(region.add_slab(&slab(shape)), fits, "{shape:?} in {bytes} bytes");
+        }
         let found = region.slab_at(4096 + 5 * 320, 320).expect("the second");
         assert!(Arc::ptr_eq(found, &second));
-        assert!(region.slab_at(4096 + 8 * 320, 1).is_none());
+        assert!(region.slab_at(4096 + 12 * 320, 1).is_none());
     }
 
     #[test]

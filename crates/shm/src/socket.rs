@@ -521,6 +521,19 @@ mod tests {
     }
 
     #[test]
+    fn who_has_said_that_it_sends_no_more_is_heard_to_the_end_and_still_listens() {
+        let (a, b) = ControlSocket::pair().unwrap();
+        assert_eq!(a.send(b"last", &[]).unwrap(), Sent::Done);
+        a.end_sending();
+        assert!(matches!(a.send(b"more", &[]), Err(SendFrameError::Closed)));
+        let mut buffer = [0; 64];
+        assert!(matches!(b.receive(&mut buffer).unwrap(), Received::Frame { len: 4, .. }));
+        assert!(matches!(b.receive(&mut buffer).unwrap(), Received::Closed));
+        assert_eq!(b.send(b"answer", &[]).unwrap(), Sent::Done);
+        assert!(matches!(a.receive(&mut buffer).unwrap(), Received::Frame { len: 6, .. }));
+    }
+
+    #[test]
     fn the_kernel_tells_who_the_peer_is() {
         let (a, _b) = ControlSocket::pair().unwrap();
         let peer = a.peer().unwrap();

@@ -417,10 +417,25 @@ mod tests {
         std::thread::scope(|scope| {
             let reached = scope.spawn(|| timeline.sleep_until(2, LONG));
             assert_eq!(timeline.value_address() % 8, 0);
+            while timeline.parts().sleepers.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
             timeline.parts().value.store(2, Ordering::SeqCst);
+            let wakes = timeline.parts().wakes.load(Ordering::SeqCst);
             timeline.wake();
+            assert_ne!(timeline.parts().wakes.load(Ordering::SeqCst), wakes, "it sleeps on that");
             assert_eq!(reached.join().expect("no panic"), Ok(true));
         });
+    }
+
+    #[test]
+    fn the_last_handle_of_a_timeline_knows_that_it_is_the_last_one() {
+        let timeline = timeline();
+        assert!(timeline.is_last_handle());
+        let point = FencePoint { timeline: timeline.clone(), value: 1 };
+        assert!(!timeline.is_last_handle() && !point.timeline.is_last_handle());
+        drop(timeline);
+        assert!(point.timeline.is_last_handle());
     }
 
     #[test]

@@ -418,6 +418,23 @@ mod tests {
     }
 
     #[test]
+    fn a_place_that_a_dead_member_took_and_did_not_announce_is_free_again() {
+        let (table, owner) = (ClaimTable::default(), Member::new(OWNER));
+        let taken = |member: u64| 5 << ROUND_AT | member << MEMBER_AT | TAKEN;
+        // The second is said to be abandoned by somebody who may not; the third lives.
+        let places = [taken(1), taken(1) | ABANDONED, taken(2)];
+        for (word, state) in table.states.iter().zip(places) {
+            word.store(state, Ordering::Relaxed);
+        }
+        assert_eq!(table.abandon(&owner, |number| number == 1), 0, "none of them is a claim");
+        let states: Vec<_> = table.states.iter().map(|it| it.load(Ordering::Relaxed)).collect();
+        assert_eq!(states[..4], [5 << ROUND_AT, 5 << ROUND_AT, places[2], 0]);
+        let one = Member::new(3);
+        let claims = std::iter::from_fn(|| claim(&table, &one, ClaimKind::Read, 7).ok());
+        assert_eq!(claims.count(), CLAIMS_MAX - 1);
+    }
+
+    #[test]
     fn a_claim_in_the_owners_name_that_none_of_its_threads_has_is_nobodys() {
         let (table, owner) = (ClaimTable::default(), Member::new(OWNER));
         let impostor = Member::new(OWNER);

@@ -72,13 +72,14 @@ fn histograms_reach_the_observer() {
     let status_table = StatusTable::create("driver", SMALL).unwrap();
     let entity =
         status_table.add(EntityDescription { histogram: WithHistogram::Yes, ..port("a") }).unwrap();
-    for value in [10, 20, 30, 1_000_000] {
+    for value in [20, 10, 1_000_000, 30] {
         entity.record_ns(value);
     }
     let view = StatusView::open(status_table.read_only_fd()).unwrap();
     let histogram = view.histogram(&view.entities().next().unwrap()).unwrap();
     assert_eq!((histogram.count, histogram.min_ns, histogram.max_ns), (4, 10, 1_000_000));
-    assert_eq!(histogram.quantile_ns(0.5), Some(20));
+    assert_eq!((histogram.quantile_ns(0.5), histogram.mean_ns()), (Some(20), Some(250_015.0)));
+    assert_eq!(HistogramSnapshot::empty().mean_ns(), None);
 }
 
 #[test]
@@ -109,11 +110,13 @@ fn nobody_can_map_a_board_writable() {
 
 #[test]
 fn memory_that_is_no_board_is_refused() {
-    let too_small = rustix::fs::memfd_create(c"small", MemfdFlags::ALLOW_SEALING).unwrap();
-    rustix::fs::ftruncate(&too_small, HEADER_WORDS as u64 * 8 - 8).unwrap();
-    rustix::fs::fcntl_add_seals(&too_small, SealFlags::SHRINK).unwrap();
-    let error = StatusView::open(too_small.as_fd()).err().unwrap().to_string();
-    assert!(error.contains("its size"), "{error}");
+    for words in [HEADER_WORDS - 1, words_of(ENTITIES_MAX, ENTITIES_MAX) + 1, 1 << 40] {
+        let fd = rustix::fs::memfd_create(c"size", MemfdFlags::ALLOW_SEALING).unwrap();
+        rustix::fs::ftruncate(&fd, words as u64 * 8).unwrap();
+        rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK).unwrap();
+        let error = StatusView::open(fd.as_fd()).err().unwrap().to_string();
+        assert!(error.contains("its size"), "{error}");
+    }
     let make = |words: &[(usize, u64)], seal| {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = rustix::fs::memfd_create(c"garbage", flags).unwrap();
