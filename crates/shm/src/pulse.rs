@@ -88,5 +88,12 @@ mod tests {
         control.say_alive(42);
         assert_eq!(pulse.signs(), Signs { alive_ns: 42, ..Signs::default() });
         assert_eq!(control.alive_ns(), 42);
+        // Beyond the slots, and what the ring keeps no more.
+        for seq in 1..=20 {
+            let (len, stamp_ns) = (8, 1000 * seq);
+            let loan = publisher.loan(8).unwrap();
+            loan.publish(crate::Meta { len, stamp_ns, ..crate::Meta::default() }).unwrap();
+            assert_eq!(pulse.signs(), Signs { seq, stamp_ns, alive_ns: 42 });
+        }
     }
 }

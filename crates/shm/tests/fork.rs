@@ -3,6 +3,8 @@
 
 mod common;
 use common::*;
+use crossdock_shm::rendezvous::{Location, PeerName, Rendezvous, RendezvousConfig, Visit};
+use crossdock_shm::socket::{Access, ControlSocket, Received};
 use crossdock_shm::*;
 
 /// What the child finds, as its exit status: 0 is well.
@@ -20,6 +22,8 @@ fn look_around(
         !subscriber.is_ready() && !subscriber.arm() && subscriber.last() == 0,
         sample.bytes().is_empty(),
         doorbell.sleep(None, || true) == Woken::Ready,
+        doorbell.control().bell().is_none() && subscriber.look(0).is_none(),
+        subscriber.control().is_released(),
     ];
     drop(sample);
     doorbell.control().wake();
@@ -43,12 +47,20 @@ fn ports_and_samples_are_inert_in_a_forked_child() {
     publish(&publisher, 1);
     publish(&publisher, 2);
     let sample = subscriber.take().unwrap().unwrap();
+    let shared = SharedMemory::create("buffer", 64).unwrap();
+    let words = OwnWords::create("words", 64, Sharing::Shown).unwrap();
+    let is_told = || [shared.in_child(), words.in_child()];
+    assert_eq!(is_told(), [false, false]);
+    assert!(doorbell.control().bell().is_some() && !subscriber.control().is_released());
     // SAFETY: the child uses what exists, allocates only for errors (no other thread of the parent
     // holds the allocator's lock for long), and leaves by _exit.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
-        let status = look_around(&publisher, &mut subscriber, sample, &doorbell, &link);
+        let status = match is_told() {
+            [true, true] => look_around(&publisher, &mut subscriber, sample, &doorbell, &link),
+            _ => 50,
+        };
         drop((subscriber, link, doorbell, publisher, side, peer));
         // SAFETY: ends the child.
         unsafe { libc::_exit(status) };
@@ -139,6 +151,11 @@ fn a_forked_child_makes_rings_of_its_own() {
 
 /// Runs `child` in a forked child and answers its exit status; a signal that ends it fails.
 fn in_child(child: impl FnOnce() -> i32) -> i32 {
+    status_of(fork(child))
+}
+
+/// Runs `child` in a forked child, which ends with what it answers.
+fn fork(child: impl FnOnce() -> i32) -> libc::pid_t {
     // SAFETY: as above: the allocator of glibc may be used in a child, and the child leaves by
     // _exit.
     let pid = unsafe { libc::fork() };
@@ -148,9 +165,14 @@ fn in_child(child: impl FnOnce() -> i32) -> i32 {
         // SAFETY: ends the child.
         unsafe { libc::_exit(status) };
     }
+    pid
+}
+
+/// The exit status of a child, when it has ended.
+fn status_of(child: libc::pid_t) -> i32 {
     let mut status = 0;
-    // SAFETY: waits for the child just made.
-    assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+    // SAFETY: waits for a child of this process.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(libc::WIFEXITED(status), "a signal ended the child: {status:#x}");
     libc::WEXITSTATUS(status)
 }
@@ -222,6 +244,147 @@ fn pages_that_cannot_be_had_are_errors_and_no_signals() {
         says(status::StatusTable::create("late", status_table).unwrap_err().to_string());
         let bell = Doorbell::create(&side.bells, DoorbellOptions::default());
         says(bell.map(|_| ()).unwrap_err().to_string());
+        0
+    });
+    assert_eq!(status, 0);
+}
+
+/// A folder of this test's own, for a rendezvous; removed at the end.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("crossdock-fork-{}", PeerName::random().unwrap());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    fn config(&self) -> RendezvousConfig {
+        let (location, access) = (Location::Folder(self.0.clone()), Access::SameUser);
+        RendezvousConfig { location, domain_id: 7, access }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A pipe for children to read from, until its other end is dropped, which they do not get.
+fn ended_by_drop() -> (std::os::fd::OwnedFd, PrivateFd) {
+    let (until, end) = rustix::pipe::pipe().unwrap();
+    (until, end.into())
+}
+
+/// The next socket that somebody connects with.
+fn accept(rendezvous: &Rendezvous) -> ControlSocket {
+    use rustix::event::{PollFd, PollFlags, poll};
+    poll(&mut [PollFd::from_borrowed_fd(rendezvous.listener(), PollFlags::IN)], None).unwrap();
+    rendezvous.accept().unwrap().unwrap()
+}
+
+#[test]
+fn connections_of_one_process_are_told_from_those_of_another() {
+    let folder = Folder::new();
+    let here = Rendezvous::join(&folder.config(), PeerName::random().unwrap()).unwrap();
+    let connect = || here.visit().connect(here.name()).unwrap().unwrap();
+    let _ours = [connect(), connect()];
+    let ours = [accept(&here), accept(&here)];
+    let (until, end) = ended_by_drop();
+    let child = fork(|| {
+        let visit = Visit::open(&folder.config()).unwrap();
+        let _theirs = [(); 2].map(|()| visit.connect(here.name()).unwrap().unwrap());
+        // Both ends live while they are compared.
+        rustix::io::read(&until, &mut [0u8; 1]).map_or(1, |_| 0)
+    });
+    let theirs = [accept(&here), accept(&here)];
+    for (one, two, same) in [
+        (&ours[0], &ours[1], true),
+        (&theirs[0], &theirs[1], true),
+        (&ours[0], &theirs[0], false),
+        (&theirs[1], &ours[1], false),
+    ] {
+        assert_eq!(one.is_of_same_process(two).unwrap(), same);
+    }
+    drop(end);
+    assert_eq!(status_of(child), 0);
+}
+
+#[test]
+fn nobody_reaches_a_process_that_has_died_though_a_child_of_it_keeps_its_socket() {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+    let folder = Folder::new();
+    let visit = Visit::open(&folder.config()).unwrap();
+    let name = PeerName::random().unwrap();
+    let file = folder.0.join("7").join(name.to_string());
+    let (until, end) = ended_by_drop();
+    let listens = fork(|| {
+        // As a process does that forks behind the back of this crate.
+        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(&file).unwrap()).unwrap();
+        rustix::net::listen(&socket, 16).unwrap();
+        fork(|| rustix::io::read(&until, &mut [0u8; 1]).map_or(1, |_| 0));
+        i32::from(visit.connect(name).unwrap().is_none())
+    });
+    assert_eq!(status_of(listens), 0, "it was reached while it lived");
+    assert!(file.exists() && visit.connect(name).unwrap().is_none());
+    assert!(!file.exists(), "what it has left is gone");
+    drop(end);
+}
+
+#[test]
+fn variables_name_the_folder_who_it_is_for_and_who_is_trusted() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    std::fs::create_dir(&folder.0).unwrap();
+    let named = Location::Folder(folder.0.clone());
+    let gid = rustix::process::getegid().as_raw();
+    assert_eq!(named.access(), Access::SameUser, "no variable names it");
+    let status = in_child(|| {
+        // SAFETY: the child has one thread.
+        unsafe { std::env::set_var("CROSSDOCK_RENDEZVOUS", &folder.0) };
+        // SAFETY: as above.
+        unsafe { std::env::set_var("CROSSDOCK_TRUST", "ada, group:robots") };
+        assert_eq!(Location::default_folder(), named);
+        for (mode, access) in [
+            (0o2770, Access::Group(gid)),
+            (0o2775, Access::Group(gid)),
+            (0o0770, Access::SameUser),
+            (0o2750, Access::SameUser),
+            (0o2700, Access::SameUser),
+        ] {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&folder.0, permissions).unwrap();
+            assert_eq!(named.access(), access, "mode {mode:o}");
+        }
+        let other = Location::Folder(folder.0.join("7"));
+        assert_eq!([other.access(), Location::Abstract.access()], [Access::SameUser; 2]);
+        let trusted = TrustedNames::of_environment();
+        let names = TrustedNames { users: vec!["ada".into()], groups: vec!["robots".into()] };
+        assert_eq!(trusted, names);
+        0
+    });
+    assert_eq!(status, 0);
+}
+
+#[test]
+fn a_frame_arrives_without_its_descriptors_if_none_is_free() {
+    let status = in_child(|| {
+        let (ours, theirs) = ControlSocket::pair().unwrap();
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        let mut buffer = [0; 64];
+        for (limit, lost) in [(Some(0), true), (None, false)] {
+            use std::os::fd::AsFd;
+            let _ = theirs.send(b"frame", &[read.as_fd(), write.as_fd()]).unwrap();
+            let before = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+            let limited = rustix::process::Rlimit { current: limit.or(before.current), ..before };
+            rustix::process::setrlimit(rustix::process::Resource::Nofile, limited).unwrap();
+            let received = ours.receive(&mut buffer).unwrap();
+            rustix::process::setrlimit(rustix::process::Resource::Nofile, before).unwrap();
+            let Received::Frame { len, fds, descriptors_lost } = received else { return 1 };
+            assert_eq!((len, fds.len(), descriptors_lost), (5, if lost { 0 } else { 2 }, lost));
+        }
         0
     });
     assert_eq!(status, 0);

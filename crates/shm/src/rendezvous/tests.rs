@@ -260,3 +260,39 @@ fn a_folder_for_a_group_has_its_name_only_when_the_group_can_write_to_it() {
     assert_eq!(again.unwrap_err(), Errno::EXIST);
     assert!(root.join("0/kept").exists() && !left.exists());
 }
+
+#[test]
+fn names_of_a_run_are_told_from_others() {
+    let [run, other] = [1, 2].map(RunId::from_u64);
+    let name = PeerName::random_in(run).unwrap();
+    assert!(name.is_in(run) && !name.is_in(other));
+    assert!(!PeerName::random().unwrap().is_in(run));
+}
+
+#[test]
+fn a_folder_of_another_group_is_refused() {
+    let scratch = Scratch::new("of-a-group");
+    let gid = rustix::process::getegid().as_raw();
+    let config = |gid| RendezvousConfig { access: Access::Group(gid), ..scratch.config() };
+    let here = Rendezvous::join(&config(gid), PeerName::random().unwrap()).unwrap();
+    assert!(here.visit().connect(here.name()).unwrap().is_some());
+    let refused = Visit::open(&config(gid + 1)).map(|_| ()).unwrap_err().to_string();
+    let text = format!("it belongs to group {gid}, not to {}", gid + 1);
+    assert!(refused.contains(&text), "{refused}");
+}
+
+#[test]
+fn a_variable_that_is_empty_names_no_folder() {
+    let folder = |named: &'static str, runtime: &'static str| {
+        Location::of_variables(7, |name| match name {
+            "CROSSDOCK_RENDEZVOUS" => Some(named.into()),
+            "XDG_RUNTIME_DIR" => Some(runtime.into()),
+            _ => None,
+        })
+    };
+    let expected = |path: &str| Location::Folder(path.into());
+    assert_eq!(folder("/named", "/run/user/7"), expected("/named"));
+    assert_eq!(folder("", "/run/user/7"), expected("/run/user/7/crossdock"));
+    assert_eq!(folder("", ""), expected("/tmp/crossdock-7"));
+    assert_eq!(Location::of_variables(7, |_| None), expected("/tmp/crossdock-7"));
+}

@@ -703,3 +703,48 @@ fn contracts_that_cannot_be_kept_are_refused_with_their_numbers() {
         assert!(error.contains(what) && error.contains("`camera`"), "{error}");
     }
 }
+
+#[test]
+fn a_publisher_takes_as_many_peers_as_it_may_and_another_one_when_one_has_gone() {
+    const PEERS_MAX: usize = 16_384;
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let conn = side.conns.allocate().unwrap();
+    let attach = || {
+        control.attach(PeerConfig {
+            label: "viewer".into(),
+            conns: peer.conns.clone(),
+            conn: conn.index(),
+            depth: 1,
+            reliable: false,
+            may_fall_behind: true,
+            trusted: true,
+            history: 0,
+            wake: None,
+        })
+    };
+    let numbers: Vec<u32> = (0..PEERS_MAX).map(|_| attach().unwrap().peer).collect();
+    assert_eq!((control.peers(), numbers[PEERS_MAX - 1]), (PEERS_MAX, PEERS_MAX as u32 - 1));
+    let refused = attach().unwrap_err();
+    assert!(matches!(refused, AttachError::Full { limit: PEERS_MAX, .. }), "{refused}");
+    control.detach(numbers[7]);
+    assert_eq!((attach().unwrap().peer, control.peers()), (numbers[7], PEERS_MAX));
+    assert!(matches!(attach(), Err(AttachError::Full { .. })));
+}
+
+#[test]
+fn observers_are_refused_rings_that_cannot_be() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let open = |slots| {
+        let geometry = RingGeometry { slots, ..control.geometry() };
+        RingObserver::open("camera", control.ring_fd(), geometry, 1 << 30).map(|_| ())
+    };
+    for slots in [0, 3, 48, 1 << 30, u32::MAX] {
+        let refused = open(slots).unwrap_err();
+        assert!(matches!(refused, OpenMemoryError::Layout { .. }), "{slots} slots: {refused}");
+    }
+    assert!(matches!(open(1 << 16), Err(OpenMemoryError::TooSmall { .. })));
+    open(64).unwrap();
+}

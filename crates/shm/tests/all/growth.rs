@@ -183,6 +183,46 @@ fn messages_of_a_publisher_with_a_driver_are_private() {
     publisher.keep_in(Box::new(Heap)).unwrap();
     assert!(control.is_private());
     assert!(control.segments().unwrap().is_empty(), "nothing for other processes");
+    // Messages lie there, where the driver's device finds them; larger ones in more of it.
+    let link =
+        LocalLink::new(LocalOptions { label: "link".into(), depth: 4, reliable: false, holds: 2 });
+    publisher.link(&link).unwrap();
+    for (value, bytes) in [(1, 8), (2, 64), (3, 5000), (4, 5000)] {
+        let mut loan = publisher.loan(bytes).unwrap();
+        loan.bytes_mut().fill(value);
+        let region = loan.region();
+        let driver = region.driver().expect("a driver has made it");
+        assert!(driver.lead() < 64 && region.is_writable());
+        let memory = driver.owner().downcast_ref::<Arc<[AtomicU8]>>().expect("the heap's");
+        let lead = region.address() - memory.as_ptr().addr();
+        assert_eq!(driver.lead(), lead as u64);
+        let at = lead + loan.bytes_mut().as_ptr().addr() - region.address();
+        let there = |cell: &AtomicU8| cell.load(std::sync::atomic::Ordering::Relaxed) == value;
+        assert!(memory[at..at + bytes].iter().all(there));
+        loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap();
+        assert!((link.is_ready(), link.is_empty(), link.len()) == (true, false, 1));
+        assert_eq!(link.take().unwrap().unwrap().bytes(), vec![value; bytes]);
+        assert!((link.is_ready(), link.is_empty(), link.len()) == (false, true, 0));
+    }
+    assert!(control.is_private() && control.segments().unwrap().is_empty());
+    assert_eq!(control.given_back(), 0, "a driver keeps its own");
+}
+
+#[test]
+fn a_driver_that_makes_less_than_was_asked_for_is_refused() {
+    #[derive(Debug)]
+    struct Short;
+    impl MemoryMaker for Short {
+        fn make(&self, bytes: u64) -> Result<DriverMemory, String> {
+            Heap.make(bytes - 65)
+        }
+        fn bytes_max(&self) -> u64 {
+            64 << 10
+        }
+    }
+    let publisher = RingPublisher::create("private", config()).unwrap();
+    let error = publisher.keep_in(Box::new(Short)).unwrap_err().to_string();
+    assert!(error.contains("it made") && error.contains("private"), "{error}");
 }
 
 #[test]
@@ -242,6 +282,14 @@ fn a_publisher_that_gives_back_what_is_held_makes_it_zeros_and_nothing_worse() {
     loan.publish(Meta { len: 100_000, ..Meta::default() }).unwrap();
     let sample = subscriber.take().unwrap().unwrap();
     assert!(sample.bytes().iter().all(|byte| *byte == 7));
+    // Numbers that are no further segment's name nothing.
+    let segment = control.segment(1).unwrap().unwrap();
+    for index in [0, 48, u32::MAX] {
+        let added = subscriber.control().add_segment(index, segment.bytes, segment.fd.as_fd());
+        let error = added.unwrap_err().to_string();
+        assert!(error.contains(&format!("`liar` sent segment {index}, expected")), "{error}");
+        assert!(error.contains("from 1 to 47"), "{error}");
+    }
     subscriber.control().give_back(1);
     subscriber.control().give_back(2);
     subscriber.control().give_back(u32::MAX);
