@@ -420,7 +420,9 @@ mod tests {
             while timeline.parts().sleepers.load(Ordering::SeqCst) == 0 {
                 std::thread::yield_now();
             }
-            timeline.parts().value.store(2, Ordering::SeqCst);
+            let word = timeline.value_address() as *const AtomicU64;
+            // SAFETY: it is there as long as the timeline.
+            unsafe { &*word }.store(2, Ordering::SeqCst);
             let wakes = timeline.parts().wakes.load(Ordering::SeqCst);
             timeline.wake();
             assert_ne!(timeline.parts().wakes.load(Ordering::SeqCst), wakes, "it sleeps on that");

@@ -389,3 +389,26 @@ fn a_frame_arrives_without_its_descriptors_if_none_is_free() {
     });
     assert_eq!(status, 0);
 }
+
+#[test]
+fn memory_beyond_the_limit_of_files_is_an_error_and_no_signal() {
+    let status = in_child(|| {
+        const LIMIT: u64 = 1 << 20;
+        let limit = rustix::process::Rlimit { current: Some(LIMIT), maximum: Some(LIMIT) };
+        rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+        assert!(Scratch::create("scratch", LIMIT).is_ok());
+        let error = Scratch::create("scratch", LIMIT + 1).unwrap_err().to_string();
+        assert!(error.contains("File too large") && error.contains("scratch"), "{error}");
+        0
+    });
+    assert_eq!(status, 0);
+}
+
+#[test]
+fn handlers_of_signals_know_that_they_are_in_a_child() {
+    let flags = [child_flag(), child_flag()];
+    let raised = || flags.iter().all(|flag| flag.load(std::sync::atomic::Ordering::Relaxed));
+    assert!(!raised());
+    assert_eq!(in_child(|| i32::from(!raised())), 0);
+    assert!(!raised());
+}

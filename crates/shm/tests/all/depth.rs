@@ -289,3 +289,45 @@ fn a_publisher_goes_on_after_the_deepest_reader_has_left() {
     }
     assert_eq!(other.lost(), 0);
 }
+
+#[test]
+fn an_exhausted_pool_counts_what_a_link_holds_and_what_waits_there() {
+    let publisher = RingPublisher::create("p", pool(4, 10)).unwrap();
+    let options = LocalOptions { label: "link".into(), depth: 8, reliable: true, holds: 4 };
+    let link = LocalLink::new(options);
+    publisher.link(&link).unwrap();
+    (0..8).for_each(|value| _ = publish(&publisher, value));
+    let held: Vec<_> = (0..3).map(|_| link.take().unwrap().unwrap()).collect();
+    let loans: Vec<_> = std::iter::from_fn(|| publisher.loan(8).ok()).collect();
+    let error = publisher.loan(8).unwrap_err();
+    let LoanError::Exhausted { in_ring, loans: open, holders, .. } = *error else {
+        panic!("{error}")
+    };
+    assert_eq!((in_ring, open), (0, loans.len()));
+    let holders: Vec<_> = holders.iter().map(|it| (it.label.as_str(), it.chunks)).collect();
+    assert_eq!(holders, [("link", 8)]);
+    drop((held, loans));
+    publish(&publisher, 9);
+}
+
+#[test]
+fn a_deep_reader_that_has_caught_up_is_kept_as_many_messages_as_memory_holds_now() {
+    let publisher = RingPublisher::create("p", pool(4, 64)).unwrap();
+    let (side, peer) = side();
+    let (mut slow, _) = connect(&publisher.control(), &side, &peer, deep(20));
+    let mut loans: Vec<_> = (0..24).map(|_| publisher.loan(8).unwrap()).collect();
+    let mut kept = Vec::new();
+    for _ in 0..3 {
+        (1..=300).for_each(|value| _ = publish(&publisher, value));
+        kept.push(0);
+        while slow.take().unwrap().is_some() {
+            *kept.last_mut().unwrap() += 1;
+        }
+        loans.clear();
+        // For a while it keeps up.
+        (1..=100)
+            .for_each(|value| assert_eq!((publish(&publisher, value), take(&mut slow)).1, value));
+    }
+    assert!((4..20).contains(&kept[0]), "{kept:?}");
+    assert_eq!(kept[1..], [20, 20]);
+}

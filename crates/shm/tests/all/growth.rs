@@ -157,7 +157,7 @@ fn what_many_small_loans_have_used_up_is_not_cut_again_for_larger_messages() {
 
 /// A driver whose memory is the heap's.
 #[derive(Debug)]
-struct Heap;
+pub(crate) struct Heap;
 
 impl MemoryMaker for Heap {
     fn make(&self, bytes: u64) -> Result<DriverMemory, String> {

@@ -1,9 +1,11 @@
 //! Memory beside that of rings: for hardware, for elements that several nodes write.
 
 use crate::common::*;
+use crate::growth::Heap;
 use crossdock_shm::protocol::{ClaimKind, ENTRY_WORDS, Member};
 use crossdock_shm::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 #[test]
 fn memory_for_hardware_holds_what_is_written_to_it_and_nothing_lies_beyond_it() {
@@ -60,6 +62,24 @@ fn members_of_shared_memory_find_its_elements_its_claims_and_its_end() {
     owner.begin_generation();
     owner.close();
     assert_eq!(member.generation(), u64::MAX);
+}
+
+#[test]
+fn elements_in_a_drivers_memory_are_zeros_and_for_their_process_alone() {
+    let make = |bytes: u64| Heap.make(bytes).unwrap();
+    let dirty = make(100);
+    let start = dirty.owner().downcast_ref::<Arc<[AtomicU8]>>().unwrap().clone();
+    start.iter().for_each(|cell| cell.store(7, Ordering::Relaxed));
+    let memory = SharedMemory::create_in("buffer", 100, dirty).unwrap();
+    assert!(memory.fd().is_none() && memory.region().driver().is_some());
+    assert_eq!((memory.bytes(), memory.data_at()), (100, 0));
+    assert!((0..100).all(|index| memory.load::<u8>(index) == 0));
+    memory.store(24, u32::MAX);
+    assert_eq!(start.iter().filter(|cell| cell.load(Ordering::Relaxed) == 255).count(), 4);
+    for bytes in [0, 100 + 65, u64::MAX] {
+        let refused = SharedMemory::create_in("buffer", bytes, make(100)).unwrap_err();
+        assert!(matches!(refused, CreateMemoryError::BadSize { .. }), "{refused}");
+    }
 }
 
 #[test]

@@ -58,6 +58,44 @@ fn keep_last_passes_over_older_messages_and_counts_them() {
 }
 
 #[test]
+fn who_wants_only_the_newest_message_passes_over_the_others_and_counts_them() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("latest"));
+    assert_eq!(subscriber.skip_to_newest().unwrap(), 0);
+    let mut next = 1;
+    for (messages, skipped) in [(1, 0), (2, 1), (5, 4)] {
+        for _ in 0..messages {
+            publish(&publisher, next);
+            next += 1;
+        }
+        assert_eq!(subscriber.skip_to_newest().unwrap(), skipped);
+        assert_eq!(subscriber.skip_to_newest().unwrap(), 0, "it is the newest");
+        assert_eq!(take(&mut subscriber), next - 1);
+    }
+    assert_eq!(subscriber.skip_to_newest().unwrap(), 0);
+    assert_eq!(subscriber.losses(), Losses { skipped: 5, ..Losses::default() });
+}
+
+#[test]
+fn an_observer_that_asks_for_no_bytes_sees_each_message_once_wherever_it_lies() {
+    let publisher =
+        RingPublisher::create("camera", RingConfig { transient_local: true, ..config() }).unwrap();
+    let control = publisher.control();
+    let mut observer =
+        RingObserver::open("camera", control.ring_fd(), control.geometry(), 1 << 30).unwrap();
+    let mut payload = vec![1; 3];
+    for (seq, len) in [(1, 8), (2, 5000), (3, 0), (4, 64)] {
+        let loan = publisher.loan(len).unwrap();
+        loan.publish(Meta { len, ..Meta::default() }).unwrap();
+        let copied = observer.copy_next(&mut payload, 0).unwrap();
+        assert_eq!(copied.map(|(seq, meta)| (seq, meta.len)), Some((seq, len)));
+        assert_eq!((payload.len(), observer.copy_next(&mut payload, 0)), (0, Ok(None)));
+    }
+    assert_eq!(observer.missed(), 0);
+}
+
+#[test]
 fn a_held_sample_keeps_its_payload_while_thousands_follow() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
