@@ -417,17 +417,24 @@ mod tests {
         std::thread::scope(|scope| {
             let reached = scope.spawn(|| timeline.sleep_until(2, LONG));
             assert_eq!(timeline.value_address() % 8, 0);
-            while timeline.parts().sleepers.load(Ordering::SeqCst) == 0 {
-                std::thread::yield_now();
-            }
             let word = timeline.value_address() as *const AtomicU64;
             // SAFETY: it is there as long as the timeline.
             unsafe { &*word }.store(2, Ordering::SeqCst);
-            let wakes = timeline.parts().wakes.load(Ordering::SeqCst);
             timeline.wake();
-            assert_ne!(timeline.parts().wakes.load(Ordering::SeqCst), wakes, "it sleeps on that");
             assert_eq!(reached.join().expect("no panic"), Ok(true));
         });
+    }
+
+    #[test]
+    fn a_wake_up_counts_if_somebody_sleeps_and_only_then() {
+        let timeline = timeline();
+        let Parts { sleepers, wakes, .. } = timeline.parts();
+        for asleep in [0, 1, 2] {
+            sleepers.store(asleep, Ordering::SeqCst);
+            let before = wakes.load(Ordering::SeqCst);
+            timeline.wake();
+            assert_eq!(wakes.load(Ordering::SeqCst) != before, asleep > 0, "{asleep} asleep");
+        }
     }
 
     #[test]

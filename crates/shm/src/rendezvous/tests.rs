@@ -282,6 +282,23 @@ fn a_folder_of_another_group_is_refused() {
 }
 
 #[test]
+fn members_of_a_group_make_its_domains_and_only_root_or_we_its_folder() {
+    if !rustix::process::geteuid().is_root() {
+        return crossdock_test_support::skip("only root gives a folder to another user");
+    }
+    let scratch = Scratch::new("of-members");
+    let gid = rustix::process::getegid().as_raw();
+    let config = RendezvousConfig { access: Access::Group(gid), ..scratch.config() };
+    drop(Visit::open(&config).unwrap());
+    let give = |path: &Path, uid| std::os::unix::fs::chown(path, Some(uid), None).unwrap();
+    give(&scratch.0.join("7"), 1);
+    drop(Visit::open(&config).unwrap());
+    give(&scratch.0, 1);
+    let refused = Visit::open(&config).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("it belongs to user 1, not to 0"), "{refused}");
+}
+
+#[test]
 fn a_variable_that_is_empty_names_no_folder() {
     let folder = |named: &'static str, runtime: &'static str| {
         Location::of_variables(7, |name| match name {
