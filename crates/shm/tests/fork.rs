@@ -41,6 +41,7 @@ fn ports_and_samples_are_inert_in_a_forked_child() {
     let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
     let how = Join { doorbell: Some((doorbell.control(), 1)), ..join("viewer") };
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    assert!(!subscriber.control().is_released(), "it holds nothing, and may take something");
     let link =
         LocalLink::new(LocalOptions { label: "link".into(), depth: 4, reliable: false, holds: 2 });
     publisher.link(&link).unwrap();

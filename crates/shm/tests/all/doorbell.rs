@@ -245,6 +245,23 @@ fn controls_of_one_executor_have_one_bell_and_those_of_others_another() {
 }
 
 #[test]
+fn the_place_of_a_bell_that_a_stranger_may_write_is_given_to_nobody_else() {
+    let (side, _) = side();
+    let make = || Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+    let number = |doorbell: &Doorbell| doorbell.control().bell().unwrap().0;
+    let next = || {
+        let doorbell = make();
+        number(&doorbell)
+    };
+    assert_eq!([next(), next()], [0, 0], "the place of one that has gone");
+    let exposed = make();
+    exposed.control().expose(Duration::from_millis(1));
+    assert_eq!(number(&exposed), 0);
+    drop(exposed);
+    assert_eq!([next(), next()], [1, 1]);
+}
+
+#[test]
 fn many_sleepers_are_all_woken_by_one_message() {
     let contract = RingConfig { reliability: reliable(20_000), ..config() };
     let publisher = RingPublisher::create("camera", contract).unwrap();

@@ -191,16 +191,16 @@ fn geometry_that_makes_no_sense_is_refused() {
     let (side, _) = side();
     let liar = Liar::new();
     let wrong = [
-        RingGeometry { slots: 3, ..liar.geometry },
-        RingGeometry { slots: 0, ..liar.geometry },
-        RingGeometry { slots: 1 << 31, ..liar.geometry },
-        RingGeometry { holds: 0, ..liar.geometry },
-        RingGeometry { holds: 16, ..liar.geometry },
-        RingGeometry { ring_bytes: 4096, ..liar.geometry },
-        RingGeometry { ring_bytes: 1 << 19, ..liar.geometry },
-        RingGeometry { ring_bytes: 1 << 50, ..liar.geometry },
+        (RingGeometry { slots: 3, ..liar.geometry }, "slots"),
+        (RingGeometry { slots: 0, ..liar.geometry }, "slots"),
+        (RingGeometry { slots: 1 << 31, ..liar.geometry }, "slots"),
+        (RingGeometry { holds: 0, ..liar.geometry }, "holds"),
+        (RingGeometry { holds: 16, ..liar.geometry }, "holds"),
+        (RingGeometry { ring_bytes: 4096, ..liar.geometry }, "ring bytes"),
+        (RingGeometry { ring_bytes: 1 << 19, ..liar.geometry }, "524288"),
+        (RingGeometry { ring_bytes: 1 << 50, ..liar.geometry }, "1125899906842624"),
     ];
-    for geometry in wrong {
+    for (geometry, named) in wrong {
         let config = SubscriberConfig {
             label: "victim".into(),
             publisher: "liar".into(),
@@ -215,7 +215,8 @@ fn geometry_that_makes_no_sense_is_refused() {
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         let outcome = RingSubscriber::connect(config, liar.memory.as_fd(), geometry, attached);
-        assert!(outcome.is_err(), "{geometry:?}");
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains(named) && error.contains("liar"), "{geometry:?}: {error}");
         assert_eq!(RingGeometry::from_bytes(&geometry.to_bytes()), geometry);
     }
 }
