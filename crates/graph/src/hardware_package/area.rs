@@ -69,16 +69,15 @@ fn ultra_ram(
 ) -> Option<NodeUltraRam> {
     let fields = reading.fields(tree, &IN_URAM);
     let [bram18, uram] = ["bram18", "uram"].map(|key| count(reading, &fields, key, 1));
-    let in_uram = NodeUltraRam { bram18: bram18?, uram: uram? };
-    let NodeUltraRam { bram18, uram } = in_uram;
-    let (limit, advice) = if bram18 > blocks? {
-        let limit = format!("the {} that it takes", blocks?);
+    let (bram18, uram, blocks) = (bram18?, uram?, blocks?);
+    let (limit, advice) = if bram18 > blocks {
+        let limit = format!("the {blocks} that it takes");
         (limit, "`in_uram.bram18` is a part of `bram18`: correct one of them")
     } else if bram18 > uram * BLOCKS_PER_URAM {
         let limit = format!("the {} that {uram} of UltraRAM can hold", uram * BLOCKS_PER_URAM);
         (limit, "correct `bram18` or `uram` of `in_uram`")
     } else {
-        return Some(in_uram);
+        return Some(NodeUltraRam { bram18, uram });
     };
     let message = format!("{bram18} blocks of `{node}` may lie in UltraRAM, more than {limit}");
     reading.note(ViolationKind::OutOfRange, tree.place, message, advice);

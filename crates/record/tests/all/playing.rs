@@ -73,6 +73,16 @@ fn start(domain: &Domain, bag: &Path, options: PlayerOptions) -> (Participant, P
     (participant, player)
 }
 
+/// Plays a bag to its end, and checks that its clock tells these times and no others.
+fn check_clock(domain: &Domain, bag: &Path, options: PlayerOptions, times_ns: &[u64]) {
+    let (_playing, player) = start(domain, bag, options);
+    let listener = Listener::connect_to(domain, "/clock");
+    player.play();
+    assert_eq!(clock_times(&listener, times_ns.len()), times_ns);
+    assert!(player.wait().unwrap().completed);
+    assert!(listener.subscriber.take().unwrap().is_none());
+}
+
 #[test]
 fn in_a_pause_each_step_gives_one_message_and_the_rest_comes_after_it() {
     let domain = Domain::new("pause");
@@ -324,13 +334,7 @@ fn the_clock_ticks_through_an_hour_and_jumps_over_a_longer_gap() {
         clock: Some(Duration::from_secs(20 * 60)),
         ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1e9))
     };
-    let (_playing, player) = start(&domain, &bag, options);
-    let listener = Listener::connect_to(&domain, "/clock");
-    player.play();
-    let minutes = [0, 20, 40, 60, 121].map(|minutes| minutes * minute);
-    assert_eq!(clock_times(&listener, minutes.len()), minutes);
-    assert!(player.wait().unwrap().completed);
-    assert!(listener.subscriber.take().unwrap().is_none());
+    check_clock(&domain, &bag, options, &[0, 20, 40, 60, 121].map(|minutes| minutes * minute));
 }
 
 #[test]
@@ -343,13 +347,7 @@ fn a_clock_that_no_topic_tells_ticks_at_its_distance() {
         clock_topics: Some(Vec::new()),
         ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1.0))
     };
-    let (_playing, player) = start(&domain, &bag, options);
-    let listener = Listener::connect_to(&domain, "/clock");
-    player.play();
-    let times = [0, 3, 6, 9].map(|ms| ms * 1_000_000);
-    assert_eq!(clock_times(&listener, times.len()), times);
-    assert!(player.wait().unwrap().completed);
-    assert!(listener.subscriber.take().unwrap().is_none());
+    check_clock(&domain, &bag, options, &[0, 3, 6, 9].map(|ms| ms * 1_000_000));
 }
 
 #[test]
