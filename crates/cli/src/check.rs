@@ -40,9 +40,7 @@ pub(crate) fn check(arguments: &CheckArguments, settings: &Settings) -> Result<E
         output::print_json(&json)?;
         return Ok(done);
     }
-    let nodes: usize = (plan.processes.iter().flat_map(|process| &process.executors))
-        .map(|executor| executor.nodes.len())
-        .sum();
+    let nodes = plan.processes.iter().flat_map(ProcessPlan::nodes).count();
     let hardware: usize = plan.fabrics.iter().map(|fabric| fabric.nodes.len()).sum();
     let in_hardware = match hardware {
         0 => String::new(),
@@ -106,10 +104,8 @@ fn in_turns(nodes: &[OnDevice]) -> Vec<String> {
 
 /// What becomes of the nodes on devices here: the devices are tried, as the run will do.
 fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
-    let nodes = plan.processes.iter().flat_map(|process| {
-        let nodes = process.executors.iter().flat_map(|executor| &executor.nodes);
-        nodes.map(|node| (&process.name, node))
-    });
+    let nodes = plan.processes.iter();
+    let nodes = nodes.flat_map(|process| process.nodes().map(|node| (&process.name, node)));
     let mut found = Vec::new();
     for (process, node) in nodes {
         // That the device cannot be used is told of the nodes that read there.

@@ -75,6 +75,13 @@ pub struct ProcessPlan {
     pub uncopied: Vec<String>,
 }
 
+impl ProcessPlan {
+    /// The nodes of all its executors.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodePlan> {
+        self.executors.iter().flat_map(|executor| &executor.nodes)
+    }
+}
+
 /// The nodes that are hardware in one fabric, and what joins it to host memory. None of the nodes
 /// is part of a [`ProcessPlan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

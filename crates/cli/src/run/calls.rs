@@ -5,7 +5,7 @@ use crate::summary::{CallEnds, ServiceRow};
 use crossdock_comm::service::{EVENT_QOS, event_topic};
 use crossdock_comm::status_records::client_counter;
 use crossdock_comm::{ProcessSnapshot, Qos};
-use crossdock_graph::{Introspection, Plan};
+use crossdock_graph::{Introspection, Plan, ProcessPlan};
 use crossdock_record::TopicToRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,7 @@ pub(super) fn to_record(plan: &Plan, chosen: &[String], depth: usize) -> Vec<Top
     if plan.steps.is_some() || !chosen.is_empty() {
         return Vec::new();
     }
-    let nodes = || {
-        let executors = plan.all_processes().flat_map(|process| &process.executors);
-        executors.flat_map(|executor| &executor.nodes)
-    };
+    let nodes = || plan.all_processes().flat_map(ProcessPlan::nodes);
     let clients = nodes().flat_map(|node| &node.clients);
     let servers = nodes().flat_map(|node| &node.servers);
     let ends = clients.map(|it| (&it.service, it.introspection));

@@ -17,7 +17,7 @@ use crossdock_comm::{
 };
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
-use crossdock_graph::{Plan, Time, TopicPlan};
+use crossdock_graph::{Plan, ProcessPlan, Time, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
 use crossdock_sight::{Losses, lost_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,7 +225,7 @@ fn node_rows(
     let mut rows = Vec::new();
     for process in &plan.processes {
         let seen = processes.iter().find(|seen| seen.table.process == process.name);
-        for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
+        for node in process.nodes() {
             let count = |index: usize| {
                 let records = seen.iter().flat_map(|seen| seen.records(kind::NODE, &node.name));
                 records.map(|it| it.counters[index]).fold(0, u64::saturating_add)
@@ -431,10 +431,7 @@ fn fabric_rows(status_tables: &[ProcessSnapshot]) -> Vec<FabricRow> {
 /// Says if time stood still for nodes, because it comes from a topic that nobody published.
 fn clock_note(plan: &Plan, status_tables: &[ProcessSnapshot]) -> Option<String> {
     let by_wall = plan.all_processes().filter(|process| process.time == Time::Wall);
-    let mut nodes = by_wall
-        .flat_map(|process| &process.executors)
-        .flat_map(|executor| &executor.nodes)
-        .filter(|node| node.use_sim_time);
+    let mut nodes = by_wall.flat_map(ProcessPlan::nodes).filter(|node| node.use_sim_time);
     let first = &nodes.next()?.name;
     let more = match nodes.count() as u64 {
         0 => String::new(),
@@ -453,8 +450,7 @@ fn clock_note(plan: &Plan, status_tables: &[ProcessSnapshot]) -> Option<String> 
 
 /// The simulated time that nodes in lock step have made; `None` when no node makes time.
 fn simulated_s(plan: &Plan, status_tables: &[ProcessSnapshot]) -> Option<f64> {
-    let executors = plan.processes.iter().flat_map(|process| &process.executors);
-    let mut nodes = executors.flat_map(|executor| &executor.nodes);
+    let mut nodes = plan.processes.iter().flat_map(ProcessPlan::nodes);
     nodes.find(|node| node.lockstep.is_some())?;
     Some(made_ns(status_tables.iter().flat_map(|process| &process.others)) as f64 / 1e9)
 }

@@ -4,7 +4,7 @@
 use crossdock_comm::status_records::{Triggering, counter, kind};
 use crossdock_comm::{ConnectionSnapshot, EntitySnapshot, PeerName, ProcessSnapshot};
 use crossdock_executor::status::{node_counter, running};
-use crossdock_graph::{NodePlan, Plan};
+use crossdock_graph::{NodePlan, Plan, ProcessPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a process that has ended was doing, and how far it was.
@@ -19,7 +19,7 @@ pub(crate) struct LastWords {
 impl LastWords {
     pub(super) fn of(plan: &Plan, life: &ProcessSnapshot) -> Self {
         let processes = plan.all_processes().filter(|it| it.name == life.process);
-        let nodes = processes.flat_map(|process| &process.executors).flat_map(|it| &it.nodes);
+        let nodes = processes.flat_map(ProcessPlan::nodes);
         let ran = nodes.filter_map(|node| Some((node, what_runs(life, node)?)));
         let ran: Vec<String> =
             ran.map(|(node, what)| format!("node `{}` ran on {what}", node.name)).collect();

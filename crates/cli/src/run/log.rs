@@ -6,7 +6,7 @@ use super::listening::{Heard, Listening};
 use crate::output::{clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::{Participant, Qos, Subscriber};
-use crossdock_graph::{LogLevel, NodePlan, Plan, logger_name};
+use crossdock_graph::{LogLevel, NodePlan, Plan, ProcessPlan, logger_name};
 use crossdock_msg::Message;
 use crossdock_msg::types::rcl_interfaces::Log;
 use crossdock_record::TopicToRecord;
@@ -34,9 +34,8 @@ pub(crate) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)])
             (node.log_level, found) = (*level, true);
         }
         if let (Some(name), false) = (named, found) {
-            let names = plan.processes.iter().flat_map(|it| &it.executors);
-            let names: Vec<&str> =
-                names.flat_map(|it| &it.nodes).map(|node| node.name.as_str()).collect();
+            let nodes = plan.processes.iter().flat_map(ProcessPlan::nodes);
+            let names: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
             bail!("--log-level {name}:=...: no such node; the nodes are {}", names.join(", "));
         }
     }
@@ -68,8 +67,7 @@ struct Printing {
 impl LogPrinter {
     /// Starts the thread, which sleeps while nobody logs.
     pub(super) fn start(participant: &Participant, plan: &Plan) -> Result<Self> {
-        let executors = plan.all_processes().flat_map(|process| &process.executors);
-        let nodes = executors.flat_map(|it| &it.nodes);
+        let nodes = plan.all_processes().flat_map(ProcessPlan::nodes);
         let loggers = nodes.map(|node| logger_name(&node.name)).collect();
         let mut printing = Printing { loggers, lost: 0 };
         let (name, node, topic) = ("crossdock-log", NODE.to_owned(), TOPIC);

@@ -32,7 +32,7 @@ use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
 use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId};
 use crossdock_executor::transport_qos;
-use crossdock_graph::{OutputPlan, Plan, Time};
+use crossdock_graph::{OutputPlan, Plan, ProcessPlan, Time};
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder,
     RecorderOptions, TopicToPlay, TopicToRecord, WriterOptions,
@@ -731,10 +731,7 @@ fn to_record(plan: &Plan, topic: &str) -> TopicToRecord {
 /// wait for the recorder when the deepest of their subscribers is full: in steps it is as deep as
 /// they are.
 fn offered(plan: &Plan, topic: &str) -> Qos {
-    let nodes = || {
-        let executors = plan.all_processes().flat_map(|process| &process.executors);
-        executors.flat_map(|executor| &executor.nodes)
-    };
+    let nodes = || plan.all_processes().flat_map(ProcessPlan::nodes);
     let qos = weakest(nodes().flat_map(|node| &node.outputs), topic);
     let inputs = nodes().flat_map(|node| &node.inputs).filter(|input| input.topic == topic);
     let deepest = inputs.map(|input| input.qos.depth as usize).max().unwrap_or(0);

@@ -4,7 +4,7 @@
 use super::figures::Figures;
 use super::left::{made_ns, what_runs};
 use crossdock_comm::ProcessSnapshot;
-use crossdock_graph::{NodePlan, Plan, ProcessPlan, Time};
+use crossdock_graph::{NodePlan, Plan, Time};
 use crossdock_sight::ProcessUse;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ impl Standstill {
     /// `None`: no node of these processes makes the time.
     pub(super) fn of(plan: &Plan, now: Instant) -> Option<Self> {
         let paced = plan.all_processes().filter(|process| process.time.is_in_lockstep());
-        let mut nodes = paced.flat_map(|process| nodes(process).map(|node| (node, process.time)));
+        let mut nodes = paced.flat_map(|process| process.nodes().map(|node| (node, process.time)));
         let (node, time) = nodes.find(|(node, _)| node.lockstep.is_some())?;
         let patience = PATIENCE.saturating_add(pause(node, time));
         let due = now + patience;
@@ -70,10 +70,6 @@ impl Standstill {
     }
 }
 
-fn nodes(process: &ProcessPlan) -> impl Iterator<Item = &NodePlan> {
-    process.executors.iter().flat_map(|executor| &executor.nodes)
-}
-
 /// Real time from one release of a node in lock step to the next, if the run is paced.
 fn pause(node: &NodePlan, time: Time) -> Duration {
     let longest_ns = node.timers.iter().map(|timer| timer.period_ns).max().unwrap_or(0);
@@ -94,7 +90,7 @@ fn reason(plan: &Plan, tables: &[ProcessSnapshot]) -> String {
         if ProcessUse::read(pid).is_some_and(|it| it.is_stopped) {
             idle.push(format!("process `{name}` is stopped, `kill -CONT {pid}` continues it"));
         }
-        running.extend(nodes(process).filter_map(|node| {
+        running.extend(process.nodes().filter_map(|node| {
             Some(format!("node `{}` runs on {}", node.name, what_runs(table, node)?))
         }));
     }

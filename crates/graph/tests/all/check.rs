@@ -10,8 +10,8 @@ use crossdock_graph::{
     BinaryDescription, ExecutorMode, Graph, GraphNode, InputReading, InputTopic, MappedExecutor,
     MappedProcess, Mapping, NodeTypeDescription, OnFailure, Pacing, PackageDescription,
     PackageDescriptions, ParameterOverrides, ParameterValue, Picture, Plan, PredicateDescription,
-    Restart, RestartWhen, Route, RunOptions, Source, Time, TimerClock, TimerDescription, Violation,
-    ViolationKind, check,
+    ProcessPlan, Restart, RestartWhen, Route, RunOptions, Source, Time, TimerClock,
+    TimerDescription, Violation, ViolationKind, check,
 };
 use std::collections::BTreeMap;
 use support::*;
@@ -421,7 +421,7 @@ fn conditions_that_can_hold_are_in_the_plan() {
     ] {
         let plan =
             with_condition(condition).unwrap_or_else(|found| panic!("{condition}: {found:#?}"));
-        let mut nodes = plan.processes.iter().flat_map(|it| &it.executors).flat_map(|it| &it.nodes);
+        let mut nodes = plan.processes.iter().flat_map(ProcessPlan::nodes);
         let control = nodes.find(|node| node.name == "control").unwrap();
         assert!(control.condition.is_some(), "{condition}");
     }
@@ -548,7 +548,7 @@ fn what_a_node_reads_is_said_of_inputs_that_do_not_trigger() {
         check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN)
     };
     let reading = |plan: Plan, port: &str| {
-        let mut nodes = plan.processes.iter().flat_map(|it| &it.executors).flat_map(|it| &it.nodes);
+        let mut nodes = plan.processes.iter().flat_map(ProcessPlan::nodes);
         let node = nodes.find(|node| node.name == "red_light").unwrap();
         node.inputs.iter().find(|input| input.port == port).unwrap().reading
     };

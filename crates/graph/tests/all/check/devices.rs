@@ -2,7 +2,7 @@
 
 use super::*;
 use crossdock_graph::{
-    Copies, CopyModel, DeviceUpload, GraphTopic, MappedDevice, NodePlan, Otherwise,
+    Copies, CopyModel, DeviceUpload, GraphTopic, MappedDevice, NodePlan, Otherwise, ProcessPlan,
 };
 
 /// The course with what its package has kernels for, and one device.
@@ -54,8 +54,7 @@ fn a_node_is_told_its_device_and_who_reads_its_topics_elsewhere() {
     mapping.devices[0].topics.insert(blurred.clone(), CopyModel::Device);
     mapping.devices[0].otherwise = Otherwise::Cpu;
     let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
-    let nodes = plan.processes.iter().flat_map(|process| &process.executors);
-    let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
+    let nodes: Vec<_> = plan.processes.iter().flat_map(ProcessPlan::nodes).collect();
     let device = |name: &str| nodes.iter().find(|node| node.name == name).unwrap().device.clone();
     assert_eq!(device("polyfit"), None);
     let blur = device("blur").unwrap();
@@ -76,14 +75,14 @@ fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are
             mapping.processes = Mapping::one_process_per_node(&graph).processes;
         }
         let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
-        let nodes = plan.processes.iter().flat_map(|process| &process.executors);
-        let node = nodes.flat_map(|it| &it.nodes).find(|node| node.name == "blur").unwrap();
+        let mut nodes = plan.processes.iter().flat_map(ProcessPlan::nodes);
+        let node = nodes.find(|node| node.name == "blur").unwrap();
         let topic = node.device.as_ref().unwrap().topics[&between];
         assert_eq!((topic.read_elsewhere, topic.other_processes), (false, apart));
         // Its own messages a node may write.
         let reads = |node: &str, topic: &str| {
-            let mut nodes = plan.processes.iter().flat_map(|process| &process.executors);
-            let node = nodes.find_map(|it| it.nodes.iter().find(|it| it.name == node)).unwrap();
+            let mut nodes = plan.processes.iter().flat_map(ProcessPlan::nodes);
+            let node = nodes.find(|it| it.name == node).unwrap();
             node.device.as_ref().unwrap().topics[topic].foreign
         };
         assert_eq!((topic.foreign, reads("lane_planner", &between)), (false, apart));
@@ -98,8 +97,7 @@ fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_i
         mapping.devices[0].topics.insert(COMPENSATED.into(), CopyModel::Managed);
         change(&mut graph, &mut mapping);
         let plan = check(&graph, &mapping, &descriptions, options).unwrap();
-        let nodes = plan.processes.iter().flat_map(|process| &process.executors);
-        let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
+        let nodes: Vec<_> = plan.processes.iter().flat_map(ProcessPlan::nodes).collect();
         let made = nodes.iter().flat_map(|node| {
             node.managed.iter().map(|it| (node.name.clone(), it.name.clone(), it.device.clone()))
         });
@@ -134,8 +132,7 @@ fn gateways(
     mapping.processes = Mapping::one_process_per_node(&graph).processes;
     change(&mut graph, &mut mapping);
     let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
-    let nodes = plan.processes.iter().flat_map(|process| &process.executors);
-    let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
+    let nodes: Vec<_> = plan.processes.iter().flat_map(ProcessPlan::nodes).collect();
     let gateways = nodes.iter().flat_map(|node| {
         let of_node = node.uploads.iter().cloned();
         of_node.map(|gateway| (node.name.clone(), gateway))
