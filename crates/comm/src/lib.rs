@@ -62,7 +62,7 @@ pub use crossdock_shm::{
 pub use crossdock_shm::{Standing, TrustError, TrustedNames};
 pub use device::slabs::SlabTaker;
 pub use device::upload::{Uploader, Uploading};
-pub use discovery::event::{self, Event};
+pub use discovery::event::{self, Event, Troubles};
 pub use discovery::graph_view::GraphView;
 pub use discovery::node_entry::{NodeEntry, NodeOptions};
 pub use discovery::participant::{OpenError, Participant, ParticipantOptions};

@@ -6,11 +6,24 @@ use crate::failure::Failure;
 use crate::idle::Idle;
 use crate::waiting::EntityId;
 use crossdock_comm::{
-    DoorbellOptions, GraphView, Maker, Participant, ParticipantOptions, SharedDoorbell,
+    DoorbellOptions, Event, GraphView, Maker, Participant, ParticipantOptions, SharedDoorbell,
+    Troubles,
 };
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+
+/// Prints what other processes give reason to: ROS 2 has no call that asks for it.
+fn tell_troubles() -> impl FnMut(Event) + Send + 'static {
+    let mut troubles = Troubles::default();
+    move |event| {
+        if let Some(text) = troubles.news(&event) {
+            // Nobody may be reading standard error, and that is no failure.
+            let _ = writeln!(std::io::stderr(), "[WARN] [rmw_crossdock]: {text}");
+        }
+    }
+}
 
 /// See the head of this file. Nodes, ports, guard conditions and wait sets keep it.
 pub(crate) struct Context {
@@ -31,6 +44,7 @@ impl Context {
     pub(crate) fn open(domain_id: u32, enclave: &str) -> Result<Arc<Self>, Failure> {
         let options = ParticipantOptions::new(domain_id, &process_name());
         let participant = Participant::open(ParticipantOptions { maker: Maker::Rmw, ..options })?;
+        participant.set_event_callback(tell_troubles());
         let doorbell = participant.shared_doorbell(DoorbellOptions::default())?;
         let hub = Arc::new(Hub::new(PortBell::new(doorbell.clone())));
         let graph = Arc::new(participant.graph()?);

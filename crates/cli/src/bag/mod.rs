@@ -112,8 +112,7 @@ fn with_bar<T>(open: impl FnOnce(OpeningProgress<'_>) -> T) -> T {
 /// What keeps ports of this process from those of others, since the last call.
 fn troubles(participant: &Participant) -> Vec<String> {
     let (events, _) = participant.take_events();
-    let is_trouble = |event: &&Event| !matches!(event, Event::PeerJoined(_) | Event::PeerLeft(_));
-    events.iter().filter(is_trouble).map(Event::to_string).collect()
+    events.iter().filter(|event| event.is_trouble()).map(Event::to_string).collect()
 }
 
 /// Reads a file with the quality of service of topics.

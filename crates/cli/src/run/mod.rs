@@ -29,8 +29,7 @@ use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load, must_have_time
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
-use crossdock_comm::event::Event;
-use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId};
+use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId, Troubles};
 use crossdock_executor::transport_qos;
 use crossdock_graph::{OutputPlan, Plan, ProcessPlan, Time};
 use crossdock_record::{
@@ -189,6 +188,8 @@ struct Session {
     /// What of the recording is not there: the run is not what it was to be.
     incomplete: Option<String>,
     notes: Notes,
+    /// What the player's and the recorder's connections gave reason to.
+    troubles: Troubles,
     /// A signal came that does not wait for what is in flight.
     in_haste: bool,
     /// The others of a run on several hosts. They hear of the end when all else has ended.
@@ -261,6 +262,7 @@ impl Session {
             started,
             incomplete,
             notes,
+            troubles: Troubles::default(),
             in_haste: false,
             hosts,
         })
@@ -377,11 +379,9 @@ impl Session {
     }
 
     /// What the participant heard of: mismatches, peers that were cut off.
-    fn trouble(&self) -> String {
-        let (events, _) = self.participant.take_events();
-        let is_trouble =
-            |event: &&Event| !matches!(event, Event::PeerJoined(_) | Event::PeerLeft(_));
-        let told: Vec<String> = events.iter().filter(is_trouble).map(Event::to_string).collect();
+    fn trouble(&mut self) -> String {
+        self.warn();
+        let told: Vec<&str> = self.troubles.told().collect();
         match told.is_empty() {
             true => "nothing else was reported".to_owned(),
             false => told.join("; "),
@@ -468,7 +468,9 @@ impl Session {
 
     /// Tells at once what the closing table will repeat.
     fn warn(&mut self) {
-        for text in self.fleet.take_notes() {
+        let events = self.participant.take_events().0;
+        let own: Vec<_> = events.iter().filter_map(|event| self.troubles.news(event)).collect();
+        for text in self.fleet.take_notes().into_iter().chain(own) {
             self.notes.warn(text);
         }
     }
@@ -647,7 +649,7 @@ impl Session {
         failures.retain(|failure| *failure != end);
         let mut read = read.unwrap_or_default();
         self.notes.extend(std::mem::take(&mut read.notes));
-        self.notes.extend(self.fleet.take_notes());
+        self.warn();
         let notes = self.notes.take(failures);
         let restarts = self.fleet.restarts();
         let processes = self.fleet.ends().into_iter();

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crossdock_comm::{Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions};
 use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_msg::types::sensor_msgs::Imu;
 use crossdock_record::BagReader;
 use crossdock_test_support::skip;
 use probe::{Place, Running, look, send, size, stop, until};
@@ -256,7 +257,7 @@ fn open_to_another_user(place: &Place) -> (String, String) {
 }
 
 #[test]
-fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_copied() {
+fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_copied_or_refused() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can start processes of other users");
     }
@@ -269,15 +270,24 @@ fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_c
     command.env("CROSSDOCK_RENDEZVOUS", &meeting).current_dir("/");
     let source = Running::start(command);
 
-    let graph = "topics:\n  /a: { type: geometry_msgs/msg/PointStamped, external: true }\nnodes:\n  \
-                 relay: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }\n";
+    let graph = |copies| {
+        format!(
+            "topics:\n  /a: {{ type: geometry_msgs/msg/PointStamped, external: true{copies} }}\nnodes:\n  \
+             relay: {{ package: probe, type: relay, inputs: {{ in: /a }}, outputs: {{ out: /b }} }}\n"
+        )
+    };
     let mapping =
         "crossdock: 1\nprocesses:\n  relay: { executors: [{ mode: chain, nodes: [relay] }] }\n";
-    for (name, trust, trusted) in
-        [("stranger", "", false), ("trusted", "trust: { users: [daemon] }\n", true)]
-    {
+    let trusts = "trust: { users: [daemon] }\n";
+    for (name, trust, forbidden) in [
+        ("stranger", "", ""),
+        ("trusted", trusts, ""),
+        ("forbidden", "", ", copies: forbidden"),
+        ("trusted_forbidden", trusts, ", copies: forbidden"),
+    ] {
         let mapping = place.written(&format!("{name}.yaml"), &format!("{mapping}{trust}"));
-        let mut command = place.run(graph, &["--mapping", &mapping, "--duration", "2", "--json"]);
+        let graph = graph(forbidden);
+        let mut command = place.run(&graph, &["--mapping", &mapping, "--duration", "2", "--json"]);
         command.env("CROSSDOCK_RENDEZVOUS", &meeting);
         let ended = Running::start(command).end();
         assert_eq!(ended.code, Some(0), "{name}: {}", ended.errors);
@@ -286,12 +296,15 @@ fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_c
         let of = |name: &str| topics.iter().find(|it| it["topic"] == name).expect("a row");
         let relayed = of("/b")["messages"].as_u64().expect("a count");
         let copies = of("/a")["copies"].as_u64().expect("a count");
-        assert!(relayed > 0, "{name}: {summary}");
-        assert_eq!(copies == 0, trusted, "{name}: {summary}");
+        let refused = name == "forbidden";
+        assert_eq!(relayed == 0, refused, "{name}: {summary}");
+        assert_eq!(copies > 0, name == "stranger", "{name}: {summary}");
+        assert_eq!(summary["notes"].to_string().contains("forbids copies"), refused, "{summary}");
     }
     source.signal(Signal::INT);
     let ended = source.end();
     assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    assert!(ended.errors.contains("forbids copies"), "both are told: {}", ended.errors);
 }
 
 #[test]
@@ -495,6 +508,48 @@ fn a_program_beside_the_graph_that_does_not_read_holds_nobody_up() {
     assert_eq!(ended.summary()["notes"], json!([]));
     while subscriber.take().expect("a message").is_some() {}
     assert!(subscriber.lost() >= 40, "what it did not read is counted: {}", subscriber.lost());
+}
+
+#[test]
+fn a_program_beside_the_graph_that_does_not_fit_is_told_of_and_ends_no_run() {
+    let place = Place::new("misfit", "");
+    let outsider = outsider(&place);
+    // There before the graph, which meets it while its own connections are being made.
+    let subscriber = |topic| {
+        let options = SubscriberOptions {
+            node: "viewer",
+            topic,
+            qos: Qos::best_effort(1),
+            doorbell: None,
+            group: None,
+        };
+        outsider.subscriber::<Imu>(options).expect("a subscriber")
+    };
+    let _early = subscriber("/a");
+    let run = Running::start(place.run(TWO, &["--json"]));
+    flows(&place, "/b");
+    // And one that comes while it runs.
+    let _late = subscriber("/b");
+    until("it is told of", || {
+        outsider.take_events().0.iter().any(|it| it.to_string().contains("/b"))
+    });
+    flows(&place, "/b");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    let summary = ended.summary();
+    let notes = summary["notes"].as_array().expect("notes").iter().map(Value::to_string);
+    let notes: Vec<String> = notes.collect();
+    for topic in ["/a", "/b"] {
+        let misfit = |note: &&String| {
+            note.contains(&format!(
+                "topic `{topic}`: node `viewer` in process `outsider` cannot take"
+            ))
+        };
+        assert_eq!(notes.iter().filter(misfit).count(), 1, "{topic}: {notes:?}");
+    }
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(ended.errors.contains("warning: process `"), "{}", ended.errors);
 }
 
 #[test]

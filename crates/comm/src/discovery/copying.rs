@@ -8,15 +8,20 @@ use crate::discovery::quotas;
 use crate::discovery::scarce::Failure;
 use crate::wire::geometry::RingShape;
 
-/// Where messages of a publisher are copied to when they are taken, if they have to be: it is a
-/// stranger, or it does not leave alone what we hold.
+/// Whether messages of the process of `token` are copied when they are taken: it is a stranger, or
+/// it does not leave alone what we hold.
+fn is_copied(state: &ParticipantState, token: u64, held: bool) -> bool {
+    !held || state.standing(token).is_stranger()
+}
+
+/// Where messages of a publisher are copied to when they are taken, if they have to be.
 pub(crate) fn copies_for(
     state: &mut ParticipantState,
     token: u64,
     label: &str,
     shape: &RingShape,
 ) -> Result<Option<Box<Copies>>, Failure> {
-    if shape.held && !state.standing(token).is_stranger() {
+    if !is_copied(state, token, shape.held) {
         return Ok(None);
     }
     let uid = state.peers.get(&token).ok_or("the process is gone")?.link.identity.uid;
@@ -27,11 +32,22 @@ pub(crate) fn copies_for(
     Ok(Some(Box::new(copies.map_err(|error| Failure::of(&error))?)))
 }
 
-/// Why a stranger is not connected on a topic if the graph forbids copies.
+/// Why a publisher of the process of `token` is not connected whose messages would be copied.
+pub(crate) fn refuses_copies(
+    state: &ParticipantState,
+    token: u64,
+    topic: &str,
+    held: bool,
+) -> Option<String> {
+    is_copied(state, token, held).then(|| refuses(state, topic)).flatten()
+}
+
+/// Why two processes are not connected on a topic whose messages one of them would have to copy.
+/// Each side asks for its own graph.
 pub(crate) fn refuses(state: &ParticipantState, topic: &str) -> Option<String> {
     state.uncopied.contains(topic).then(|| {
-        "the graph forbids copies of the topic, and messages between users who do not trust each other are \
-         copied; trust the user by name (`trust` in the mapping), or allow copies"
+        "the graph forbids copies of the topic, and messages between users who do not both trust each other \
+         are copied; name each one's user in the other one's mapping (`trust`), or allow copies"
             .to_string()
     })
 }

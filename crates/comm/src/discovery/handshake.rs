@@ -244,6 +244,7 @@ fn live(
         Frame::Bell { bell } => bells::received(state, token, bell, fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
             publishing_side::subscribe_requested(
+                core,
                 state,
                 token,
                 pair,
@@ -296,18 +297,13 @@ fn mismatched(
     subscriber: &PortInfo,
     reason: String,
 ) {
-    let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
-    let known = state.publishers.get(&publisher);
     // What the peer says of its port was decoded; what follows from it we see ourselves.
-    if let Some(known) = known
+    if let Some(known) = state.publishers.get(&publisher)
         && let Some(clash) = clash(&known.info, subscriber)
     {
         known.events.clashed(clash);
     }
-    let publisher = known.map(|known| known.info.clone());
-    if let (Some(process), Some(publisher)) = (process, publisher) {
-        state.mismatch((&publisher, core.process.as_str()), (subscriber, &process), reason);
-    }
+    publishing_side::misfit(core, state, token, publisher, subscriber, reason);
 }
 
 /// Frames about what processes hand to each other beside pairs: definitions of types, shared

@@ -9,6 +9,7 @@ pub(crate) mod callbacks;
 pub(crate) mod control_thread;
 pub(crate) mod copying;
 pub mod event;
+mod event_callback;
 pub(crate) mod graph_state;
 pub(crate) mod graph_view;
 pub(crate) mod graph_watch;

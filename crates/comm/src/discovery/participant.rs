@@ -220,7 +220,8 @@ impl Participant {
     }
 
     /// Takes the events since the last call, oldest first, and how many were dropped because
-    /// nobody took them (at most [`crate::event::EVENTS_MAX`] are kept).
+    /// nobody took them (at most [`crate::event::EVENTS_MAX`] are kept). None, if a
+    /// [callback](Participant::set_event_callback) hears them.
     pub fn take_events(&self) -> (Vec<Event>, u64) {
         self.handle.core.lock().events.take()
     }

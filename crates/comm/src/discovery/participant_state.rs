@@ -162,8 +162,10 @@ impl ParticipantState {
         }
     }
 
+    /// Tells of a publisher and a subscriber, one of them of the process of `token`.
     pub(crate) fn mismatch(
         &mut self,
+        token: u64,
         publisher: (&PortInfo, &str),
         subscriber: (&PortInfo, &str),
         reason: String,
@@ -173,6 +175,7 @@ impl ParticipantState {
             publisher: Side::new(publisher.0, publisher.1),
             subscriber: Side::new(subscriber.0, subscriber.1),
             reason,
+            within_run: self.waits_for(token),
         };
         self.services.note_mismatch(&mismatch);
         self.events.push(Event::Mismatch(Box::new(mismatch)));

@@ -65,6 +65,7 @@ fn tables(peer: &mut Peer, wake: Option<WakePlaces>) -> Result<Theirs, Failure> 
 
 /// A peer's subscriber wants to be connected to a publisher of ours.
 pub(crate) fn subscribe_requested(
+    core: &ParticipantCore,
     state: &mut ParticipantState,
     token: u64,
     pair: u32,
@@ -80,8 +81,8 @@ pub(crate) fn subscribe_requested(
         return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
     }
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
-    if let Some(reason) = refuses_pair(state, token, publisher).filter(|_| stranger) {
-        state.send(token, &Frame::Refuse { pair, later: false, reason });
+    if let Some(reason) = refuses_pair(state, token, publisher, places.copies) {
+        refuse(core, state, (token, pair), publisher, subscriber, reason);
         return Ok(());
     }
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
@@ -122,13 +123,32 @@ fn pairs_with(state: &ParticipantState, token: u64) -> impl Iterator<Item = &Out
     state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(_, pair)| pair)
 }
 
-/// Why a stranger gets no (further) pair with a publisher of ours.
-fn refuses_pair(state: &ParticipantState, token: u64, publisher: u64) -> Option<String> {
+/// Why a process gets no (further) pair with a publisher of ours. `copies`: it would copy what it
+/// takes.
+fn refuses_pair(
+    state: &ParticipantState,
+    token: u64,
+    publisher: u64,
+    copies: bool,
+) -> Option<String> {
     let known = state.publishers.get(&publisher)?;
+    let stranger = state.standing(token).is_stranger();
+    let quota = stranger.then(|| refuses_stranger(state, token, publisher, &known.info.topic));
+    let forbidden = || (stranger || copies).then(|| copying::refuses(state, &known.info.topic));
+    quota.flatten().or_else(|| forbidden().flatten())
+}
+
+/// Why a stranger gets no (further) pair with a publisher of ours, whatever its topic's copies are.
+fn refuses_stranger(
+    state: &ParticipantState,
+    token: u64,
+    publisher: u64,
+    topic: &str,
+) -> Option<String> {
     let (all, here) = pairs_with(state, token).fold((0, 0), |(all, here), pair| {
         (all + 1, here + usize::from(pair.publisher == publisher))
     });
-    let trust = "trust its user by name (`trust` in the mapping), or run both as one user";
+    let trust = "name its user in the mapping of the publisher (`trust`), or run both as one user";
     if all >= quotas::PAIRS_MAX || here >= quotas::PAIRS_OF_PUBLISHER_MAX {
         return Some(format!(
             "a process that is not trusted may have {} connections here, {} of them at one publisher; {trust}",
@@ -137,10 +157,39 @@ fn refuses_pair(state: &ParticipantState, token: u64, publisher: u64) -> Option<
         ));
     }
     // A process that takes requests answers them; a response goes to the process that asked.
-    if carries_requests(&known.info.topic) {
+    if carries_requests(topic) {
         return Some(format!("requests are served by trusted processes alone; {trust}"));
     }
-    copying::refuses(state, &known.info.topic)
+    None
+}
+
+/// A subscriber of a peer is not connected to a publisher of ours, for good: both processes tell.
+fn refuse(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    (token, pair): OutgoingKey,
+    publisher: u64,
+    subscriber: &PortInfo,
+    reason: String,
+) {
+    misfit(core, state, token, publisher, subscriber, reason.clone());
+    state.send(token, &Frame::Refuse { pair, later: false, reason });
+}
+
+/// Tells that a subscriber of a peer cannot be connected to a publisher of ours.
+pub(crate) fn misfit(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    token: u64,
+    publisher: u64,
+    subscriber: &PortInfo,
+    reason: String,
+) {
+    let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
+    let ours = state.publishers.get(&publisher).map(|known| known.info.clone());
+    if let (Some(process), Some(ours)) = (process, ours) {
+        state.mismatch(token, (&ours, &core.process), (subscriber, &process), reason);
+    }
 }
 
 /// A ring's descriptors and its shape, as a subscriber or an observer gets them.

@@ -24,7 +24,8 @@ use crossdock_msg::Schema;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::status::Entity;
 use crossdock_shm::{
-    Lifeline, PairMemory, ReceivedFd, RingMemory, RingSubscriber, SubscriberConfig, WeakRingMemory,
+    Lifeline, PairMemory, ReceivedFd, RingMemory, RingSubscriber, SubscriberConfig,
+    SubscriberControl, WeakRingMemory,
 };
 
 use crate::device::slabs::Wish;
@@ -42,8 +43,11 @@ use crate::wire::mismatch::{clash, conflict, never_meet};
 use crate::wire::port_info::{PortInfo, gid_of};
 use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 
+mod misfits;
 mod parting;
 
+use misfits::misfit;
+pub(crate) use misfits::refused;
 pub(crate) use parting::{hear_of_pairs, released, segment_given_back};
 use parting::{leave, release_for_now, tell_gone};
 
@@ -216,10 +220,7 @@ fn connect(
             let publisher = state.publishers.get(&publisher).filter(|_| token == LOCAL);
             publisher.into_iter().for_each(|it| it.events.clashed(clash));
         }
-        state.mismatch((&info, &process), (&ours, &core.process), reason.clone());
-        if token != LOCAL {
-            state.send(token, &Frame::Mismatch { publisher, subscriber: ours, reason });
-        }
+        misfit(core, state, token, (&info, &process), subscriber, reason);
         return;
     }
     if known.takes.any().is_some() && !learn(core, state, token, &info, subscriber) {
@@ -232,7 +233,7 @@ fn connect(
             state.scarce_pair(pair, &format!("`{}` is not connected: {reason}", info.topic));
         }
         Err(Failure { reason, .. }) => {
-            state.mismatch((&info, &process), (&ours, &core.process), reason);
+            misfit(core, state, token, (&info, &process), subscriber, reason);
             if token == LOCAL {
                 // One that stands by fits.
                 state.services.forget_mismatch_of_standby(publisher, &info.topic);
@@ -356,7 +357,7 @@ fn learn(
             let ours = state.subscribers.get(&subscriber).map(|known| known.info.clone());
             let process = publisher_info(core, state, token, publisher.port);
             if let (Some(ours), Some((_, process))) = (ours, process) {
-                state.mismatch((publisher, &process), (&ours, &core.process), reason);
+                state.mismatch(token, (publisher, &process), (&ours, &core.process), reason);
             }
             false
         }
@@ -408,7 +409,7 @@ pub(crate) fn received_definition(
                 let ours = state.subscribers.get(&subscriber).map(|known| known.info.clone());
                 if let Some(ours) = ours {
                     let reason = reason.clone();
-                    state.mismatch((&info, &process), (&ours, &core.process), reason);
+                    state.mismatch(token, (&info, &process), (&ours, &core.process), reason);
                 }
             }
         }
@@ -429,7 +430,8 @@ fn ask(
     }
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
-    if state.standing(token).is_stranger() {
+    let copies = state.standing(token).is_stranger();
+    if copies {
         let of_peer = state.incoming.values().filter(|pair| pair.peer == token);
         if of_peer.count() >= quotas::PAIRS_MAX {
             let reason = "it has {} connections here, as many as a process may that is not trusted";
@@ -454,7 +456,8 @@ fn ask(
         armed = Some(lease);
     }
     let history = if info.qos.is_transient_local() { info.qos.depth as u32 } else { 0 };
-    let places = Places { conn: conn.index(), history, waited_for, slabs, wake: wake_places };
+    let conn_index = conn.index();
+    let places = Places { conn: conn_index, history, waited_for, slabs, copies, wake: wake_places };
     let pair = state.pair();
     let publisher = publisher.port;
     let _grip = state.peers.get(&token).and_then(|peer| peer.link.grip());
@@ -550,6 +553,11 @@ fn open_connection(
         leave(state, number);
         return Ok(());
     }
+    if let Some(reason) = copying::refuses_copies(state, token, &info.topic, shape.held) {
+        leave(state, number);
+        misfit(core, state, token, (&info, &process), subscriber, reason);
+        return Ok(());
+    }
     let label = info.label(&process);
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
     let copies = copying::copies_for(state, token, &label, shape)?;
@@ -562,11 +570,7 @@ fn open_connection(
         let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
         ours.control.share_segments(&control);
     }
-    let segments = fds.get(1..).unwrap_or_default();
-    for (fd, (number, bytes)) in segments.iter().zip(shape.sent()) {
-        let added = control.add_segment(number, bytes, fd.as_fd());
-        added.map_err(|error| Failure::of(&error))?;
-    }
+    add_segments(&control, shape, fds)?;
     let counterpart = Counterpart {
         process: process_name(core, state, token),
         port: publisher,
@@ -599,6 +603,20 @@ fn open_connection(
         wake_up(known);
     }
     state.changes += 1;
+    Ok(())
+}
+
+/// Maps the segments that came with a ring.
+fn add_segments(
+    control: &SubscriberControl,
+    shape: &RingShape,
+    fds: &[ReceivedFd],
+) -> Result<(), Failure> {
+    let segments = fds.get(1..).unwrap_or_default();
+    for (fd, (number, bytes)) in segments.iter().zip(shape.sent()) {
+        let added = control.add_segment(number, bytes, fd.as_fd());
+        added.map_err(|error| Failure::of(&error))?;
+    }
     Ok(())
 }
 
@@ -685,35 +703,6 @@ fn ring_memory(
 
 fn process_name(core: &ParticipantCore, state: &ParticipantState, token: u64) -> PeerName {
     state.peers.get(&token).and_then(|peer| peer.link.name).unwrap_or(core.name)
-}
-
-/// The publisher refuses a pair of ours.
-pub(crate) fn refused(
-    core: &ParticipantCore,
-    state: &mut ParticipantState,
-    token: u64,
-    pair: u32,
-    later: bool,
-    reason: String,
-) -> Result<(), String> {
-    let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
-    if !asked.is_some_and(|known| matches!(known.stage, IncomingStage::Asked(_))) {
-        return Err(format!("it refused pair {pair}, which was not asked for"));
-    }
-    let Some(pair) = state.incoming.remove(&pair) else { return Ok(()) };
-    if later {
-        let Incoming { publisher, subscriber, .. } = pair;
-        let pair = Unconnected { peer: token, publisher, subscriber };
-        state.scarce_pair(pair, &format!("the publisher's process says: {reason}"));
-        return Ok(());
-    }
-    let publisher = publisher_info(core, state, token, pair.publisher);
-    let subscriber = state.subscribers.get(&pair.subscriber).map(|known| known.info.clone());
-    // None: it was withdrawn meanwhile, which is no mismatch.
-    if let (Some((publisher, process)), Some(subscriber)) = (publisher, subscriber) {
-        state.mismatch((&publisher, &process), (&subscriber, &core.process), reason);
-    }
-    Ok(())
 }
 
 /// A further segment of a publisher's memory has come.

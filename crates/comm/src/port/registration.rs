@@ -83,5 +83,6 @@ pub(crate) fn mismatch(
         publisher: Side::new(publisher, &core.process),
         subscriber: Side::new(subscriber, &core.process),
         reason,
+        within_run: true,
     }))
 }

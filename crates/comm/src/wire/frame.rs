@@ -16,7 +16,7 @@ use crate::wire::port_info::PortInfo;
 
 /// The version of the control protocol. It changes whenever a frame changes; processes of different
 /// versions do not talk.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// The longest opaque part: what the data plane of both sides agrees on.
 const GEOMETRY_BYTES_MAX: usize = 4096;
 /// The longest piece of a definition in one frame, in bytes.

@@ -16,6 +16,8 @@ pub(crate) struct Places {
     pub(crate) waited_for: bool,
     /// May it take slabs?
     pub(crate) slabs: bool,
+    /// Does it copy what it takes, because it does not trust the publisher's process?
+    pub(crate) copies: bool,
     /// Where it is woken, if it is triggering.
     pub(crate) wake: Option<WakePlaces>,
 }
@@ -38,8 +40,8 @@ impl Places {
         let mut bytes = Vec::with_capacity(PLACES_BYTES);
         bytes.extend(self.conn.to_le_bytes());
         bytes.extend(self.history.to_le_bytes());
-        let flags = [self.wake.is_some(), self.waited_for, self.slabs].map(u8::from);
-        bytes.push(flags[0] | flags[1] << 1 | flags[2] << 2);
+        let flags = [self.wake.is_some(), self.waited_for, self.slabs, self.copies].map(u8::from);
+        bytes.push(flags[0] | flags[1] << 1 | flags[2] << 2 | flags[3] << 3);
         let numbers = self.wake.map_or([0; 5], |wake| {
             [wake.armed_line, wake.armed_bit, wake.ready_line, wake.input, wake.bell]
         });
@@ -48,7 +50,7 @@ impl Places {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Places> {
-        if bytes.len() != PLACES_BYTES || bytes[8] > 7 {
+        if bytes.len() != PLACES_BYTES || bytes[8] > 15 {
             return None;
         }
         let number =
@@ -65,6 +67,7 @@ impl Places {
             history: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
             waited_for: bytes[8] & 2 != 0,
             slabs: bytes[8] & 4 != 0,
+            copies: bytes[8] & 8 != 0,
             wake: (bytes[8] & 1 != 0).then_some(wake),
         })
     }
@@ -137,8 +140,8 @@ mod tests {
         let wake =
             WakePlaces { armed_line: 1, armed_bit: 2, ready_line: 3, input: 4, bell: u16::MAX };
         for wake in [None, Some(wake)] {
-            let waited_for = wake.is_some();
-            let places = Places { conn: 7, history: 8, waited_for, slabs: !waited_for, wake };
+            let (waited_for, slabs, copies) = (wake.is_some(), wake.is_none(), wake.is_some());
+            let places = Places { conn: 7, history: 8, waited_for, slabs, copies, wake };
             assert_eq!(Places::decode(&places.encode()), Some(places));
             assert_eq!(Places::decode(&places.encode()[1..]), None);
         }

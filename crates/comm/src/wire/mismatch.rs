@@ -48,11 +48,14 @@ pub struct Mismatch {
     pub subscriber: Side,
     /// What does not fit, and what to change.
     pub reason: String,
+    /// Whether a process of our own run of a graph is at the other end, or this process itself.
+    /// True of all processes if this one belongs to no run.
+    pub within_run: bool,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mismatch { topic, publisher, subscriber, reason } = self;
+        let Mismatch { topic, publisher, subscriber, reason, within_run: _ } = self;
         match service_of(topic) {
             Some(service) => {
                 write!(f, "service `{service}`: {subscriber} cannot serve {publisher}: {reason}")
@@ -170,6 +173,7 @@ mod tests {
             publisher: Side::new(&publisher, "drive"),
             subscriber: Side::new(&PortInfo { node: "lane".into(), ..subscriber.clone() }, "lane"),
             reason: conflict(&publisher, &subscriber).unwrap(),
+            within_run: true,
         };
         let text = mismatch.to_string();
         for part in ["/image", "camera", "drive", "`lane`", "best effort", "depth 2", "change"] {

@@ -133,13 +133,18 @@ pub fn join(name: &str) -> Participant {
 
 /// Texts of all events until one contains `wanted`.
 pub fn told(participant: &Participant, wanted: &str) -> String {
+    told_all(participant, &[wanted])
+}
+
+/// Texts of all events until each of `wanted` is in one.
+pub fn told_all(participant: &Participant, wanted: &[&str]) -> String {
     let mut texts = String::new();
     let found = participant.wait_until(LIMIT, || {
         let events = participant.take_events().0;
         events.iter().for_each(|event: &Event| texts.push_str(&format!("{event}\n")));
-        texts.contains(wanted)
+        wanted.iter().all(|wanted| texts.contains(wanted))
     });
-    assert!(found, "`{wanted}` is not in: {texts}");
+    assert!(found, "{wanted:?} are not in: {texts}");
     texts
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
+use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told, told_all};
 use common::{LIMIT, Listener, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
@@ -190,8 +190,8 @@ fn a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_
         let participant = join("stranger");
         let _output = publisher(&participant, "/from_stranger", Qos::best_effort(4));
         let _input = subscriber(&participant, "/to_stranger", Qos::best_effort(4));
-        let text = told(&participant, "forbids copies");
-        assert!(text.contains("/to_stranger") && text.contains("trust"), "{text}");
+        let text = told_all(&participant, &["`/to_stranger`", "`/from_stranger`"]);
+        assert_eq!(text.matches("forbids copies").count(), 2, "{text}");
         tell(&role);
         return while hear().is_some() {};
     }
@@ -206,10 +206,67 @@ fn a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_
     let input = subscriber(&victim, "/from_stranger", Qos::best_effort(4));
     let mut child = shared.start(test, "told");
     child.expect("told");
-    let text = told(&victim, "forbids copies");
-    assert!(text.contains("/from_stranger"), "{text}");
+    let text = told_all(&victim, &["`/to_stranger`", "`/from_stranger`"]);
+    assert_eq!(text.matches("forbids copies").count(), 2, "{text}");
     assert_eq!((output.peers(), input.matched()), (0, 0));
     child.finish();
+}
+
+/// Trusts root, as everybody does, and forbids copies in both directions.
+fn forbidder() {
+    let participant = join("forbidder");
+    participant.forbid_copies("/to_root");
+    participant.forbid_copies("/from_root");
+    let output = publisher(&participant, "/to_root", Qos::best_effort(4));
+    let input = subscriber(&participant, "/from_root", Qos::best_effort(4));
+    tell("there");
+    let mut texts = String::new();
+    let told = participant.wait_until(LIMIT, || {
+        let events = participant.take_events().0;
+        events.iter().for_each(|event| texts.push_str(&format!("{event}\n")));
+        let refused = ["`/to_root`", "`/from_root`"].map(|topic| texts.contains(topic));
+        refused == [true; 2] || (output.peers(), input.matched()) == (1, 1)
+    });
+    assert!(told, "{texts}");
+    tell(match texts.contains("forbids copies") {
+        true => "refused",
+        false => "connected",
+    });
+    while hear().is_some() {}
+}
+
+#[test]
+fn where_one_side_forbids_copies_both_have_to_trust_the_other_and_both_are_told() {
+    let test =
+        "other_users::where_one_side_forbids_copies_both_have_to_trust_the_other_and_both_are_told";
+    if role().is_some() {
+        return forbidder();
+    }
+    if !is_root() {
+        return;
+    }
+    for (trusted, outcome) in [("", "refused"), ("daemon", "connected")] {
+        let shared = Shared::new("one-sided", Users::Two);
+        let options = ParticipantOptions {
+            access: shared.access,
+            trust: TrustedNames::parse(trusted),
+            ..shared.place.options("victim")
+        };
+        let victim = Participant::open(options).unwrap();
+        let input = subscriber(&victim, "/to_root", Qos::best_effort(4));
+        let output = publisher(&victim, "/from_root", Qos::best_effort(4));
+        let mut child = shared.start_as(test, "forbidder", DAEMON);
+        child.expect("there");
+        child.expect(outcome);
+        if outcome == "refused" {
+            let texts = told_all(&victim, &["`/to_root`", "`/from_root`"]);
+            assert_eq!(texts.matches("forbids copies").count(), 2, "{texts}");
+        }
+        let connected = usize::from(outcome == "connected");
+        let stands = || (output.peers(), input.matched()) == (connected, connected);
+        assert!(victim.wait_until(LIMIT, stands), "{} {}", output.peers(), input.matched());
+        child.finish();
+    }
 }
 
 // ---- what is used up -------------------------------------------------------------------------
@@ -465,7 +522,7 @@ fn stranger_of_services(role: &str) {
         let options = ServerOptions { service: "/add", ..ServerOptions::default() };
         let _server = participant.server::<AddTwoInts>(options).unwrap();
         let text = told(&participant, "served by trusted processes alone");
-        assert!(text.contains("trust its user by name"), "{text}");
+        assert!(text.contains("name its user in the mapping"), "{text}");
         tell("refused");
         return while hear().is_some() {};
     }

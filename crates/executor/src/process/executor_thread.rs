@@ -103,10 +103,11 @@ impl ExecutorThread {
             statistics: Statistics::On,
             remote: self.remote.clone(),
         })?;
+        let connected = executor.connect(CONNECT_TIMEOUT);
         for text in std::mem::take(&mut executor.warnings) {
             self.report(ProcessEvent::Warning(text));
         }
-        executor.connect(CONNECT_TIMEOUT)?;
+        connected?;
         // After the nodes were made: making them may take long, and must not hold others up.
         self.claim(realtime::prioritise)?;
         self.report(ProcessEvent::Ready);

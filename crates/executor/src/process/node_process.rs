@@ -6,13 +6,13 @@
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{Participant, ParticipantOptions, RunId, child_flag};
+use crossdock_comm::{Participant, ParticipantOptions, RunId, Troubles, child_flag};
 use crossdock_graph::{OnFailure, ProcessPlan, Realtime};
 use rustix::process::Signal;
 
@@ -148,6 +148,8 @@ pub(crate) struct Process {
     launcher_gone: bool,
     /// Until when the nodes have to return, once the run is to stop.
     stop_by: Option<Instant>,
+    /// What its executors share, and keep until they end.
+    parts: Weak<ProcessParts>,
 }
 
 /// One executor, seen from the main thread.
@@ -179,6 +181,7 @@ impl Process {
             active: plan.executors.len(),
             launcher_gone: false,
             stop_by: None,
+            parts: Weak::new(),
         };
         if let Err(error) = process.spawn_executors(package, plan, run) {
             process.fail(failure_of_process(error))?;
@@ -197,6 +200,7 @@ impl Process {
         let participant = Participant::open(options).map_err(|error| error.to_string())?;
         plan.uncopied.iter().for_each(|topic| participant.forbid_copies(topic));
         let parts = Arc::new(ProcessParts { package, plan, participant });
+        self.parts = Arc::downgrade(&parts);
         for (index, executor) in parts.plan.executors.iter().enumerate() {
             let (start, started) = channel();
             let remote = Remote::new();
@@ -293,8 +297,22 @@ impl Process {
         }
     }
 
+    /// From now on what other processes give reason to is told at once. Until now the executors
+    /// have looked, because some of it ends the run before it begins.
+    fn hear_troubles(&self) {
+        let Some(parts) = self.parts.upgrade() else { return };
+        let (notices, mut troubles) = (Arc::clone(&self.notices), Troubles::default());
+        parts.participant.set_event_callback(move |event| {
+            if let Some(text) = troubles.news(&event) {
+                // No executor is asked for by its index: it is about all of them.
+                notices.give(0, Notice::Event(ProcessEvent::Warning(text)));
+            }
+        });
+    }
+
     /// All executors are ready, so that the process has all the memory that it will use.
     fn ready(&mut self) -> Result<(), PackageError> {
+        self.hear_troubles();
         let locked = match self.lock_memory {
             true => realtime::lock_memory(&self.name),
             false => Ok(()),

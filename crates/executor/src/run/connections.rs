@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crossdock_comm::event::Event;
 use crossdock_comm::service::{ClientHandle, ServerHandle};
-use crossdock_comm::{Participant, PublisherHandle, SubscriberHandle};
+use crossdock_comm::{Mismatch, Participant, PublisherHandle, SubscriberHandle, Troubles};
 use crossdock_graph::NodePlan;
 
 use crate::node::opened::OpenedCalls;
@@ -118,13 +118,16 @@ impl Connections {
         });
     }
 
-    /// Waits until all stand, at most `timeout`, or until the executor is stopped.
+    /// Waits until all stand, at most `timeout`, or until the executor is stopped. What others give
+    /// reason to be told of meanwhile is added to `warnings`.
     pub(crate) fn wait(
         &self,
         participant: &Participant,
         timeout: Duration,
         remote: &Remote,
+        warnings: &mut Vec<String>,
     ) -> Result<(), RunError> {
+        let mut troubles = Troubles::default();
         let deadline = Instant::now() + timeout;
         loop {
             let seen = participant.changes();
@@ -134,8 +137,13 @@ impl Connections {
             if remote.is_stopped() {
                 return Ok(());
             }
-            if let Some(error) = mismatch(participant) {
-                return Err(error);
+            for event in participant.take_events().0 {
+                match event {
+                    Event::Mismatch(mismatch) if mismatch.within_run => {
+                        return Err(misfit(participant, &mismatch));
+                    }
+                    event => warnings.extend(troubles.news(&event)),
+                }
             }
             let rest = deadline.saturating_duration_since(Instant::now());
             if rest.is_zero() {
@@ -146,18 +154,13 @@ impl Connections {
     }
 }
 
-/// The first of the connections that cannot be made because the two sides do not fit.
-fn mismatch(participant: &Participant) -> Option<RunError> {
-    let (events, _) = participant.take_events();
-    let mismatch = events.into_iter().find_map(|event| match event {
-        Event::Mismatch(mismatch) => Some(mismatch),
-        _ => None,
-    })?;
+/// A connection of the run cannot be made because its two sides do not fit.
+fn misfit(participant: &Participant, mismatch: &Mismatch) -> RunError {
     let ours = [&mismatch.publisher, &mismatch.subscriber]
         .into_iter()
         .find(|side| side.process == participant.process());
     let node = ours.map(|side| side.node.clone()).unwrap_or_default();
-    Some(RunError { node, error: mismatch.to_string() })
+    RunError { node, error: mismatch.to_string() }
 }
 
 impl Expected {

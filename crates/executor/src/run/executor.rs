@@ -115,9 +115,11 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// A connection is missing after `timeout`, or its two sides do not fit; the error names it.
+    /// A connection is missing after `timeout`, or the two sides of one do not fit that both belong
+    /// to the run; the error names it.
     pub fn connect(&mut self, timeout: Duration) -> Result<(), RunError> {
-        self.connections.wait(&self.participant, timeout, &self.remote)?;
+        let warnings = &mut self.warnings;
+        self.connections.wait(&self.participant, timeout, &self.remote, warnings)?;
         // Nobody asks again, and the ports that it names must be free to close.
         self.connections = Connections::default();
         Ok(())
