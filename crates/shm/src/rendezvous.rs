@@ -29,9 +29,12 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::faults::{self, fault};
 use crate::fork::PrivateFd;
 use crate::socket::{Access, ControlSocket, SocketError};
+
+mod folder_check;
+
+use folder_check::{Owner, check_folder};
 
 /// Connections that wait to be accepted. Linux caps it at `net.core.somaxconn` (4096 by default).
 const BACKLOG: i32 = 1024;
@@ -231,16 +234,14 @@ pub struct RendezvousConfig {
 #[non_exhaustive]
 pub enum RendezvousError {
     /// A folder of the rendezvous belongs to somebody else or is open to others.
-    #[error(
-        "the rendezvous folder {} cannot be trusted: {found}; if it is yours alone, \
-         `chmod 700` mends it; else set CROSSDOCK_RENDEZVOUS to a folder of your own with mode \
-         0700, or to one that a group of yours shares (mode 2770)", path.display()
-    )]
+    #[error("the rendezvous folder {} cannot be trusted: {found}; {advice}", path.display())]
     Untrusted {
         /// The folder.
         path: PathBuf,
         /// What is wrong with it.
         found: String,
+        /// What mends it.
+        advice: String,
     },
     /// A process accepts no connections (it is stopped, or its queue of waiting peers is full).
     #[error("process {name} accepts no connections, and many wait already; is it stopped?")]
@@ -529,15 +530,6 @@ fn system(what: &'static str, place: &Path) -> impl FnOnce(Errno) -> RendezvousE
     move |errno| RendezvousError::System { what, place, errno }
 }
 
-/// Whose a folder for a group may be. One for a single user is that user's in any case.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// Of the folder that a group shares: who owns it decides who is let in.
-    RootOrUs,
-    /// Of the folder of a domain in there: the member of the group that came first.
-    Member,
-}
-
 /// Opens a folder that only we (or the group) can write to; makes it first when it is not there.
 fn open_folder(
     parent: BorrowedFd<'_>,
@@ -600,48 +592,6 @@ fn make_for_group(
             Err(errno)
         }
     }
-}
-
-/// Looks at an open folder: who owns it, and whom its mode and its access control lists let in.
-fn check_folder(
-    folder: BorrowedFd<'_>,
-    shown: &Path,
-    access: Access,
-    owner: Owner,
-) -> Result<(), RendezvousError> {
-    if faults::is(fault::ANY_FOLDER) {
-        return Ok(());
-    }
-    let found = rustix::fs::fstat(folder).map_err(system("looking at", shown))?;
-    let own = rustix::process::geteuid().as_raw();
-    let untrusted =
-        |found: String| Err(RendezvousError::Untrusted { path: shown.to_path_buf(), found });
-    let (others, theirs) = match access {
-        Access::SameUser => (0o077, found.st_uid == own),
-        Access::Group(gid) if gid != found.st_gid => {
-            return untrusted(format!("it belongs to group {}, not to {gid}", found.st_gid));
-        }
-        Access::Group(_) => (0o007, owner == Owner::Member || is_ours_or_roots(found.st_uid)),
-    };
-    if !theirs {
-        return untrusted(format!("it belongs to user {}, not to {own}", found.st_uid));
-    }
-    if found.st_mode & others != 0 {
-        return untrusted(format!("its mode {:04o} lets others in", found.st_mode & 0o7777));
-    }
-    for list in [c"system.posix_acl_access", c"system.posix_acl_default"] {
-        // Room for the number of its version: longer is every list with an entry.
-        match rustix::fs::fgetxattr(folder, list, &mut [0u8; 4][..]) {
-            Ok(_) | Err(Errno::NODATA | Errno::NOTSUP) => {}
-            Err(Errno::RANGE) => {
-                let found = "it has an access control list, which may let others in (`setfacl -b` \
-                             removes it)";
-                return untrusted(found.to_string());
-            }
-            Err(errno) => return Err(system("reading the access control list of", shown)(errno)),
-        }
-    }
-    Ok(())
 }
 
 /// The lock of a rendezvous folder (an flock on the folder itself: no file is left behind).

@@ -62,20 +62,27 @@ pub enum Access {
 /// A peer is not allowed to connect.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{peer} may not connect to processes of user {own} ({}); run it as that user, or configure a \
-     group that both belong to",
+    "{peer} may not connect to processes of user {own} ({}); {}",
     match access { Access::SameUser => "same user only".to_string(),
-                   Access::Group(gid) => format!("same user or members of group {gid}") }
+                   Access::Group(gid) => format!("same user or members of group {gid}") },
+    if *is_known {
+        "run it as that user, or configure a group that both belong to"
+    } else {
+        "its user is unknown in this user namespace: run both in one, or configure a group that \
+         this one knows and that both belong to"
+    }
 )]
 pub struct AccessError {
     peer: PeerIdentity,
     own: u32,
     access: Access,
+    /// Does our user namespace know the peer's user?
+    is_known: bool,
 }
 
 impl AccessError {
-    pub(crate) fn new(peer: &PeerIdentity, own: u32, access: Access) -> Self {
-        AccessError { peer: peer.clone(), own, access }
+    pub(crate) fn new(peer: &PeerIdentity, own: u32, access: Access, is_known: bool) -> Self {
+        AccessError { peer: peer.clone(), own, access, is_known }
     }
 }
 

@@ -163,7 +163,7 @@ impl Trust {
                 Ok(Standing::Own)
             }
             Access::Group(gid) if member(gid) => Ok(Standing::Stranger),
-            _ => Err(AccessError::new(peer, own, access)),
+            _ => Err(AccessError::new(peer, own, access, known)),
         }
     }
 }
@@ -263,6 +263,7 @@ mod tests {
         let other = own() + 1000;
         let error = trust.judge(Access::SameUser, &peer(other, &[8, 9])).unwrap_err().to_string();
         assert!(error.contains("process 42") && error.contains("group"), "{error}");
+        assert!(error.contains("run it as that user") && !error.contains("namespace"), "{error}");
         let judged = trust.judge(Access::Group(9), &peer(other, &[8, 9])).unwrap();
         assert!(judged.is_stranger());
         assert_eq!(trust.judge(Access::Group(7), &peer(other, &[])).unwrap(), Standing::Stranger);
@@ -288,6 +289,19 @@ mod tests {
         assert!(trust.judge(Access::Group(9), &peer(own(), &[9])).is_err());
         let judged = trust.judge(Access::Group(8), &peer(own(), &[8])).unwrap();
         assert_eq!(judged, Standing::Stranger);
+    }
+
+    #[test]
+    fn who_is_refused_as_unknown_is_not_told_to_run_as_the_user_with_the_same_number() {
+        let trust = Trust { unknown: Some([own(), 9]), ..Trust::default() };
+        for access in [Access::SameUser, Access::Group(9)] {
+            let error = trust.judge(access, &peer(own(), &[9])).unwrap_err().to_string();
+            assert!(error.contains("its user is unknown in this user namespace"), "{error}");
+            assert!(!error.contains("run it as that user"), "{error}");
+        }
+        // A user that the namespace knows can be followed.
+        let known = trust.judge(Access::SameUser, &peer(own() + 1000, &[])).unwrap_err();
+        assert!(known.to_string().contains("run it as that user"), "{known}");
     }
 
     #[test]

@@ -66,6 +66,64 @@ fn a_folder_that_another_user_has_prepared_is_not_joined() {
     drop(own);
 }
 
+#[test]
+fn a_folder_that_is_named_for_a_group_is_refused_with_the_mode_that_it_needs() {
+    let test = "trust::a_folder_that_is_named_for_a_group_is_refused_with_the_mode_that_it_needs";
+    if role().is_some() {
+        return open_by_default();
+    }
+    if !is_root() {
+        return;
+    }
+    let (program, place) = (Program::copy("modes"), Place::new("modes"));
+    let said_of = |owner: u32, mode: u32| {
+        let folder = Folder::make(place.0.clone(), (owner, GROUP), mode);
+        program.as_victim(test, Some(&folder.0))
+    };
+    let said = said_of(0, 0o0770);
+    assert!(said.contains("user 0, not to 64102, and has mode 0770"), "{said}");
+    assert!(said.contains("for a group it needs mode 2770"), "{said}");
+    assert!(!said.contains("chmod 700"), "the group would be locked out: {said}");
+    let said = said_of(OTHER, 0o2770);
+    assert!(said.contains("root or you as its owner"), "{said}");
+    // Which of both it is for, only its owner knows.
+    let said = said_of(VICTIM, 0o0770);
+    assert!(
+        said.contains("chmod 700") && said.contains("for a group it needs mode 2770"),
+        "{said}"
+    );
+    let said = said_of(0, 0o2777);
+    assert!(said.contains("user 0 owns it and can mend it: `chmod 2770`"), "{said}");
+    // Only its owner can remove or rename what lies in it.
+    assert_eq!(said_of(0, 0o3770), "opened");
+}
+
+#[test]
+fn a_domains_folder_in_a_groups_folder_is_refused_with_who_can_mend_it_and_how() {
+    let test = "trust::a_domains_folder_in_a_groups_folder_is_refused_with_who_can_mend_it_and_how";
+    if role().is_some() {
+        return open_by_default();
+    }
+    if !is_root() {
+        return;
+    }
+    let (program, place) = (Program::copy("domains"), Place::new("domains"));
+    let root = Folder::make(place.0.clone(), (0, GROUP), 0o2770);
+    let said_of = |group: u32, mode: u32| {
+        let _domain = Folder::make(root.0.join("0"), (OTHER, group), mode);
+        program.as_victim(test, Some(&root.0))
+    };
+    let said = said_of(GROUP, 0o2777);
+    assert!(said.contains("its mode 2777 lets others in"), "{said}");
+    assert!(said.contains("user 64101 owns it and can mend it: `chmod 770`"), "{said}");
+    let said = said_of(OTHER, 0o0777);
+    assert!(said.contains("group 64101, not to 64100"), "{said}");
+    assert!(said.contains("user 64101 owns it and can mend it: `chgrp 64100`"), "{said}");
+    for mode in [0o0770, 0o2770] {
+        assert_eq!(said_of(GROUP, mode), "opened", "{mode:o}: what the advice leads to");
+    }
+}
+
 /// An access control list with an entry for one more user, as the kernel keeps it: version 2, then
 /// tag, rights and id of each entry.
 fn list_with(user: u32) -> Vec<u8> {
@@ -101,6 +159,7 @@ fn a_folder_with_an_access_control_list_is_refused_with_how_to_remove_it() {
         std::fs::set_permissions(&folder.0, PermissionsExt::from_mode(0o700)).unwrap();
         let error = Participant::open(place.options("victim")).unwrap_err().to_string();
         assert!(error.contains("access control list") && error.contains("setfacl -b"), "{error}");
+        assert!(!error.contains("chmod"), "its mode is right: {error}");
         rustix::fs::removexattr(&folder.0, name).unwrap();
         place.open("victim");
     }

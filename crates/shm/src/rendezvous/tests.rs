@@ -172,6 +172,7 @@ fn a_folder_that_others_can_enter_is_refused() {
     std::fs::set_permissions(&scratch.0, mode).unwrap();
     let error = Visit::open(&scratch.config()).unwrap_err().to_string();
     assert!(error.contains("0755") && error.contains("chmod 700"), "{error}");
+    assert!(error.contains("has to be named by CROSSDOCK_RENDEZVOUS"), "{error}");
 }
 
 #[test]
