@@ -28,9 +28,9 @@
 
 #![forbid(unsafe_code)]
 
-// Rooms, from the bottom up: `patience` and `wire`; `error`, `device` and `buffer`; `discovery`;
-// `port`; `service` and `step`. `observe` stands on the lowest two. Who may import what is checked
-// (`tests/suite/tests/all/architecture.rs`).
+// Rooms, from the bottom up: `patience`, `quotas` and `wire`; `error`, `device` and `buffer`;
+// `discovery`; `port`; `service` and `step`. `observe` stands on the lowest three. Who may import
+// what is checked (`tests/suite/tests/all/architecture.rs`).
 mod buffer;
 mod device;
 mod discovery;
@@ -38,6 +38,7 @@ mod error;
 mod observe;
 mod patience;
 mod port;
+mod quotas;
 pub mod service;
 pub mod step;
 mod wire;

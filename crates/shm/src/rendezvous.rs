@@ -25,7 +25,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use rustix::fs::inotify;
-use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -42,8 +42,9 @@ const BACKLOG: i32 = 1024;
 /// The most processes of one domain that a listing returns.
 pub const LISTED_MAX: usize = 4096;
 
-/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds,
-/// unless one was stopped meanwhile: then what the lock is for is left to the next one.
+/// How often a process that joins asks for a busy folder lock, 1 ms apart. Its holders need some
+/// microseconds, unless one was stopped meanwhile: then what the lock is for is left to the next
+/// one.
 const LOCK_TRIES_MAX: u32 = 100;
 /// How often a process without the lock makes its socket, should others tidy it away before it has
 /// its name: each time takes one that has the lock and starts just then.
@@ -51,9 +52,6 @@ const LISTEN_TRIES_MAX: u32 = 100;
 
 /// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
 const SOCKET_TABLE_BYTES_MAX: u64 = 64 << 20;
-
-/// The longest path that fits in a socket address (108 bytes with the final zero).
-const SOCKET_PATH_BYTES_MAX: usize = 107;
 
 /// The random name of one process's socket; written as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,7 +160,7 @@ impl FromStr for PeerName {
 /// Where the sockets of all domains are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// In this folder, one subfolder for each domain. Made with mode 0700 (0770 for a group) when
+    /// In this folder, one subfolder for each domain. Made with mode 0700 (1770 for a group) when
     /// it is not there. Must belong to us; for a group also to root. Access control lists are
     /// refused.
     Folder(PathBuf),
@@ -351,7 +349,7 @@ impl Visit {
     }
 
     fn try_connect(&self, name: PeerName) -> Result<ControlSocket, Errno> {
-        let address = self.place.address(&name.to_string())?;
+        let (address, _file) = self.place.address_of(name)?;
         // A blocking connect would wait for room in the backlog.
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -361,10 +359,12 @@ impl Visit {
 
     /// Removes the file of a process that refuses connections, or has died. Under the lock, and
     /// after a second look: a file appears in the folder only when its process listens already.
+    ///
+    /// Does not wait: if the lock cannot be had, or the file is another user's, this is left to the
+    /// next process.
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
-        // If the lock cannot be had, this is left to the next process.
-        let Some(_lock) = FolderLock::take(path, folder.as_fd())? else { return Ok(()) };
+        let Some(_lock) = FolderLock::take(path, folder.as_fd(), 1)? else { return Ok(()) };
         let stale = match self.try_connect(name) {
             Ok(socket) => socket.is_of_the_dead(),
             Err(errno) => errno == Errno::CONNREFUSED,
@@ -384,21 +384,35 @@ impl Visit {
 }
 
 impl Place {
-    fn address(&self, name: &str) -> Result<SocketAddrUnix, Errno> {
+    /// Where a process listens, and what keeps that address alive. Names in the folder of a group
+    /// are anybody's to take: a link is followed by nobody.
+    fn address_of(&self, name: PeerName) -> Result<(SocketAddrUnix, Option<OwnedFd>), Errno> {
         match self {
             Place::Abstract { prefix } => {
-                SocketAddrUnix::new_abstract_name(format!("{prefix}{name}").as_bytes())
+                let name = format!("{prefix}{name}");
+                Ok((SocketAddrUnix::new_abstract_name(name.as_bytes())?, None))
             }
-            Place::Folder { path, folder } => {
-                let direct = path.join(name);
-                if direct.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
-                    return SocketAddrUnix::new(&direct);
-                }
-                // Too long for a socket address: through the open folder.
-                let folder = folder.as_fd().as_raw_fd();
-                SocketAddrUnix::new(format!("/proc/self/fd/{folder}/{name}"))
+            Place::Folder { folder, .. } => {
+                let (file, _) = socket_file(folder.as_fd(), &name.to_string())?;
+                Ok((SocketAddrUnix::new(through(file.as_fd()))?, Some(file)))
             }
         }
+    }
+}
+
+/// The path of an open file, whatever its name is by now.
+fn through(file: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// The file of a socket in a folder, opened without following a link, and what it is.
+fn socket_file(folder: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, rustix::fs::Stat), Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+    let found = rustix::fs::fstat(&file)?;
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Socket => Ok((file, found)),
+        _ => Err(Errno::NOENT),
     }
 }
 
@@ -434,13 +448,13 @@ impl Rendezvous {
             Place::Folder { path, folder } => {
                 let inotify = watch(path, folder)?;
                 let opened = (path.as_path(), folder.as_fd());
-                (listen_in_folder(&visit.place, opened, name, config, tidy)?, inotify)
+                (listen_in_folder(opened, name, config, tidy)?, inotify)
             }
             Place::Abstract { .. } => {
                 let listener = listening_socket()?;
                 let place = visit.place_of(name);
-                let address = visit.place.address(&name.to_string());
-                let address = address.map_err(system("naming", &place))?;
+                let (address, _) =
+                    visit.place.address_of(name).map_err(system("naming", &place))?;
                 rustix::net::bind(&listener, &address).map_err(system("binding to", &place))?;
                 rustix::net::listen(&listener, BACKLOG).map_err(system("listening on", &place))?;
                 (listener, None)
@@ -573,7 +587,8 @@ fn make_for_group(
     let user = rustix::process::geteuid().as_raw();
     let last = name.file_name().ok_or(Errno::INVAL)?.to_string_lossy();
     let temporary = name.with_file_name(format!(".{last}.{user}"));
-    let mode = Mode::RWXU | Mode::RWXG;
+    // What is in there is removed by its own user and by the folder's, and by nobody else.
+    let mode = Mode::RWXU | Mode::RWXG | Mode::SVTX;
     match rustix::fs::mkdirat(parent, &temporary, mode) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno),
@@ -598,14 +613,16 @@ fn make_for_group(
 struct FolderLock<'a>(BorrowedFd<'a>);
 
 impl<'a> FolderLock<'a> {
-    /// `None`: somebody holds it for longer than anybody needs it.
+    /// Tries so often, 1 ms apart. `None`: somebody holds it for longer.
     fn take(
         path: &Path,
         folder: BorrowedFd<'a>,
+        tries: u32,
     ) -> Result<Option<FolderLock<'a>>, RendezvousError> {
-        for _ in 0..LOCK_TRIES_MAX {
+        for left in (0..tries).rev() {
             match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Some(FolderLock(folder))),
+                Err(Errno::WOULDBLOCK) if left == 0 => {}
                 Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(system("locking", path)(errno)),
@@ -630,31 +647,39 @@ fn listening_socket() -> Result<PrivateFd, RendezvousError> {
     Ok(PrivateFd::from(socket.map_err(failed)?))
 }
 
+/// Gives a group its rights on a socket that we have just bound. In the folder of a group others
+/// can put something else in its place: nothing is changed but a socket of our own that has no
+/// other name.
+fn open_to_group(folder: BorrowedFd<'_>, name: &str, gid: u32) -> Result<(), Errno> {
+    let (file, found) = socket_file(folder, name)?;
+    if found.st_uid != rustix::process::geteuid().as_raw() || found.st_nlink != 1 {
+        return Err(Errno::NOENT);
+    }
+    let gid = Some(Gid::from_raw(gid));
+    rustix::fs::chownat(&file, "", None, gid, AtFlags::EMPTY_PATH)?;
+    rustix::fs::chmod(through(file.as_fd()), Mode::from_raw_mode(0o660))
+}
+
 /// Binds and listens under a temporary name, then renames: who sees the name can connect.
 fn listen_in_folder(
-    place: &Place,
     (path, folder): (&Path, BorrowedFd<'_>),
     name: PeerName,
     config: &RendezvousConfig,
     mut tidy: impl FnMut(),
 ) -> Result<PrivateFd, RendezvousError> {
-    let temporary = format!(".{name}");
-    let shown = path.join(&temporary);
-    let address = place.address(&temporary).map_err(system("naming", &shown))?;
-    let finish = |listener: &PrivateFd| {
+    let finish = |listener: &PrivateFd, temporary: &str| {
         if let Access::Group(gid) = config.access {
-            let gid = Some(Gid::from_raw(gid));
-            let flags = AtFlags::SYMLINK_NOFOLLOW;
-            rustix::fs::chownat(folder, &temporary, None, gid, flags)?;
-            let mode = Mode::from_raw_mode(0o660);
-            rustix::fs::chmodat(folder, &temporary, mode, AtFlags::empty())?;
+            open_to_group(folder, temporary, gid)?;
         }
         rustix::net::listen(listener, BACKLOG)?;
-        rustix::fs::renameat(folder, &temporary, folder, name.to_string())
+        rustix::fs::renameat(folder, temporary, folder, name.to_string())
     };
     let mut tries = 0;
     loop {
-        let lock = FolderLock::take(path, folder)?;
+        // Nobody knows it before it is there.
+        let temporary = format!(".{}", PeerName::random()?);
+        let shown = path.join(&temporary);
+        let lock = FolderLock::take(path, folder, LOCK_TRIES_MAX)?;
         // Temporary names exist only under the lock: those that are here now are of dead processes.
         // Without it (its holder stands still) nothing is tidied; should it go on just now, and
         // somebody tidy what is made here, the rename below says so, and it is made again.
@@ -665,10 +690,13 @@ fn listen_in_folder(
             }
         }
         let listener = listening_socket()?;
+        // Through the descriptor: in the folder that was checked, whatever its path names by now.
+        let address = SocketAddrUnix::new(format!("{}/{temporary}", through(folder)));
+        let address = address.map_err(system("naming", &shown))?;
         rustix::net::bind(&listener, &address).map_err(system("binding to", &shown))?;
         tidy();
         tries += 1;
-        match finish(&listener) {
+        match finish(&listener, &temporary) {
             Ok(()) => return Ok(listener),
             Err(Errno::NOENT) if tries < LISTEN_TRIES_MAX => {}
             Err(errno) => {
@@ -679,9 +707,10 @@ fn listen_in_folder(
     }
 }
 
+/// What another user's is stays: that user's next process removes it.
 fn unlink(path: &Path, folder: BorrowedFd<'_>, name: &str) -> Result<(), RendezvousError> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Ok(()) | Err(Errno::NOENT | Errno::PERM) => Ok(()),
         Err(errno) => Err(system("removing the stale socket", &path.join(name))(errno)),
     }
 }
@@ -709,9 +738,9 @@ fn watch(path: &Path, folder: &PrivateFd) -> Result<Option<PrivateFd>, Rendezvou
         Err(errno) => return Err(system("making an inotify watch for", path)(errno)),
     };
     // Through the descriptor: the folder that was checked, whatever its path names by now.
-    let checked = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
     let events = inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
-    inotify::add_watch(&inotify, checked, events).map_err(system("watching", path))?;
+    inotify::add_watch(&inotify, through(folder.as_fd()), events)
+        .map_err(system("watching", path))?;
     Ok(Some(inotify.into()))
 }
 

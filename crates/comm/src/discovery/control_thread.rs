@@ -22,8 +22,9 @@ use crate::discovery::participant_state::{
 use crate::discovery::peer_link::{Broken, PeerLink, Stage, TOKEN_PIDFD};
 use crate::discovery::scarce::is_scarce;
 use crate::discovery::{
-    buffer_exchange, graph_watch, handshake, publishing_side, quotas, subscribing_side,
+    buffer_exchange, graph_watch, handshake, publishing_side, subscribing_side,
 };
+use crate::quotas;
 use crate::wire::frame::{Frame, Purpose, VERSION};
 use crate::wire::peer_process::PeerProcess;
 

@@ -4,8 +4,8 @@
 use crossdock_shm::Copies;
 
 use crate::discovery::participant_state::ParticipantState;
-use crate::discovery::quotas;
 use crate::discovery::scarce::Failure;
+use crate::quotas;
 use crate::wire::geometry::RingShape;
 
 /// Whether messages of the process of `token` are copied when they are taken: it is a stranger, or

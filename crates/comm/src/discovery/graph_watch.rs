@@ -24,8 +24,8 @@ use crate::discovery::graph_state::{Cache, PeerGraph, Read};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::{ParticipantState, Peer};
 use crate::discovery::peer_link::{PeerLink, Stage};
-use crate::discovery::quotas;
 use crate::discovery::view_callbacks::Arms;
+use crate::quotas;
 use crate::wire::frame::Frame;
 use crate::wire::snapshot::{GraphSnapshot, ProcessSnapshot};
 

@@ -19,8 +19,9 @@ use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::{Broken, Stage};
 use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
-    bells, buffer_exchange, graph_watch, publishing_side, quotas, slab_exchange, subscribing_side,
+    bells, buffer_exchange, graph_watch, publishing_side, slab_exchange, subscribing_side,
 };
+use crate::quotas;
 use crate::wire::frame::{DEFINITION_BYTES_MAX, Frame, PIECE_BYTES_MAX, Purpose, VERSION};
 use crate::wire::mismatch::clash;
 use crate::wire::port_info::PortInfo;

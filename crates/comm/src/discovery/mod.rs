@@ -26,7 +26,6 @@ pub(crate) mod participant_state;
 pub(crate) mod peer_link;
 pub(crate) mod port_events;
 pub(crate) mod publishing_side;
-pub(crate) mod quotas;
 pub(crate) mod scarce;
 pub(crate) mod schemas;
 pub(crate) mod service_standby;

@@ -19,7 +19,7 @@ use crossdock_shm::socket::{ControlSocket, PeerIdentity, SendFrameError, Sent};
 use crossdock_shm::{ForkMark, PrivateFd, Standing};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 
-use crate::discovery::quotas;
+use crate::quotas;
 use crate::wire::frame::Frame;
 use crate::wire::peer_process::PeerProcess;
 

@@ -134,6 +134,15 @@ impl ObserverOptions {
     }
 }
 
+/// A process that was asked for something and has not answered yet.
+pub(super) struct Asked {
+    pub(super) socket: ControlSocket,
+    /// Its process id, from the kernel; 0: in a namespace that we cannot see.
+    pub(super) pid: u32,
+    /// Its user, if that is a stranger.
+    pub(super) stranger: Option<u32>,
+}
+
 /// How a process of the domain is asked for something; shared with what goes on asking.
 pub(crate) struct Asking {
     pub(super) options: ObserverOptions,
@@ -143,24 +152,25 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// Connects to a process and says what for. Gives its process id, too; 0: it cannot be told.
+    /// Connects to a process and says what for.
     pub(super) fn ask(
         &self,
         name: PeerName,
         label: &str,
         purpose: Purpose,
-    ) -> Result<(ControlSocket, u32), ObserveError> {
+    ) -> Result<Asked, ObserveError> {
         let gone = || ObserveError::Gone { process: label.to_string() };
         let system = |what: String| ObserveError::System { process: label.to_string(), what };
         let socket = self.visit.connect(name)?.ok_or_else(gone)?;
         let peer = socket.peer().map_err(|error| system(error.to_string()))?;
         // What is read of a stranger is copied, as everybody's is.
-        self.trust.judge(self.options.access, &peer)?;
+        let standing = self.trust.judge(self.options.access, &peer)?;
+        let stranger = standing.is_stranger().then_some(peer.uid);
         let process = self.options.name.clone();
         let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
         match socket.send(&hello.encode(), &[]) {
             // One frame fits in an empty socket.
-            Ok(_) => Ok((socket, peer.pid)),
+            Ok(_) => Ok(Asked { socket, pid: peer.pid, stranger }),
             Err(SendFrameError::Closed) => Err(gone()),
             Err(error) => Err(system(error.to_string())),
         }
@@ -173,7 +183,7 @@ impl Asking {
         label: &str,
         port: u64,
     ) -> Result<(RingShape, Vec<ReceivedFd>), ObserveError> {
-        let (socket, _) = self.ask(process, label, Purpose::Ring { port })?;
+        let Asked { socket, .. } = self.ask(process, label, Purpose::Ring { port })?;
         let (frame, fds) = answer(&socket, label)?;
         let Frame::Ring { geometry, .. } = frame else { return Err(unexpected(label, frame)) };
         match RingShape::decode(&geometry, fds.len()) {

@@ -21,9 +21,11 @@ use crossdock_trace::TraceView;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::observe::asking::{
-    ANSWER_TIMEOUT, Asking, ObserveError, ObserverOptions, answer, is_readable, poll, unexpected,
+    ANSWER_TIMEOUT, Asked, Asking, ObserveError, ObserverOptions, answer, is_readable, poll,
+    unexpected,
 };
 use crate::observe::echo::{Echo, EchoSource};
+use crate::quotas;
 use crate::wire::frame::{Frame, Purpose, VERSION};
 use crate::wire::snapshot::{GraphSnapshot, PortSnapshot, ProcessSnapshot};
 use crate::wire::status_records::{Carrier, ConnectionDetail, kind};
@@ -41,28 +43,36 @@ pub(crate) struct Observed {
     pub(crate) view: StatusView,
     /// Its process id, from the kernel if it can tell.
     pub(crate) pid: u32,
+    /// Its user, if that is a stranger.
+    stranger: Option<u32>,
     /// Readable when it has died.
     pidfd: Option<OwnedFd>,
     /// Kept open by watchers.
     pub(crate) socket: Option<ControlSocket>,
 }
 
-/// One process that was asked for its status table and has not answered yet.
-struct Asked {
-    socket: ControlSocket,
-    /// Its process id, from the kernel; 0: in a namespace that we cannot see.
-    pid: u32,
+/// One process that was asked for its status table.
+struct Expected {
+    asked: Asked,
     /// When it counts as silent.
     deadline: Instant,
 }
 
-impl Asked {
+impl Expected {
     fn label(&self, name: PeerName) -> String {
-        match self.pid {
+        match self.asked.pid {
             0 => format!("process {name}"),
             pid => format!("the process with pid {pid}"),
         }
     }
+}
+
+/// A process that is left alone.
+struct Refused {
+    until: Instant,
+    why: String,
+    /// The user of one that is silent, if that is a stranger.
+    stranger: Option<u32>,
 }
 
 impl Observed {
@@ -80,16 +90,17 @@ impl Observed {
 /// Looks at the processes of one domain.
 ///
 /// `Send`. Calls block while processes that are asked for the first time answer: at most one second
-/// for each 64 of them, and only once for one that is stopped, which is seen when it goes on.
-/// Everything else only reads shared memory. Takes one file descriptor per process.
+/// for each 64 of them, and only once for one that is stopped, which is seen when it goes on. Of
+/// users who are not trusted it asks no more processes than a participant lets in
+/// (`docs/limits.md`), however many names they have. Everything else only reads shared memory.
+/// Takes one file descriptor per process.
 pub struct Observer {
     asking: Arc<Asking>,
     purpose: Purpose,
     pub(crate) processes: BTreeMap<PeerName, Observed>,
     /// At most [`ASKED_MAX`].
-    asked: BTreeMap<PeerName, Asked>,
-    /// Processes that are left alone: until when, and why.
-    refused: BTreeMap<PeerName, (Instant, String)>,
+    asked: BTreeMap<PeerName, Expected>,
+    refused: BTreeMap<PeerName, Refused>,
 }
 
 impl std::fmt::Debug for Observer {
@@ -133,7 +144,7 @@ impl Observer {
         let now = Instant::now();
         self.processes.retain(|name, seen| listed.contains(name) && !seen.has_died());
         self.asked.retain(|name, _| listed.contains(name));
-        self.refused.retain(|name, (until, _)| listed.contains(name) && *until > now);
+        self.refused.retain(|name, refused| listed.contains(name) && refused.until > now);
         self.hear(Duration::ZERO);
         let known = |name: &PeerName| {
             self.processes.contains_key(name)
@@ -147,30 +158,49 @@ impl Observer {
             // Those asked next need descriptors, too: of the silent only so many are waited for.
             while self.asked.len() > ASKED_MAX {
                 let Some((name, asked)) = self.asked.pop_last() else { break };
-                self.refuse(name, &ObserveError::Silent { process: asked.label(name) });
+                let silent = ObserveError::Silent { process: asked.label(name) };
+                self.refuse(name, silent.to_string(), asked.asked.stranger);
             }
         }
         let silent = self.asked.iter().filter(|(_, asked)| asked.deadline <= Instant::now());
         let silent = silent
             .map(|(name, asked)| ObserveError::Silent { process: asked.label(*name) }.to_string());
-        Ok(silent.chain(self.refused.values().map(|(_, why)| why.clone())).collect())
+        let told = silent.chain(self.refused.values().map(|refused| refused.why.clone()));
+        // Of a user with too many processes each would be told with the same words.
+        Ok(told.collect::<BTreeSet<String>>().into_iter().collect())
+    }
+
+    /// Why this process is not asked: its user is a stranger who has as many here as one may.
+    fn quota(&self, asked: &Asked) -> Option<String> {
+        let waiting = self.asked.values().map(|expected| expected.asked.stranger);
+        let open = self.processes.values().map(|seen| seen.stranger);
+        let silent = self.refused.values().map(|refused| refused.stranger);
+        quotas::refuses_process(asked.stranger?, waiting.chain(open).chain(silent).flatten())
     }
 
     /// Asks a process for its status table.
     fn ask(&mut self, name: PeerName) {
         match self.asking.ask(name, &self.label(name), self.purpose) {
-            Ok((socket, pid)) => {
-                let deadline = Instant::now() + ANSWER_TIMEOUT;
-                self.asked.insert(name, Asked { socket, pid, deadline });
-            }
-            Err(error) => self.refuse(name, &error),
+            Ok(asked) => match self.quota(&asked) {
+                Some(why) => self.refuse(name, why, None),
+                None => {
+                    let deadline = Instant::now() + ANSWER_TIMEOUT;
+                    self.asked.insert(name, Expected { asked, deadline });
+                }
+            },
+            Err(error) => self.fail(name, &error),
         }
     }
 
-    fn refuse(&mut self, name: PeerName, error: &ObserveError) {
+    fn fail(&mut self, name: PeerName, error: &ObserveError) {
         if !matches!(error, ObserveError::Gone { .. }) {
-            self.refused.insert(name, (Instant::now() + AGAIN_AFTER, error.to_string()));
+            self.refuse(name, error.to_string(), None);
         }
+    }
+
+    fn refuse(&mut self, name: PeerName, why: String, stranger: Option<u32>) {
+        let until = Instant::now() + AGAIN_AFTER;
+        self.refused.insert(name, Refused { until, why, stranger });
     }
 
     /// Opens the status tables of those that have answered, and waits for `timeout` for those that
@@ -178,7 +208,7 @@ impl Observer {
     fn hear(&mut self, timeout: Duration) {
         let end = Instant::now() + timeout;
         loop {
-            let sockets = self.asked.values().map(|asked| asked.socket.as_fd());
+            let sockets = self.asked.values().map(|expected| expected.asked.socket.as_fd());
             let mut polled: Vec<_> =
                 sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
             let now = Instant::now();
@@ -194,7 +224,7 @@ impl Observer {
                 let Some(asked) = self.asked.remove(&name) else { continue };
                 match self.attach(name, asked) {
                     Ok(observed) => drop(self.processes.insert(name, observed)),
-                    Err(error) => self.refuse(name, &error),
+                    Err(error) => self.fail(name, &error),
                 }
             }
         }
@@ -248,7 +278,8 @@ impl Observer {
     ) -> Result<Arc<Schema>, ObserveError> {
         let label = self.label(process);
         let port = end.port;
-        let (socket, _) = self.asking.ask(process, &label, Purpose::Definition { port })?;
+        let Asked { socket, .. } =
+            self.asking.ask(process, &label, Purpose::Definition { port })?;
         let mut text = Vec::new();
         for _ in 0..ANSWER_FRAMES_MAX {
             let (frame, _) = answer(&socket, &label)?;
@@ -314,7 +345,7 @@ impl Observer {
     /// [`ObserveError`] when the process has gone, does not answer or has no trace memory.
     pub fn trace(&self, process: PeerName) -> Result<TraceView, ObserveError> {
         let label = self.label(process);
-        let (socket, _) = self.asking.ask(process, &label, Purpose::Trace)?;
+        let Asked { socket, .. } = self.asking.ask(process, &label, Purpose::Trace)?;
         let (frame, fds) = answer(&socket, &label)?;
         let (Frame::Welcome { version: VERSION, .. }, [switch, record]) = (&frame, &fds[..]) else {
             return Err(unexpected(&label, frame));
@@ -336,7 +367,7 @@ impl Observer {
     ) -> Result<NonZeroU8, ObserveError> {
         let label = self.label(process);
         let purpose = Purpose::Level { port: publisher.port, level: wanted };
-        let (socket, _) = self.asking.ask(process, &label, purpose)?;
+        let Asked { socket, .. } = self.asking.ask(process, &label, purpose)?;
         match answer(&socket, &label)?.0 {
             Frame::Level { level } => Ok(level),
             frame => Err(unexpected(&label, frame)),
@@ -351,9 +382,9 @@ impl Observer {
     }
 
     /// Opens a process's status table, which is in its answer.
-    fn attach(&self, name: PeerName, asked: Asked) -> Result<Observed, ObserveError> {
-        let label = asked.label(name);
-        let Asked { socket, pid, .. } = asked;
+    fn attach(&self, name: PeerName, expected: Expected) -> Result<Observed, ObserveError> {
+        let label = expected.label(name);
+        let Asked { socket, pid, stranger } = expected.asked;
         let pidfd = socket.peer_pidfd();
         let (frame, fds) = answer(&socket, &label)?;
         let (Frame::Welcome { version: VERSION, .. }, [status_table]) = (&frame, &fds[..]) else {
@@ -362,6 +393,6 @@ impl Observer {
         let view = StatusView::open(status_table.as_fd())?;
         let pid = if pid == 0 { view.pid() } else { pid };
         let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));
-        Ok(Observed { name, view, pid, pidfd, socket })
+        Ok(Observed { name, view, pid, stranger, pidfd, socket })
     }
 }

@@ -107,9 +107,12 @@ pub struct Listener {
 impl Listener {
     /// In the folder of a place's domain 0, which must be there.
     pub fn bind(place: &Place, name: [u8; 16]) -> Listener {
-        let path = place.0.join("0").join(hex(name));
-        let address = rustix::net::SocketAddrUnix::new(&path).unwrap();
+        let folder = place.0.join("0");
+        let (path, unnamed) = (folder.join(hex(name)), folder.join(format!("not-{}", hex(name))));
+        let address = rustix::net::SocketAddrUnix::new(&unnamed).unwrap();
         let fd = Listener::at(&address);
+        // It has its name when it listens: until then it would be taken for one of the dead.
+        std::fs::rename(unnamed, &path).unwrap();
         Listener { fd, path: Some(path) }
     }
 

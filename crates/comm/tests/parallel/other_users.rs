@@ -360,6 +360,42 @@ fn a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_s
     other.finish();
 }
 
+/// Has many names, and answers under none of them.
+fn silent_crowd() {
+    let place = place_of_victim();
+    let _all: Vec<_> = (0..200u8).map(|number| Listener::bind(&place, [number; 16])).collect();
+    tell("there");
+    while hear().is_some() {}
+}
+
+#[test]
+fn an_observer_asks_a_limited_number_of_a_strangers_names_and_sees_all_others() {
+    let test =
+        "other_users::an_observer_asks_a_limited_number_of_a_strangers_names_and_sees_all_others";
+    if role().is_some() {
+        return silent_crowd();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("silent-crowd", Users::Two);
+    let processes: Vec<_> = (0..3).map(|number| shared.open(&format!("ours {number}"))).collect();
+    let mut child = shared.start(test, "silent");
+    child.expect("there");
+    let options = ObserverOptions {
+        rendezvous: Rendezvous::Folder(shared.place.0.clone()),
+        access: shared.access,
+        ..ObserverOptions::new(0, "observer")
+    };
+    let mut observer = Observer::open(options).unwrap();
+    let graph = observer.snapshot().unwrap();
+    assert_eq!(graph.processes.len(), processes.len(), "{:?}", graph.unreachable);
+    let told = |what| graph.unreachable.iter().filter(|text| text.contains(what)).count();
+    assert_eq!((told("does not answer"), told("has 32 processes here already")), (1, 1));
+    assert_eq!(graph.unreachable.len(), 2, "each is told once: {:?}", graph.unreachable);
+    child.finish();
+}
+
 // ---- what is shared otherwise ----------------------------------------------------------------
 
 /// Gets a token of a buffer and tells what came of opening it.

@@ -23,6 +23,14 @@ impl Scratch {
     fn files(&self) -> usize {
         std::fs::read_dir(self.0.join("7")).unwrap().count()
     }
+
+    /// The socket that has no name of its own yet.
+    fn unnamed(&self) -> PathBuf {
+        let files = std::fs::read_dir(self.0.join("7")).unwrap().map(|file| file.unwrap().path());
+        let mut files =
+            files.filter(|path| path.file_name().unwrap().as_encoded_bytes()[0] == b'.');
+        files.next().expect("a socket without a name")
+    }
 }
 
 impl Drop for Scratch {
@@ -83,12 +91,11 @@ fn processes_are_found_among_many_files_that_are_none() {
 fn a_socket_that_another_start_tidies_away_is_made_again() {
     let scratch = Scratch::new("tidied");
     let name = PeerName::random().unwrap();
-    let temporary = scratch.0.join("7").join(format!(".{name}"));
     let mut times = 0;
     let joined = Rendezvous::join_tidied(&scratch.config(), name, || {
         times += 1;
         if times < 4 {
-            std::fs::remove_file(&temporary).unwrap();
+            std::fs::remove_file(scratch.unnamed()).unwrap();
         }
     });
     let joined = joined.unwrap();
@@ -97,9 +104,59 @@ fn a_socket_that_another_start_tidies_away_is_made_again() {
     // One that never gets its name says so in the end.
     let config = scratch.config();
     let error = Rendezvous::join_tidied(&config, name, || {
-        let _ = std::fs::remove_file(&temporary);
+        std::fs::remove_file(scratch.unnamed()).unwrap();
     });
     assert!(error.unwrap_err().to_string().contains("listening on"));
+}
+
+#[test]
+fn what_is_put_in_the_place_of_a_socket_keeps_its_rights() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    let scratch = Scratch::new("planted");
+    let gid = rustix::process::getegid().as_raw();
+    let config = RendezvousConfig { access: Access::Group(gid), ..scratch.config() };
+    drop(Visit::open(&config).unwrap());
+    let secret = scratch.0.join("secret");
+    std::fs::write(&secret, "").unwrap();
+    std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).unwrap();
+    // A socket of ours with another name as well, as somebody finds it elsewhere.
+    let private = scratch.0.join("private");
+    let _private = std::os::unix::net::UnixListener::bind(&private).unwrap();
+    std::fs::set_permissions(&private, PermissionsExt::from_mode(0o600)).unwrap();
+    let mut times = 0;
+    let name = PeerName::random().unwrap();
+    let joined = Rendezvous::join_tidied(&config, name, || {
+        times += 1;
+        let planted = scratch.unnamed();
+        match times {
+            1 => {
+                std::fs::remove_file(&planted).unwrap();
+                symlink(&secret, &planted).unwrap();
+            }
+            2 => {
+                std::fs::remove_file(&planted).unwrap();
+                std::fs::hard_link(&private, &planted).unwrap();
+            }
+            _ => {}
+        }
+    });
+    let joined = joined.unwrap();
+    let rights = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!((times, rights(&secret), rights(&private)), (3, 0o600, 0o600));
+    // Its own socket has the group's rights.
+    assert_eq!(rights(&scratch.0.join("7").join(name.to_string())), 0o660);
+    assert!(joined.visit().connect(name).unwrap().is_some());
+}
+
+#[test]
+fn a_link_in_the_place_of_a_process_is_not_followed() {
+    let scratch = Scratch::new("links");
+    let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let link = PeerName::random().unwrap();
+    let path = |name: PeerName| scratch.0.join("7").join(name.to_string());
+    std::os::unix::fs::symlink(path(a.name()), path(link)).unwrap();
+    assert!(a.visit().connect(a.name()).unwrap().is_some());
+    assert!(a.visit().connect(link).unwrap().is_none());
 }
 
 #[test]
@@ -127,7 +184,8 @@ fn a_process_that_accepts_nobody_keeps_nobody_waiting() {
     let visit = Visit::open(&scratch.config()).unwrap();
     let name = PeerName::random().unwrap();
     let listener = listening_socket().unwrap();
-    rustix::net::bind(&listener, &visit.place.address(&name.to_string()).unwrap()).unwrap();
+    let path = scratch.0.join("7").join(name.to_string());
+    rustix::net::bind(&listener, &SocketAddrUnix::new(path).unwrap()).unwrap();
     rustix::net::listen(&listener, 1).unwrap();
     let first = visit.connect(name).unwrap().unwrap();
     assert!(!is_inherited(&first));
@@ -253,7 +311,8 @@ fn a_folder_for_a_group_has_its_name_only_when_the_group_can_write_to_it() {
     let left = root.join(format!(".0.{}", rustix::process::geteuid().as_raw()));
     std::fs::create_dir(&left).unwrap();
     make_for_group(parent.as_fd(), name, gid, open).unwrap();
-    assert_eq!(std::fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o777, 0o770);
+    // Nobody but the folder's owner removes what others have there.
+    assert_eq!(std::fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o7777, 0o1770);
     // Another one was faster, and keeps what it has made; nothing is left.
     let open = |temporary: &Path| Ok(std::fs::File::open(root.join(temporary)).unwrap().into());
     std::fs::write(root.join("0/kept"), "").unwrap();

@@ -98,15 +98,16 @@ const WALLS: &[(&str, &[Room])] = &[("comm", COMM), ("executor", EXECUTOR)];
 
 const COMM: &[Room] = &[
     ("patience", &[]),
+    ("quotas", &[]),
     ("wire", &[]),
     ("error", &["wire"]),
     ("device", &[]),
     ("buffer", &["wire"]),
-    ("discovery", &["patience", "wire", "error", "device", "buffer"]),
-    ("port", &["wire", "error", "device", "buffer", "discovery"]),
+    ("discovery", &["patience", "quotas", "wire", "error", "device", "buffer"]),
+    ("port", &["quotas", "wire", "error", "device", "buffer", "discovery"]),
     ("service", &["wire", "error", "device", "discovery", "port"]),
     ("step", &["wire", "error", "discovery", "port"]),
-    ("observe", &["patience", "wire"]),
+    ("observe", &["patience", "quotas", "wire"]),
 ];
 
 const EXECUTOR: &[Room] = &[

@@ -2,9 +2,9 @@
 
 use super::{SubscriberConnections, SubscriberCore};
 use crate::discovery::mailbox::GONE_MAX;
-use crate::discovery::quotas;
 use crate::port::connection::Connection;
 use crate::port::counters::Uncarried;
+use crate::quotas;
 use crate::wire::qos::BackPressure;
 use crate::wire::status_records::counter;
 
