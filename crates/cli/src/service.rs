@@ -260,9 +260,11 @@ fn call(arguments: &CallArguments) -> Result<()> {
     client.wait_for_server(timeout);
     request.set_now(values::now_ns());
     let response = client.call_cdr(request.cdr(), timeout)?;
-    let elements_max = if arguments.full || watch.json { usize::MAX } else { ELEMENTS_SHOWN };
+    let options = match arguments.full || watch.json {
+        true => JsonOptions::default(),
+        false => JsonOptions::shown(ELEMENTS_SHOWN),
+    };
     let schema = response.schema().response();
-    let options = JsonOptions { elements_max, ..JsonOptions::default() };
     let value = schema.to_json_with(response.block(), options)?;
     match watch.json {
         true => output::print(&format!("{value}\n")),

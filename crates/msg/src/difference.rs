@@ -6,7 +6,7 @@
 
 use crate::block::{Block, FlatError};
 use crate::definition::Shape;
-use crate::json::{JsonOptions, element_json, numbers};
+use crate::json::{Conversion, JsonOptions, numbers};
 use crate::layout::{ElementLayout, FieldLayout, Layout};
 use crate::walk::Walk;
 use serde_json::Value;
@@ -125,8 +125,7 @@ impl Pair<'_> {
         // The walk's budget is spent on what was compared; a walk of their own shows the two
         // values.
         let show = |walk: &Walk<'_>, at| {
-            let mut walk = Walk::new(walk.layout, walk.block)?;
-            element_json(&mut walk, element, at, options)
+            Conversion::new(walk.layout, walk.block, options)?.element(element, at)
         };
         let (left, right) = (show(&self.left, left)?, show(&self.right, right)?);
         Ok(Some(FieldDifference { path: self.path.clone(), left, right }))

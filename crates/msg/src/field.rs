@@ -5,7 +5,7 @@
 
 use crate::block::{Block, FlatError};
 use crate::definition::Shape;
-use crate::json::{JsonOptions, element_json, field_json, numbers};
+use crate::json::{Conversion, JsonOptions, numbers};
 use crate::layout::{ElementLayout, FieldLayout, Layout};
 use crate::walk::Walk;
 use serde_json::Value;
@@ -83,13 +83,11 @@ pub(crate) fn read(
         done += indices.len() + 1;
     }
     // The walk's budget is spent on what was passed; a walk of its own reads what was found.
-    let mut walk = Walk::new(layout, block)?;
+    let mut conversion = Conversion::new(layout, block, options)?;
     Ok(match place {
-        Place::Struct(index, at) => {
-            element_json(&mut walk, ElementLayout::Struct(index), at, options)?
-        }
-        Place::Field(field, at) => field_json(&mut walk, field, at, options)?,
-        Place::Element(element, at) => element_json(&mut walk, element, at, options)?,
+        Place::Struct(index, at) => conversion.element(ElementLayout::Struct(index), at)?,
+        Place::Field(field, at) => conversion.field(field, at)?,
+        Place::Element(element, at) => conversion.element(element, at)?,
     })
 }
 

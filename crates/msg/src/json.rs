@@ -13,11 +13,30 @@ use crate::layout::{ElementLayout, FieldLayout, Layout};
 use crate::walk::Walk;
 use serde_json::{Map, Value};
 
+/// Memory that a message takes as JSON, at most: as much as 29 million numbers.
+pub const JSON_BYTES_MAX: usize = 2 << 30;
+
+/// Memory that a message takes that is shown to people, at most: some hundred thousand fields. Its
+/// text is of the same order.
+pub const SHOWN_BYTES_MAX: usize = 64 << 20;
+
+/// A number or an element.
+const VALUE_BYTES: usize = size_of::<Value>();
+
+/// A field with its hash, its name's own memory and the text that may end its array.
+const FIELD_BYTES: usize = VALUE_BYTES + 128;
+
+/// The table of a struct's fields, and the field that says how many are left out.
+const STRUCT_BYTES: usize = 256;
+
 /// How much of a message to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonOptions {
     /// Elements of an array or sequence that are shown; a text says how many are left out.
     pub elements_max: usize,
+    /// Memory that the whole message takes, about: small arrays that nest have many elements. What
+    /// would take more is left out, and a text says how much it is; if `exact`, it is an error.
+    pub bytes_max: usize,
     /// Whether arrays and sequences are shown; if not, a text says how many elements there are.
     pub arrays: bool,
     /// Whether texts are shown; if not, a text says how many bytes there are.
@@ -29,72 +48,135 @@ pub struct JsonOptions {
 }
 
 impl Default for JsonOptions {
-    /// Everything.
+    /// Everything, up to [`JSON_BYTES_MAX`].
     fn default() -> Self {
-        Self { elements_max: usize::MAX, arrays: true, texts: true, exact: false }
+        let bytes_max = JSON_BYTES_MAX;
+        Self { elements_max: usize::MAX, bytes_max, arrays: true, texts: true, exact: false }
     }
 }
 
-pub(crate) fn to_json(
-    layout: &Layout,
-    block: Block<'_>,
-    options: JsonOptions,
-) -> Result<Value, FlatError> {
-    let mut walk = Walk::new(layout, block)?;
-    struct_json(&mut walk, 0, 0, options)
+impl JsonOptions {
+    /// For people: so many elements of each array, up to [`SHOWN_BYTES_MAX`] in all.
+    pub fn shown(elements_max: usize) -> Self {
+        Self { elements_max, bytes_max: SHOWN_BYTES_MAX, ..Self::default() }
+    }
 }
 
-fn struct_json(
-    walk: &mut Walk<'_>,
-    index: usize,
-    base: usize,
+/// One conversion: a walk over the message, and the memory that the result may still take.
+pub(crate) struct Conversion<'a> {
+    walk: Walk<'a>,
     options: JsonOptions,
-) -> Result<Value, FlatError> {
-    let layout = walk.layout;
-    let mut object = Map::new();
-    if layout.structs[index].is_empty() && !options.exact {
-        return Ok(Value::Object(object));
-    }
-    for field in &layout.structs[index].fields {
-        let value = field_json(walk, field, base + field.offset as usize, options)?;
-        object.insert(field.name.clone(), value);
-    }
-    Ok(Value::Object(object))
+    left: usize,
 }
 
-pub(crate) fn field_json(
-    walk: &mut Walk<'_>,
-    field: &FieldLayout,
-    at: usize,
-    options: JsonOptions,
-) -> Result<Value, FlatError> {
-    let stride = walk.layout.element_bytes(field.element).0 as usize;
-    let (start, count) = match field.shape {
-        Shape::One => return element_json(walk, field.element, at, options),
-        Shape::Array(count) => (at, count as usize),
-        Shape::Sequence { bound } => {
-            let (start, count) = match field.element {
+impl<'a> Conversion<'a> {
+    pub(crate) fn new(
+        layout: &'a Layout,
+        block: Block<'a>,
+        options: JsonOptions,
+    ) -> Result<Self, FlatError> {
+        Ok(Self { walk: Walk::new(layout, block)?, options, left: options.bytes_max })
+    }
+
+    /// The whole message.
+    pub(crate) fn message(mut self) -> Result<Value, FlatError> {
+        self.of_struct(0, 0)
+    }
+
+    /// Takes memory off the budget; `false`: so much is not left.
+    fn spend(&mut self, bytes: usize) -> Result<bool, FlatError> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None if self.options.exact => {
+                return Err(FlatError::JsonTooLarge { limit: self.options.bytes_max });
+            }
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn of_struct(&mut self, index: usize, base: usize) -> Result<Value, FlatError> {
+        let one = &self.walk.layout.structs[index];
+        if one.is_empty() && !self.options.exact {
+            return Ok(Value::Object(Map::new()));
+        }
+        let count = one.fields.len();
+        let mut object = Map::with_capacity(count.min(self.left / FIELD_BYTES + 1));
+        for (done, field) in one.fields.iter().enumerate() {
+            let own = match (field.shape, field.element) {
+                (Shape::One, ElementLayout::Struct(_)) => STRUCT_BYTES,
+                _ => 0,
+            };
+            if !self.spend(FIELD_BYTES + field.name.len() + own)? {
+                object.insert("...".to_owned(), format!("{} more", count - done).into());
+                break;
+            }
+            let value = self.field(field, base + field.offset as usize)?;
+            object.insert(field.name.clone(), value);
+        }
+        Ok(Value::Object(object))
+    }
+
+    pub(crate) fn field(&mut self, field: &FieldLayout, at: usize) -> Result<Value, FlatError> {
+        let walk = &mut self.walk;
+        let stride = walk.layout.element_bytes(field.element).0 as usize;
+        let (start, count) = match field.shape {
+            Shape::One => return self.element(field.element, at),
+            Shape::Array(count) => (at, count as usize),
+            Shape::Sequence { bound } => match field.element {
                 ElementLayout::Primitive(primitive) => numbers(walk, primitive, at, bound)?,
                 _ => {
                     let (start, count, _) = walk.records(at, stride, bound)?;
                     (start, count)
                 }
-            };
-            (start, count)
+            },
+        };
+        if !self.options.arrays {
+            return Ok(Value::String(format!("<{count} elements>")));
         }
-    };
-    if !options.arrays {
-        return Ok(Value::String(format!("<{count} elements>")));
+        let bytes = match field.element {
+            ElementLayout::Struct(_) => VALUE_BYTES + STRUCT_BYTES,
+            _ => VALUE_BYTES,
+        };
+        let shown = count.min(self.options.elements_max);
+        let mut values = Vec::with_capacity(shown.min(self.left / bytes) + 1);
+        for index in 0..shown {
+            if !self.spend(bytes)? {
+                break;
+            }
+            values.push(self.element(field.element, start + index * stride)?);
+        }
+        if values.len() < count {
+            values.push(Value::String(format!("... {} more", count - values.len())));
+        }
+        Ok(Value::Array(values))
     }
-    let shown = count.min(options.elements_max);
-    let mut values = Vec::with_capacity(shown + 1);
-    for index in 0..shown {
-        values.push(element_json(walk, field.element, start + index * stride, options)?);
+
+    pub(crate) fn element(
+        &mut self,
+        element: ElementLayout,
+        at: usize,
+    ) -> Result<Value, FlatError> {
+        let (text, bytes) = match element {
+            ElementLayout::Primitive(primitive) => {
+                return number_json(self.walk.block, primitive, at, self.options.exact);
+            }
+            ElementLayout::Struct(index) => return self.of_struct(index, at),
+            ElementLayout::Text { bound } => {
+                let text = self.walk.text(at, bound)?;
+                (self.options.texts.then(|| text.string_lossy()), text.len())
+            }
+            ElementLayout::WideText { bound } => {
+                let (units, _) = self.walk.slice::<u16>(at, bound)?;
+                let text = || String::from_utf16_lossy(units);
+                (self.options.texts.then(text), 2 * units.len())
+            }
+        };
+        Ok(match text {
+            Some(text) if self.spend(text.len())? => Value::String(text),
+            _ => Value::String(format!("<{bytes} bytes>")),
+        })
     }
-    if shown < count {
-        values.push(Value::String(format!("... {} more", count - shown)));
-    }
-    Ok(Value::Array(values))
 }
 
 /// Start and count of a sequence of numbers.
@@ -113,34 +195,6 @@ pub(crate) fn numbers(
     };
     // `slice` checked that the offset is inside the block.
     Ok((reference.offset as usize, reference.length as usize))
-}
-
-pub(crate) fn element_json(
-    walk: &mut Walk<'_>,
-    element: ElementLayout,
-    at: usize,
-    options: JsonOptions,
-) -> Result<Value, FlatError> {
-    match element {
-        ElementLayout::Primitive(primitive) => {
-            number_json(walk.block, primitive, at, options.exact)
-        }
-        ElementLayout::Struct(index) => struct_json(walk, index, at, options),
-        ElementLayout::Text { bound } => {
-            let text = walk.text(at, bound)?;
-            if !options.texts {
-                return Ok(Value::String(format!("<{} bytes>", text.len())));
-            }
-            Ok(Value::String(text.string_lossy()))
-        }
-        ElementLayout::WideText { bound } => {
-            let (units, _) = walk.slice::<u16>(at, bound)?;
-            if !options.texts {
-                return Ok(Value::String(format!("<{} bytes>", 2 * units.len())));
-            }
-            Ok(Value::String(String::from_utf16_lossy(units)))
-        }
-    }
 }
 
 fn number_json(

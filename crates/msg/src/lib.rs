@@ -77,7 +77,7 @@ pub use difference::FieldDifference;
 pub use event::{EventHead, EventKind, EventSchema};
 pub use field::FieldError;
 pub use hash::{LayoutHash, ParseHashError, TypeHash};
-pub use json::JsonOptions;
+pub use json::{JSON_BYTES_MAX, JsonOptions, SHOWN_BYTES_MAX};
 pub use members::{Member, TypeMembers};
 pub use message::Message;
 pub use schema::{Schema, SchemaError};

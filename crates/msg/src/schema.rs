@@ -9,7 +9,7 @@ use crate::derived;
 use crate::difference::{self, FieldDifference};
 use crate::field::{self, FieldError};
 use crate::hash::{LayoutHash, TypeHash};
-use crate::json::{JsonOptions, to_json};
+use crate::json::{Conversion, JsonOptions};
 use crate::layout::{Layout, LayoutError};
 use crate::message::Message;
 use crate::resolve::{Library, ResolveError, Resolved};
@@ -338,7 +338,7 @@ impl Schema {
         difference::first_difference(self.layout(), left, right)
     }
 
-    /// The message as JSON, whole.
+    /// The message as JSON, whole up to [`JSON_BYTES_MAX`](crate::JSON_BYTES_MAX).
     ///
     /// # Errors
     ///
@@ -347,17 +347,17 @@ impl Schema {
         self.to_json_with(block, JsonOptions::default())
     }
 
-    /// The message as JSON with long arrays cut.
+    /// The message as JSON with what is too long cut.
     ///
     /// # Errors
     ///
-    /// The message's references are damaged.
+    /// The message's references are damaged, or it is too long to be `exact`.
     pub fn to_json_with(
         &self,
         block: Block<'_>,
         options: JsonOptions,
     ) -> Result<serde_json::Value, FlatError> {
-        to_json(&self.layout, block, options)
+        Conversion::new(&self.layout, block, options)?.message()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::studio::service_schema;
 use crossdock_comm::service::AnyClient;
 use crossdock_comm::service::CallCdrError;
 use crossdock_comm::{AnyThread, FreeClientOptions, Participant, PortError};
-use crossdock_msg::{FlatError, ServiceSchema, ValueError};
+use crossdock_msg::{FlatError, JsonOptions, ServiceSchema, ValueError};
 use foxglove::websocket::service::{Request, Service};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,7 +89,8 @@ pub(crate) fn ask(
     // Without a server the call says so.
     client.wait_for_server(timeout);
     let response = client.call_cdr(&request, timeout)?;
-    Ok(schema.response().to_json(response.block())?)
+    let options = JsonOptions::shown(usize::MAX);
+    Ok(schema.response().to_json_with(response.block(), options)?)
 }
 
 /// A service as viewers see it.

@@ -129,7 +129,7 @@ impl Panel {
     }
 
     fn add_point(&self, arrived: &Arrived<'_>, field: &str) {
-        let options = JsonOptions { elements_max: 1, ..JsonOptions::default() };
+        let options = JsonOptions::shown(1);
         let value = match arrived.schema.field_json(arrived.block, field, options) {
             Ok(Value::Bool(value)) => u8::from(value).into(),
             Ok(value @ Value::Number(_)) => value,
@@ -156,7 +156,7 @@ impl Panel {
 }
 
 fn text(mut head: Value, arrived: &Arrived<'_>) -> Frame {
-    let options = JsonOptions { elements_max: ELEMENTS_MAX, ..JsonOptions::default() };
+    let options = JsonOptions::shown(ELEMENTS_MAX);
     match arrived.schema.to_json_with(arrived.block, options) {
         Ok(message) => head["message"] = message,
         Err(error) => head["error"] = error.to_string().into(),

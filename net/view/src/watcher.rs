@@ -384,8 +384,11 @@ impl Watcher {
             feed.pump(&mut |arrived| {
                 clock.see(&arrived, is_clock);
                 panels.iter().for_each(|panel| panel.take(&arrived));
-                if tells_parameters && let Ok(event) = arrived.schema.to_json(arrived.block) {
-                    studio.tell_parameters(of_event(&event));
+                if tells_parameters {
+                    let options = JsonOptions::shown(usize::MAX);
+                    if let Ok(event) = arrived.schema.to_json_with(arrived.block, options) {
+                        studio.tell_parameters(of_event(&event));
+                    }
                 }
                 // A message that is damaged is no message.
                 if channel.is_wanted() && arrived.schema.encode_cdr(arrived.block, cdr).is_ok() {
@@ -447,7 +450,7 @@ impl Clock {
     fn see(&mut self, arrived: &Arrived<'_>, is_clock: bool) {
         self.newest_ns = arrived.stamp_ns;
         if is_clock {
-            let field = arrived.schema.field_json(arrived.block, "clock", JsonOptions::default());
+            let field = arrived.schema.field_json(arrived.block, "clock", JsonOptions::shown(1));
             self.told_ns = field.ok().as_ref().and_then(time_ns).or(self.told_ns);
         }
     }

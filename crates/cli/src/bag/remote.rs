@@ -149,7 +149,7 @@ impl Desk {
         // A damaged request is counted at the port, and passed over.
         let (request, ticket) = server.take().ok()??;
         let schema = server.schema();
-        let value = schema.request().to_json_with(request.block(), JsonOptions::default());
+        let value = schema.request().to_json_with(request.block(), JsonOptions::shown(usize::MAX));
         drop(request);
         let answer = value.ok().and_then(|request| {
             let (reply, answer) = channel();

@@ -54,7 +54,10 @@ enum Form {
 
 impl<'a> Wishes<'a> {
     fn of(arguments: &'a EchoArguments) -> Self {
-        let elements_max = if arguments.full { usize::MAX } else { arguments.truncate_length };
+        let options = match arguments.full {
+            true => JsonOptions::default(),
+            false => JsonOptions::shown(arguments.truncate_length),
+        };
         let (arrays, texts) = (!arguments.no_arr, !arguments.no_str);
         Self {
             topic: &arguments.topic,
@@ -63,7 +66,7 @@ impl<'a> Wishes<'a> {
                 .timeout
                 .and_then(|it| Instant::now().checked_add(Duration::try_from_secs_f64(it).ok()?)),
             field: arguments.field.as_deref(),
-            options: JsonOptions { elements_max, arrays, texts, exact: false },
+            options: JsonOptions { arrays, texts, ..options },
             info: arguments.include_message_info,
             losses: !arguments.no_lost_messages,
             form: match (arguments.watch.json, arguments.csv) {

@@ -231,8 +231,10 @@ impl<'a> Publishing<'a> {
         let schema = self.publisher.schema();
         let mut flat = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(message.cdr())?);
         schema.decode_cdr(message.cdr(), flat.as_mut_slice())?;
-        let elements_max = if is_json { usize::MAX } else { ELEMENTS_SHOWN };
-        let options = JsonOptions { elements_max, ..JsonOptions::default() };
+        let options = match is_json {
+            true => JsonOptions::default(),
+            false => JsonOptions::shown(ELEMENTS_SHOWN),
+        };
         let value = schema.to_json_with(Block::new(flat.as_slice()), options)?;
         if is_json {
             let line = json!({ "seq": number, "stamp_ns": stamp_ns, "message": value });

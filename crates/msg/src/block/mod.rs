@@ -147,6 +147,15 @@ pub enum FlatError {
         /// Bytes that the block has.
         block_bytes: usize,
     },
+    /// Every value was asked for, and the message has more than fit.
+    #[error(
+        "the message takes more than {limit} bytes of memory as JSON: read one field of it, or read \
+         it with a program that has its type"
+    )]
+    JsonTooLarge {
+        /// Most bytes.
+        limit: usize,
+    },
     /// A text does not end with a NUL byte, or a capacity is smaller than the length.
     #[error(
         "the field at byte {at} has length {length} and capacity {capacity} without room for its \

@@ -1,7 +1,7 @@
 //! The page docs/formats/flat-layout.md says what the crate does, and layouts stay what they are.
 
 use crossdock_msg::types::{sensor_msgs, std_msgs};
-use crossdock_msg::{Block, BlockMut, FlatBuffer, FlatError, Message, Schema};
+use crossdock_msg::{Block, BlockMut, FlatBuffer, FlatError, JsonOptions, Message, Schema};
 
 const PAGE: &str = include_str!("../../../../docs/formats/flat-layout.md");
 
@@ -153,7 +153,82 @@ fn long_arrays_are_cut_in_json_and_numbers_that_json_lacks_become_texts() {
     let block = Block::new(&memory.as_slice()[..top]);
     let whole = schema.to_json(block).unwrap();
     assert_eq!(whole["ranges"], serde_json::json!([0.1, "nan", "inf", 4.0]));
-    let options = crossdock_msg::JsonOptions { elements_max: 1, ..Default::default() };
+    let options = JsonOptions { elements_max: 1, ..Default::default() };
     let cut = schema.to_json_with(block, options).unwrap();
     assert_eq!(cut["ranges"], serde_json::json!([0.1, "... 3 more"]));
+}
+
+/// A message of a type in which each of `levels` types has two of the one before, all zeros.
+fn nested(levels: usize) -> (Schema, FlatBuffer) {
+    let types = (1..levels).rev().map(|level| format!("===\nMSG: a_msgs/L{level}\n"));
+    let fields = (0..levels - 1).rev().map(|level| match level {
+        0 => "uint8[2] a\n".to_owned(),
+        _ => format!("L{level}[2] a\n"),
+    });
+    let text: String = types.zip(fields).map(|(head, field)| head + &field).collect();
+    let text = format!("L{}[2] a\nstring text\nwstring wide\n{text}", levels - 1);
+    let schema = Schema::parse("a_msgs/A", &text).unwrap();
+    let value = serde_json::json!({ "text": "a text", "wide": "wide" });
+    let cdr = schema.cdr_of_json(&value).unwrap();
+    let mut memory = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&cdr).unwrap());
+    schema.decode_cdr(&cdr, memory.as_mut_slice()).unwrap();
+    (schema, memory)
+}
+
+#[test]
+fn short_arrays_that_nest_are_cut_as_a_whole_and_say_how_much_is_left_out() {
+    let (schema, memory) = nested(16);
+    let block = Block::new(memory.as_slice());
+    assert_eq!(memory.as_slice().len() >> 16, 1);
+    let text = |options| schema.to_json_with(block, options).unwrap().to_string();
+    let whole = JsonOptions::shown(16);
+    assert_eq!(text(whole), schema.to_json(block).unwrap().to_string(), "65536 numbers fit");
+    let cut = text(JsonOptions { bytes_max: 1 << 16, ..whole });
+    assert!(cut.len() < 1 << 16, "{}", cut.len());
+    assert!(cut.contains("[0,0]"), "it begins with what fits: {cut}");
+    assert!(cut.contains("\"... 1 more\"]"), "{cut}");
+    assert!(cut.ends_with(r#","...":"2 more"}"#), "{cut}");
+    let field = schema.field_json(block, "a[0]", JsonOptions { bytes_max: 1 << 14, ..whole });
+    assert!(field.unwrap().to_string().len() < 1 << 14);
+}
+
+#[test]
+fn a_text_that_does_not_fit_says_its_length_and_what_is_behind_it_is_shown() {
+    let schema = Schema::parse("a_msgs/A", "string long\nstring short\nwstring wide\n").unwrap();
+    let value =
+        serde_json::json!({ "long": "x".repeat(5000), "short": "s", "wide": "ä".repeat(2500) });
+    let cdr = schema.cdr_of_json(&value).unwrap();
+    let mut memory = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&cdr).unwrap());
+    schema.decode_cdr(&cdr, memory.as_mut_slice()).unwrap();
+    let options = JsonOptions { bytes_max: 5000, ..JsonOptions::default() };
+    let cut = schema.to_json_with(Block::new(memory.as_slice()), options).unwrap();
+    let expected =
+        serde_json::json!({ "long": "<5000 bytes>", "short": "s", "wide": "<5000 bytes>" });
+    assert_eq!(cut, expected);
+}
+
+#[test]
+fn a_message_that_must_be_exact_is_refused_if_it_does_not_fit() {
+    let (schema, memory) = nested(10);
+    let block = Block::new(memory.as_slice());
+    let options = JsonOptions { exact: true, ..JsonOptions::default() };
+    assert!(schema.to_json_with(block, options).is_ok());
+    let refused = schema.to_json_with(block, JsonOptions { bytes_max: 1000, ..options });
+    assert_eq!(refused, Err(FlatError::JsonTooLarge { limit: 1000 }));
+}
+
+#[test]
+fn a_picture_of_a_camera_is_whole_in_json() {
+    let mut memory = FlatBuffer::with_bytes(8 << 20);
+    let mut top = 0;
+    let mut image = sensor_msgs::Image::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
+    let bytes = 1920 * 1080 * 3;
+    image.data_uninit(bytes).unwrap().fill(200);
+    let schema = Schema::of::<sensor_msgs::Image>().unwrap();
+    let block = Block::new(&memory.as_slice()[..top]);
+    let whole = schema.to_json(block).unwrap();
+    assert_eq!(whole["data"].as_array().map(Vec::len), Some(bytes));
+    assert_eq!(whole["data"][bytes - 1], 200);
+    let shown = schema.to_json_with(block, JsonOptions::shown(2)).unwrap();
+    assert_eq!(shown["data"], serde_json::json!([200, 200, "... 6220798 more"]));
 }
