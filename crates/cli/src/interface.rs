@@ -5,7 +5,7 @@ use crate::arguments::{DefinitionArguments, InterfaceCommand, KindArguments};
 use crate::definitions::{Definitions, definitions};
 use crate::output::{self, clean};
 use crate::yaml;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use crossdock_msg::definition::{
     Element, Field, MessageDefinition, Shape, TypeName, Value, constant_text, field_text,
 };
@@ -19,6 +19,16 @@ use std::process::ExitCode;
 
 /// Longest name of a type that is read from standard input.
 const NAME_BYTES_MAX: u64 = 4096;
+
+/// Longest text of one type with those that it uses: types that nest each other twice double it at
+/// each level.
+const TYPE_BYTES_MAX: usize = 4_194_304;
+
+/// Used types that are named if a type is too long.
+const TYPES_NAMED: usize = 3;
+
+/// Least bytes of a value and of what stands between it and the next one.
+const VALUE_BYTES: usize = 4;
 
 /// Runs one of the interface commands.
 pub(crate) fn interface(command: &InterfaceCommand) -> Result<ExitCode> {
@@ -157,19 +167,34 @@ fn show(definitions: &Definitions, text: &str, comments: Comments) -> Result<Str
         if index > 0 {
             shown.push_str("---\n");
         }
-        show_message(library, part, 0, comments, &mut shown);
+        show_message(library, part, 0, comments, &mut shown).ok_or_else(|| too_long(part))?;
     }
     Ok(shown)
 }
 
-/// Nesting is bounded by `resolve`.
+fn too_long(message: &MessageDefinition) -> anyhow::Error {
+    let used = message.fields.iter().filter_map(|field| match &field.field_type.element {
+        Element::Message(name) => Some(clean(&name.to_string())),
+        _ => None,
+    });
+    let used: BTreeSet<_> = used.collect();
+    let named: Vec<_> = used.into_iter().take(TYPES_NAMED).collect();
+    anyhow!(
+        "{} has more than {TYPE_BYTES_MAX} bytes with the types that it uses: ask for one of these \
+         types alone, such as {}",
+        clean(&message.type_name.to_string()),
+        named.join(", ")
+    )
+}
+
+/// Nesting is bounded by `resolve`, the text by `TYPE_BYTES_MAX`; `None`: it is longer.
 fn show_message(
     library: &Library,
     message: &MessageDefinition,
     depth: usize,
     comments: Comments,
     shown: &mut String,
-) {
+) -> Option<()> {
     let margin = "\t".repeat(depth);
     let commented = comments == Comments::All || (comments == Comments::OfType && depth == 0);
     let comment = |text: &str, shown: &mut String| {
@@ -192,13 +217,17 @@ fn show_message(
         if let Element::Message(name) = &field.field_type.element
             && let Some(used) = library.get(name)
         {
-            show_message(library, used, depth + 1, comments, shown);
+            show_message(library, used, depth + 1, comments, shown)?;
+        }
+        if shown.len() > TYPE_BYTES_MAX {
+            return None;
         }
     }
     for constant in constants {
         comment(&constant.documentation, shown);
         let _ = writeln!(shown, "{margin}{}", constant_text(constant));
     }
+    (shown.len() <= TYPE_BYTES_MAX).then_some(())
 }
 
 /// A message, request or goal with its default values, in YAML.
@@ -208,39 +237,76 @@ fn prototype(definitions: &Definitions, text: &str) -> Result<String> {
         Found::Parts(_, parts) => parts[0],
     };
     definitions.resolve(&message.type_name)?;
-    let value = default_message(definitions.library(), message);
+    let mut prototype = Prototype { library: definitions.library(), left: TYPE_BYTES_MAX };
+    let value = prototype.message(message).ok_or_else(|| too_long(message))?;
     Ok(yaml::text(&value))
-}
-
-/// Nesting is bounded by `resolve`.
-fn default_message(library: &Library, message: &MessageDefinition) -> Json {
-    let fields = message.fields.iter();
-    let values = fields.map(|field| (field.name.clone(), default_field(library, field)));
-    Json::Object(values.collect::<Map<_, _>>())
 }
 
 /// Elements of an array in a prototype; more are left out.
 const ELEMENTS_MAX: u32 = 4096;
 
-fn default_field(library: &Library, field: &Field) -> Json {
-    if let Some(value) = &field.default {
-        return json_of(value);
+/// Values of a message, whose names and texts may take so many bytes more.
+struct Prototype<'a> {
+    library: &'a Library,
+    left: usize,
+}
+
+impl Prototype<'_> {
+    /// Takes bytes off the budget; `None`: so many are not left.
+    fn spend(&mut self, bytes: usize) -> Option<()> {
+        self.left = self.left.checked_sub(bytes)?;
+        Some(())
     }
-    let one = || match &field.field_type.element {
-        Element::Message(name) => {
-            library.get(name).map_or(Json::Null, |used| default_message(library, used))
+
+    /// Nesting is bounded by `resolve`.
+    fn message(&mut self, message: &MessageDefinition) -> Option<Json> {
+        let mut values = Map::with_capacity(message.fields.len());
+        for field in &message.fields {
+            self.spend(field.name.len())?;
+            values.insert(field.name.clone(), self.field(field)?);
         }
-        Element::Text { .. } | Element::WideText { .. } => Json::from(""),
-        Element::Primitive(primitive) => match primitive.name() {
-            "bool" => Json::from(false),
-            name if name.starts_with("float") => Json::from(0.0),
-            _ => Json::from(0),
-        },
-    };
-    match field.field_type.shape {
-        Shape::One => one(),
-        Shape::Array(count) => (0..count.min(ELEMENTS_MAX)).map(|_| one()).collect(),
-        Shape::Sequence { .. } => Json::Array(Vec::new()),
+        Some(Json::Object(values))
+    }
+
+    fn field(&mut self, field: &Field) -> Option<Json> {
+        if let Some(value) = &field.default {
+            self.spend(text_bytes(value))?;
+            return Some(json_of(value));
+        }
+        match field.field_type.shape {
+            Shape::One => self.one(&field.field_type.element),
+            Shape::Array(count) => {
+                let count = count.min(ELEMENTS_MAX);
+                let values = (0..count).map(|_| self.one(&field.field_type.element));
+                values.collect::<Option<Vec<_>>>().map(Json::Array)
+            }
+            Shape::Sequence { .. } => Some(Json::Array(Vec::new())),
+        }
+    }
+
+    fn one(&mut self, element: &Element) -> Option<Json> {
+        self.spend(VALUE_BYTES)?;
+        Some(match element {
+            Element::Message(name) => match self.library.get(name) {
+                Some(used) => self.message(used)?,
+                None => Json::Null,
+            },
+            Element::Text { .. } | Element::WideText { .. } => Json::from(""),
+            Element::Primitive(primitive) => match primitive.name() {
+                "bool" => Json::from(false),
+                name if name.starts_with("float") => Json::from(0.0),
+                _ => Json::from(0),
+            },
+        })
+    }
+}
+
+/// Bytes of a value as text, about.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::List(values) => values.iter().map(text_bytes).sum(),
+        _ => VALUE_BYTES,
     }
 }
 

@@ -189,3 +189,32 @@ fn types_are_generated_in_every_language_and_the_same_every_time() {
     assert!(errors.contains("--lang"), "{errors}");
     assert_eq!(code, Some(2));
 }
+
+#[test]
+fn types_that_nest_each_other_are_shown_up_to_a_limit_and_the_error_names_what_to_ask_for() {
+    let place = Place::new("nested");
+    place.file("interfaces/n_msgs/msg/L0.msg", "uint8 v\n");
+    place.file("interfaces/n_msgs/msg/Wide.msg", "Row[4096] rows\n");
+    place.file("interfaces/n_msgs/msg/Row.msg", "float64[4096] values\n");
+    for level in 1..25 {
+        let text = format!("L{0} a\nL{0} b\n", level - 1);
+        place.file(&format!("interfaces/n_msgs/msg/L{level}.msg"), &text);
+    }
+    for (command, name, used) in [
+        ("show", "n_msgs/msg/L24", "n_msgs/msg/L23"),
+        ("proto", "n_msgs/msg/L24", "n_msgs/msg/L23"),
+        ("proto", "n_msgs/msg/Wide", "n_msgs/msg/Row"),
+    ] {
+        let (printed, errors, code) = place.run(&["interface", command, name], "");
+        assert_eq!((printed.as_str(), code), ("", Some(1)), "{errors}");
+        let wanted = format!("{name} has more than 4194304 bytes with the types that it uses");
+        assert!(errors.contains(&wanted), "{errors}");
+        assert!(errors.ends_with(&format!("such as {used}\n")), "{errors}");
+    }
+    let (shown, _, code) = place.run(&["interface", "show", "n_msgs/msg/L10"], "");
+    assert_eq!((shown.lines().count(), code), (3 * (1 << 10) - 2, Some(0)));
+    let (proto, _, code) = place.run(&["interface", "proto", "n_msgs/msg/L10", "--no-quotes"], "");
+    assert_eq!((proto.matches("v: 0\n").count(), code), (1 << 10, Some(0)));
+    let (proto, _, code) = place.run(&["interface", "proto", "n_msgs/msg/Row"], "");
+    assert_eq!((proto.matches("0.0").count(), code), (4096, Some(0)));
+}
