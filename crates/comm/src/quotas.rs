@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crossdock_shm::CopyBudget;
 use crossdock_shm::faults::{self, fault};
+use crossdock_shm::{Allowance, Budget};
 
 /// Processes of one user that are connected at a time.
 pub(crate) const PROCESSES_OF_USER_MAX: usize = 32;
@@ -27,21 +27,57 @@ pub(crate) const QUEUED_FRAMES_MAX: usize = 4096;
 pub(crate) const MESSAGE_BYTES_MAX: u64 = 64 << 20;
 /// Memory of ours for copies of one user's messages.
 const COPIED_BYTES_MAX: u64 = 1 << 30;
+/// Descriptors of ours that keep the memory of one user's publishers: an eighth of the usual limit
+/// of a process.
+const DESCRIPTORS_OF_USER_MAX: u64 = 128;
+/// Descriptors of ours that keep the memory of all strangers' publishers.
+const DESCRIPTORS_MAX: u64 = 256;
+
+/// What one user's processes may use of this one.
+#[derive(Debug)]
+pub(crate) struct UserBudgets {
+    /// Bytes of the copies of their messages.
+    pub(crate) copies: Arc<Budget>,
+    /// What the memory of their publishers takes.
+    pub(crate) memory: Allowance,
+}
+
+impl UserBudgets {
+    /// Is anything of it in use?
+    fn is_used(&self) -> bool {
+        let UserBudgets { copies, memory: Allowance { descriptors } } = self;
+        Arc::strong_count(copies) > 1 || Arc::strong_count(descriptors) > 1
+    }
+}
 
 /// What has been used by each user's processes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Budgets {
-    copies: BTreeMap<u32, Arc<CopyBudget>>,
+    users: BTreeMap<u32, UserBudgets>,
+    descriptors: Arc<Budget>,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        let descriptors = Arc::new(Budget::new(DESCRIPTORS_MAX));
+        Budgets { users: BTreeMap::new(), descriptors }
+    }
 }
 
 impl Budgets {
-    /// What copies of this user's messages may take.
-    pub(crate) fn of_user(&mut self, uid: u32) -> &Arc<CopyBudget> {
-        // Bounded: users without a connection and without copies are forgotten.
-        if self.copies.len() >= PROCESSES_MAX {
-            self.copies.retain(|_, budget| Arc::strong_count(budget) > 1);
+    /// What this user's processes may use.
+    pub(crate) fn of_user(&mut self, uid: u32) -> &UserBudgets {
+        // Bounded: users who have nothing here are forgotten.
+        if self.users.len() >= PROCESSES_MAX {
+            self.users.retain(|_, budgets| budgets.is_used());
         }
-        self.copies.entry(uid).or_insert_with(|| Arc::new(CopyBudget::new(COPIED_BYTES_MAX)))
+        self.users.entry(uid).or_insert_with(|| {
+            let descriptors = Budget::within(DESCRIPTORS_OF_USER_MAX, &self.descriptors);
+            UserBudgets {
+                copies: Arc::new(Budget::new(COPIED_BYTES_MAX)),
+                memory: Allowance { descriptors: Arc::new(descriptors) },
+            }
+        })
     }
 }
 
@@ -86,15 +122,17 @@ mod tests {
     #[test]
     fn copies_of_one_users_messages_share_a_limit_and_those_of_others_have_their_own() {
         let mut budgets = Budgets::default();
-        let one = budgets.of_user(1001).clone();
-        assert!(Arc::ptr_eq(&one, budgets.of_user(1001)));
-        assert!(!Arc::ptr_eq(&one, budgets.of_user(1002)));
+        let one = budgets.of_user(1001).copies.clone();
+        let other = budgets.of_user(1003).memory.clone();
+        assert!(Arc::ptr_eq(&one, &budgets.of_user(1001).copies));
+        assert!(!Arc::ptr_eq(&one, &budgets.of_user(1002).copies));
         // Users who come and go leave nothing; one who has something left finds it again.
         for uid in 2000..3000 {
             budgets.of_user(uid);
-            assert!(budgets.copies.len() <= PROCESSES_MAX);
+            assert!(budgets.users.len() <= PROCESSES_MAX);
         }
-        assert!(Arc::ptr_eq(&one, budgets.of_user(1001)));
+        assert!(Arc::ptr_eq(&one, &budgets.of_user(1001).copies));
+        assert!(Arc::ptr_eq(&other.descriptors, &budgets.of_user(1003).memory.descriptors));
     }
 
     #[test]

@@ -5,39 +5,12 @@
 //! earlier ones there, and stay.
 
 use crate::PAGE_BYTES;
+use crate::budget::Budget;
 use crate::memory::{CreateMemoryError, Mapping, OwnMemory, Writers};
 use crate::protocol::HOLDS_MAX;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What the copies of several subscribers may take together, in bytes. Any thread; no lock.
-#[derive(Debug)]
-pub struct CopyBudget {
-    used: AtomicU64,
-    limit_bytes: u64,
-}
-
-impl CopyBudget {
-    /// An unused budget.
-    pub fn new(limit_bytes: u64) -> Self {
-        CopyBudget { used: AtomicU64::new(0), limit_bytes }
-    }
-
-    /// Bytes in use.
-    pub fn used_bytes(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
-    }
-
-    fn take(&self, bytes: u64) -> bool {
-        let left = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit_bytes);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok()
-    }
-
-    fn give_back(&self, bytes: u64) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
 
 /// See the head of this file. `Send`: it goes with its subscriber.
 #[derive(Debug)]
@@ -48,7 +21,7 @@ pub struct Copies {
     stride: u64,
     /// How much of each buffer is there.
     present: [u64; HOLDS_MAX],
-    budget: Arc<CopyBudget>,
+    budget: Arc<Budget>,
 }
 
 impl Copies {
@@ -58,7 +31,7 @@ impl Copies {
         label: &str,
         holds: usize,
         message_bytes_max: u64,
-        budget: &Arc<CopyBudget>,
+        budget: &Arc<Budget>,
     ) -> Result<Self, CreateMemoryError> {
         let holds = holds.clamp(1, HOLDS_MAX);
         let stride = message_bytes_max.max(1).next_multiple_of(PAGE_BYTES as u64);

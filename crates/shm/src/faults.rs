@@ -24,6 +24,8 @@ pub mod fault {
     pub const ANY_FOLDER: &str = "any folder";
     /// trust: all who are let in are treated as our own user.
     pub const ALL_ARE_OWN: &str = "all are own";
+    /// The memory of strangers' publishers is mapped.
+    pub const MAPPED_STRANGERS: &str = "mapped strangers";
     /// shared buffers: memory that its owner has not taken is taken by its members.
     pub const SPARSE_MEMORY: &str = "sparse memory";
     /// The end of a connection is told as its release, although samples of it are held.

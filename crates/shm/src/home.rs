@@ -22,6 +22,7 @@
 //!    with it. Nothing else keeps a home: code that only looks has a weak reference.
 
 use crate::descriptor::Meta;
+use crate::distant::DistantMemory;
 use crate::fork::ForkMark;
 use crate::lifeline::Lifeline;
 use crate::memory::{MapRef, Mapping, Region};
@@ -61,6 +62,9 @@ pub(crate) struct Home {
     holds: Holds,
     entries: [UnsafeCell<Entry>; HOLDS_MAX],
     segments: [OnceLock<Arc<Mapping>>; SEGMENTS_MAX],
+    /// Segments that are not mapped, if the publisher is not trusted: then nothing but the head and
+    /// the slots of its ring is.
+    distant: OnceLock<Box<[OnceLock<Arc<DistantMemory>>; SEGMENTS_MAX]>>,
     /// Of this process, for copies of messages.
     copies: OnceLock<Arc<Mapping>>,
     closed: AtomicBool,
@@ -129,6 +133,7 @@ impl Home {
             Home {
                 entries,
                 segments: std::array::from_fn(|_| OnceLock::new()),
+                distant: OnceLock::new(),
                 copies: OnceLock::new(),
                 closed: AtomicBool::new(false),
                 fork: ForkMark::new(),
@@ -169,8 +174,31 @@ impl Home {
         self.segments.get(index).is_some_and(|place| place.set(mapping).is_ok())
     }
 
+    /// Adds a segment that is not mapped, as all segments of the publisher are not then. As
+    /// [`Home::add_segment`].
+    pub(crate) fn add_distant(&self, index: usize, memory: Arc<DistantMemory>) -> bool {
+        let segments =
+            self.distant.get_or_init(|| Box::new(std::array::from_fn(|_| OnceLock::new())));
+        segments.get(index).is_some_and(|place| place.set(memory).is_ok())
+    }
+
+    /// Are payloads read without a mapping?
+    pub(crate) fn is_distant(&self) -> bool {
+        self.distant.get().is_some()
+    }
+
+    /// The memory of a payload that is read without a mapping, if it lies inside and is aligned.
+    pub(crate) fn distant_payload(&self, chunk: Chunk, len: usize) -> Option<&DistantMemory> {
+        let memory = self.distant.get()?.get(usize::from(chunk.segment))?.get()?;
+        let is_inside = memory.holds(chunk.offset, len as u64);
+        (is_inside && chunk.offset.is_multiple_of(PAYLOAD_ALIGN)).then_some(memory)
+    }
+
     /// The memory of a segment goes; its addresses stay.
     pub(crate) fn vacate(&self, index: usize) {
+        if let Some(memory) = self.distant.get().and_then(|it| it.get(index)?.get()) {
+            memory.let_go();
+        }
         if let Some(mapping) = self.segments.get(index).and_then(OnceLock::get) {
             mapping.vacate();
         }
@@ -181,8 +209,11 @@ impl Home {
         let _ = self.copies.set(Arc::clone(mapping));
     }
 
-    /// Is this segment mapped?
+    /// Can this segment be read?
     pub(crate) fn has_segment(&self, index: usize) -> bool {
+        if let Some(distant) = self.distant.get() {
+            return distant.get(index).is_some_and(|place| place.get().is_some());
+        }
         self.segments.get(index).is_some_and(|place| place.get().is_some())
     }
 

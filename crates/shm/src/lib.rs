@@ -75,11 +75,15 @@
 //! ```
 
 #[cfg(not(loom))]
+mod budget;
+#[cfg(not(loom))]
 pub mod clock;
 #[cfg(not(loom))]
 mod copies;
 #[cfg(not(loom))]
 mod descriptor;
+#[cfg(not(loom))]
+mod distant;
 #[cfg(not(loom))]
 mod doorbell;
 #[cfg(not(loom))]
@@ -103,6 +107,8 @@ mod local;
 mod memory;
 #[cfg(not(loom))]
 mod observer;
+#[cfg(not(loom))]
+mod open_memory;
 #[cfg(not(loom))]
 mod per_process;
 #[cfg(not(loom))]
@@ -152,9 +158,13 @@ mod trust;
 mod words;
 
 #[cfg(not(loom))]
-pub use copies::{Copies, CopyBudget};
+pub use budget::Budget;
+#[cfg(not(loom))]
+pub use copies::Copies;
 #[cfg(not(loom))]
 pub use descriptor::{Marks, Meta};
+#[cfg(not(loom))]
+pub use distant::Allowance;
 #[cfg(not(loom))]
 pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken};
 #[cfg(not(loom))]
@@ -170,9 +180,11 @@ pub use lifeline::Lifeline;
 #[cfg(not(loom))]
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
-pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch, Sharing};
+pub use memory::{CreateMemoryError, Region, Scratch, Sharing};
 #[cfg(not(loom))]
 pub use observer::{CopyError, RingObserver};
+#[cfg(not(loom))]
+pub use open_memory::OpenMemoryError;
 #[cfg(not(loom))]
 pub use pinned::Pinned;
 #[cfg(not(loom))]

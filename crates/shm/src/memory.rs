@@ -1,11 +1,11 @@
-//! Shared memory objects: making them, sealing them, believing received ones, and looking into
-//! them.
+//! Shared memory objects: making them, sealing them, and looking into them.
 //!
 //! Ports place their structures inside with `MapRef` and `MapSlice`.
 
 use crate::PAGE_BYTES;
 use crate::driver::DriverMemory;
 use crate::fork::{ForkMark, PrivateFd};
+use crate::open_memory::{Access, OpenMemoryError, map_received};
 use crate::slab::Slabs;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
@@ -54,91 +54,6 @@ pub enum CreateMemoryError {
     },
 }
 
-/// Why received memory is refused.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenMemoryError {
-    /// Not a memory object, or its owner may shrink it.
-    #[error(
-        "received memory `{label}` is not sealed against shrinking; the peer must seal it first"
-    )]
-    Unsealed {
-        /// What the memory is for.
-        label: String,
-    },
-    /// A memory object of huge pages, which is mapped and unmapped by other rules.
-    #[error(
-        "received memory `{label}` is made of huge pages; the peer must send a plain memory object"
-    )]
-    Unlike {
-        /// What the memory is for.
-        label: String,
-    },
-    /// Its owner has not made all of it present, so that looking at it would take memory here.
-    #[error(
-        "received memory `{label}` has only {present} of its {wanted} bytes present; its owner \
-         must make all of them present first"
-    )]
-    Sparse {
-        /// What the memory is for.
-        label: String,
-        /// Bytes that are present.
-        present: u64,
-        /// Bytes that its contents need.
-        wanted: u64,
-    },
-    /// Smaller than what shall be mapped.
-    #[error(
-        "received memory `{label}` has {bytes} bytes but {wanted} are needed; the peer is at fault"
-    )]
-    TooSmall {
-        /// What the memory is for.
-        label: String,
-        /// Its size.
-        bytes: u64,
-        /// The size that its contents need.
-        wanted: u64,
-    },
-    /// Larger than this process is willing to map.
-    #[error(
-        "received memory `{label}` needs a mapping of {wanted} bytes, more than the {limit} \
-         allowed; raise the limit of the topic or ask the peer for less"
-    )]
-    TooLarge {
-        /// What the memory is for.
-        label: String,
-        /// The size that its contents need.
-        wanted: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// Another layout, or not what it claims to be.
-    #[error(
-        "received memory `{label}` {found}, this process expects {expected}; use one version on \
-         both sides"
-    )]
-    Layout {
-        /// What the memory is for.
-        label: String,
-        /// What it says of itself.
-        found: String,
-        /// What was expected.
-        expected: String,
-    },
-    /// The kernel refused.
-    #[error(
-        "received memory `{label}`: {step} failed ({source}); check the limits on address space"
-    )]
-    System {
-        /// What the memory is for.
-        label: String,
-        /// The step that failed.
-        step: &'static str,
-        /// The kernel's reason.
-        source: std::io::Error,
-    },
-}
-
 /// Who may write to a memory object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
@@ -166,7 +81,12 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new(fd: BorrowedFd<'_>, bytes: usize, protection: ProtFlags) -> Result<Self, Errno> {
+    /// Maps a memory object that is at least as long and stays so.
+    pub(crate) fn new(
+        fd: BorrowedFd<'_>,
+        bytes: usize,
+        protection: ProtFlags,
+    ) -> Result<Self, Errno> {
         let fork = ForkMark::new();
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let start = unsafe {
@@ -667,83 +587,6 @@ pub(crate) fn absent_pages(label: &str, bytes: u64, errno: Errno) -> CreateMemor
         step: "making its pages present",
         source: errno.into(),
     }
-}
-
-/// What a receiver allows itself to do with received memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Look only.
-    Read,
-    /// Both sides write.
-    ReadWrite,
-}
-
-/// The file system that plain memory objects lie in (`TMPFS_MAGIC`); huge pages have one of their
-/// own.
-const PLAIN_MEMORY: u64 = 0x0102_1994;
-
-/// Refuses received memory whose owner has not made its first `wanted` bytes present: the process
-/// that touches a page first pays for it.
-pub(crate) fn check_present(
-    label: &str,
-    fd: BorrowedFd<'_>,
-    wanted: u64,
-) -> Result<(), OpenMemoryError> {
-    let label = || label.to_owned();
-    let status = rustix::fs::fstat(fd).map_err(|errno| OpenMemoryError::System {
-        label: label(),
-        step: "fstat",
-        source: errno.into(),
-    })?;
-    // In units of 512 bytes, whatever the page size is.
-    let present = u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512);
-    match present >= wanted {
-        true => Ok(()),
-        false => Err(OpenMemoryError::Sparse { label: label(), present, wanted }),
-    }
-}
-
-/// Maps received memory after checking it: sealed against shrinking (a later access cannot fault),
-/// large enough for `wanted` bytes, and not more than `limit`.
-pub(crate) fn map_received(
-    label: &str,
-    fd: BorrowedFd<'_>,
-    wanted: u64,
-    limit: u64,
-    access: Access,
-) -> Result<Arc<Mapping>, OpenMemoryError> {
-    let label = || label.to_owned();
-    if wanted > limit {
-        return Err(OpenMemoryError::TooLarge { label: label(), wanted, limit });
-    }
-    let seals = rustix::fs::fcntl_get_seals(fd);
-    if !seals.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
-        return Err(OpenMemoryError::Unsealed { label: label() });
-    }
-    let failed = |step: &'static str, errno: Errno| OpenMemoryError::System {
-        label: label(),
-        step,
-        source: errno.into(),
-    };
-    // Only plain pages and huge ones have seals: nothing above or below asks a file system of
-    // others.
-    let kind = rustix::fs::fstatfs(fd).map_err(|errno| failed("fstatfs", errno))?;
-    if kind.f_type as u64 & u64::from(u32::MAX) != PLAIN_MEMORY {
-        return Err(OpenMemoryError::Unlike { label: label() });
-    }
-    // The size is read after the seal was seen: it can only grow from here.
-    let status = rustix::fs::fstat(fd).map_err(|errno| failed("fstat", errno))?;
-    let bytes = u64::try_from(status.st_size).unwrap_or(0);
-    if bytes < wanted || wanted == 0 {
-        return Err(OpenMemoryError::TooSmall { label: label(), bytes, wanted });
-    }
-    let protection = match access {
-        Access::Read => ProtFlags::READ,
-        Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
-    };
-    let mapping =
-        Mapping::new(fd, wanted as usize, protection).map_err(|errno| failed("mmap", errno))?;
-    Ok(Arc::new(mapping))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! It never writes. A ring without subscribers is not written and shows nothing.
 
 use crate::descriptor::{Descriptor, Marks, Meta};
-use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
+use crate::memory::{MapRef, MapSlice, Mapping};
+use crate::open_memory::{Access, OpenMemoryError, map_received};
 use crate::protocol::{Corruption, GONE, Head, Peek, Ring, Slot};
 use crate::ring_geometry::{
     HEAD_AT, PAYLOAD_ALIGN, RingGeometry, SEGMENTS_MAX, SLOTS_AT, SLOTS_MAX,

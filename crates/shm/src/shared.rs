@@ -13,10 +13,8 @@
 use crate::PAGE_BYTES;
 use crate::driver::DriverMemory;
 use crate::faults::{self, fault};
-use crate::memory::{
-    Access, CreateMemoryError, MapRef, Mapping, OpenMemoryError, OwnMemory, Region, Shared,
-    Writers, check_present, map_received,
-};
+use crate::memory::{CreateMemoryError, MapRef, Mapping, OwnMemory, Region, Shared, Writers};
+use crate::open_memory::{Access, OpenMemoryError, check_present, map_received};
 use crate::protocol::ClaimTable;
 use crate::sync::Ordering;
 use crate::tables::{Kind, Preamble};

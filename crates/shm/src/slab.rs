@@ -14,7 +14,8 @@
 //! This file knows no devices: their memory is a value that others make and use.
 
 use crate::driver::SlabMemory;
-use crate::memory::{CreateMemoryError, OpenMemoryError, Region, Sharing};
+use crate::memory::{CreateMemoryError, Region, Sharing};
+use crate::open_memory::OpenMemoryError;
 use crate::words::{OwnWords, PeerWords};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,10 +6,12 @@
 mod copied;
 
 use crate::descriptor::{Descriptor, Meta};
+use crate::distant::{Allowance, DistantMemory};
 use crate::futex;
 use crate::home::Home;
 use crate::lifeline::Lifeline;
-use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, Region, map_received};
+use crate::memory::{MapRef, MapSlice, Mapping, Region};
+use crate::open_memory::{Access, OpenMemoryError, map_received};
 use crate::prefetch;
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, Head, Peek, Ring, Slot};
 use crate::ring_geometry::{Attached, HEAD_AT, RingGeometry, SEGMENTS_MAX, SLOTS_AT};
@@ -136,6 +138,8 @@ struct SubscriberState {
     publisher: String,
     memory_limit_bytes: u64,
     mapped_bytes: AtomicU64,
+    /// The publisher is not trusted, and its memory is not mapped.
+    allowance: Option<Allowance>,
     /// Does the publisher serve it?
     alive: AtomicBool,
 }
@@ -173,6 +177,11 @@ impl SubscriberControl {
         // Address space of all segments together; one limit each, since each may hold the whole
         // limit.
         let limit = shared.memory_limit_bytes;
+        if let Some(allowance) = &shared.allowance {
+            let (label, kind) = (&shared.publisher, Kind::Segment);
+            let memory = DistantMemory::open(label, fd, (bytes, limit), kind, Some(allowance))?;
+            return home.add_distant(index as usize, memory.into()).then_some(()).ok_or_else(bad);
+        }
         let mapping = map_received(&shared.publisher, fd, bytes, limit, Access::Read)?;
         Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
         shared.mapped_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -284,10 +293,14 @@ impl RingSubscriber {
         let conn = config.conn.conn().clone();
         let home = Home::for_ring(config.conn.clone(), config.lifeline, config.source);
         home.add_segment(0, mapping);
+        if let Some((memory, _)) = ring.distant() {
+            home.add_distant(0, Arc::clone(memory));
+        }
         let shared = Arc::new(SubscriberState {
             publisher: config.publisher,
             memory_limit_bytes: limit,
             mapped_bytes: AtomicU64::new(bytes),
+            allowance: ring.distant().map(|(_, allowance)| allowance.clone()),
             alive: AtomicBool::new(true),
         });
         let mut subscriber = RingSubscriber {

@@ -12,10 +12,8 @@
 //! cost nothing; a place's page is made present by its maker before anybody is told of the place.
 
 use crate::PAGE_BYTES;
-use crate::memory::{
-    Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, Shared,
-    Writers, map_received,
-};
+use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, Shared, Writers};
+use crate::open_memory::{Access, OpenMemoryError, map_received};
 use crate::protocol::{ARMED_WORDS, ArmedLine, Bell, Conn, ReadyLine, RelayLine};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
@@ -46,6 +44,9 @@ pub(crate) struct Preamble {
 }
 
 const _: () = assert!(size_of::<Preamble>() == 64);
+
+/// The words of a preamble that are read: its first ones.
+pub(crate) const PREAMBLE_WORDS: usize = 2;
 
 // SAFETY: repr(C), atomics only.
 unsafe impl Shared for Preamble {}
@@ -96,18 +97,26 @@ impl Preamble {
         mapping: &Arc<Mapping>,
         kind: Kind,
     ) -> Result<(), OpenMemoryError> {
+        let words = MapRef::<Preamble>::new(mapping, 0).map_or([0; PREAMBLE_WORDS], |preamble| {
+            [preamble.magic.load(Ordering::Acquire), preamble.version.load(Ordering::Relaxed)]
+        });
+        Self::check_words(label, words, kind)
+    }
+
+    /// The same of words that were read; zeros: it is too small for them.
+    pub(crate) fn check_words(
+        label: &str,
+        [magic, version]: [u64; PREAMBLE_WORDS],
+        kind: Kind,
+    ) -> Result<(), OpenMemoryError> {
         let refused = |found: String| OpenMemoryError::Layout {
             label: label.to_owned(),
             found,
             expected: format!("{kind:?} in layout version {LAYOUT_VERSION}"),
         };
-        let preamble = MapRef::<Preamble>::new(mapping, 0)
-            .ok_or_else(|| refused("is too small for a preamble".to_owned()))?;
-        let magic = preamble.magic.load(Ordering::Acquire);
         if magic != MAGIC | kind as u64 {
             return Err(refused(format!("starts with {magic:#018x}")));
         }
-        let version = preamble.version.load(Ordering::Relaxed);
         if version != LAYOUT_VERSION {
             return Err(refused(format!("has layout version {version}")));
         }

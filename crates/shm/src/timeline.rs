@@ -22,7 +22,8 @@
 //!    publisher lives. The timeline beside it does the same for messages that are uploaded to a
 //!    device.
 
-use crate::memory::{CreateMemoryError, MapRef, OpenMemoryError, Sharing};
+use crate::memory::{CreateMemoryError, MapRef, Sharing};
+use crate::open_memory::OpenMemoryError;
 use crate::protocol::{Head, TIMELINE_WORDS};
 use crate::words::{OwnWords, PeerWords, sleep_on, wake};
 use std::os::fd::BorrowedFd;

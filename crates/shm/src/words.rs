@@ -2,9 +2,8 @@
 //! can break only the meaning of a word.
 
 use crate::futex;
-use crate::memory::{
-    Access, CreateMemoryError, MapSlice, OpenMemoryError, OwnMemory, Sharing, Writers, map_received,
-};
+use crate::memory::{CreateMemoryError, MapSlice, OwnMemory, Sharing, Writers};
+use crate::open_memory::{Access, OpenMemoryError, map_received};
 use std::ops::Deref;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicU64;

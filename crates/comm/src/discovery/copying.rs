@@ -1,7 +1,12 @@
 //! Whether messages of a publisher are copied when they are taken, because its process may still
-//! write them. Decided once, when a pair is connected.
+//! write them, and what is mapped of its memory. Decided once, when a pair is connected.
 
-use crossdock_shm::Copies;
+use std::os::fd::AsFd;
+
+use crossdock_shm::faults::{self, fault};
+use crossdock_shm::{
+    AddSegmentError, Allowance, Copies, OpenMemoryError, ReceivedFd, RingGeometry, RingMemory,
+};
 
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::scarce::Failure;
@@ -25,11 +30,43 @@ pub(crate) fn copies_for(
         return Ok(None);
     }
     let uid = state.peers.get(&token).ok_or("the process is gone")?.link.identity.uid;
-    let budget = state.budgets.of_user(uid);
+    let budget = &state.budgets.of_user(uid).copies;
     let (holds, longest) = (shape.geometry.holds as usize, quotas::MESSAGE_BYTES_MAX);
     let bytes = longest.min(shape.geometry.memory_limit_bytes);
     let copies = Copies::create(label, holds, bytes, budget);
     Ok(Some(Box::new(copies.map_err(|error| Failure::of(&error))?)))
+}
+
+/// What the memory of a process's publishers may take here; `None`: it is trusted, and its memory
+/// is mapped.
+pub(crate) fn allowance(state: &mut ParticipantState, token: u64) -> Option<Allowance> {
+    if !state.standing(token).is_stranger() || faults::is(fault::MAPPED_STRANGERS) {
+        return None;
+    }
+    let uid = state.peers.get(&token)?.link.identity.uid;
+    Some(state.budgets.of_user(uid).memory.clone())
+}
+
+/// Opens a ring that a process has sent; with an allowance it is not mapped.
+pub(crate) fn open_ring(
+    label: &str,
+    fd: &ReceivedFd,
+    geometry: RingGeometry,
+    bytes_max: u64,
+    allowance: Option<&Allowance>,
+) -> Result<RingMemory, Failure> {
+    let fd = fd.as_fd();
+    let memory = match allowance {
+        None => RingMemory::open(label, fd, geometry, bytes_max),
+        Some(it) => RingMemory::open_distant(label, fd, geometry, bytes_max, it),
+    };
+    memory.map_err(|error| Failure::of(&error))
+}
+
+/// Is a segment refused because its publisher's user has used up what it may, so that the publisher
+/// is not at fault?
+pub(crate) fn is_beyond_budget(error: &AddSegmentError) -> bool {
+    matches!(error, AddSegmentError::Memory(OpenMemoryError::BeyondBudget { .. }))
 }
 
 /// Why a publisher of the process of `token` is not connected whose messages would be copied.

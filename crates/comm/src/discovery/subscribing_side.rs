@@ -684,6 +684,7 @@ fn ring_memory(
     shape: &RingShape,
     fds: &[ReceivedFd],
 ) -> Result<RingMemory, Failure> {
+    let allowance = copying::allowance(state, token);
     let Some(peer) = state.peers.get_mut(&token) else {
         let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
         return Ok(ours.control.memory());
@@ -696,8 +697,8 @@ fn ring_memory(
         return Ok(mapped);
     }
     let fd = fds.first().ok_or("a ring came without its memory")?;
-    let memory = RingMemory::open(label, fd.as_fd(), shape.geometry, MAPPED_BYTES_MAX)
-        .map_err(|error| Failure::of(&error))?;
+    let (geometry, limit) = (shape.geometry, MAPPED_BYTES_MAX);
+    let memory = copying::open_ring(label, fd, geometry, limit, allowance.as_ref())?;
     peer.tables.rings.insert(publisher, memory.downgrade());
     Ok(memory)
 }
@@ -718,11 +719,16 @@ pub(crate) fn received_segment(
     };
     let IncomingStage::Live(control) = &known.stage else { return Ok(()) };
     let fd = fds.first().ok_or("a segment came without its memory")?;
-    match control.add_segment(segment, bytes, fd.as_fd()).map_err(|error| Failure::of(&error)) {
+    let added = control.add_segment(segment, bytes, fd.as_fd());
+    match added.map_err(|error| (Failure::of(&error), copying::is_beyond_budget(&error))) {
         Ok(()) => state.send(token, &Frame::SegmentMapped { pair, segment }),
         // The publisher does not wait for it, and gives it everything when there is room.
-        Err(Failure { scarce: true, reason }) => release_for_now(state, pair, &reason),
-        Err(Failure { reason, .. }) => return Err(reason),
+        Err((Failure { scarce: true, reason }, _)) => release_for_now(state, pair, &reason),
+        Err((Failure { reason, .. }, true)) => {
+            state.trouble(reason);
+            leave(state, pair);
+        }
+        Err((Failure { reason, .. }, false)) => return Err(reason),
     }
     Ok(())
 }

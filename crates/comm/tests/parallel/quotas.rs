@@ -4,16 +4,20 @@
 //! These tests need root; elsewhere they are skipped, and counted as skipped.
 
 use crate::common;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
+use common::ring::{check_word, slot_at};
 use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, publisher, subscriber};
 use crossdock_comm::{Participant, PublisherOptions, Qos, Subscriber};
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
+use crossdock_test_support::OwnMemory;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Publishers of one process.
@@ -169,6 +173,117 @@ fn a_message_of_a_stranger_that_is_too_long_is_lost_and_counted_and_the_next_one
         assert_eq!(input.lost() - lost, u64::from(!comes), "{bytes} bytes");
     }
     told(&victim, "could not be copied and are lost: each may be 64 MiB long");
+    child.finish();
+}
+
+/// Bytes of this process's memory object of a ring that exist.
+fn present(name: &str) -> u64 {
+    let all = std::fs::read_dir("/proc/self/fd").unwrap().flatten().map(|entry| entry.path());
+    let is_of_name = |path: &PathBuf| {
+        std::fs::read_link(path).is_ok_and(|to| to.to_string_lossy().contains(name))
+    };
+    let objects: Vec<u64> =
+        all.filter(is_of_name).map(|path| path.metadata().unwrap().blocks() * 512).collect();
+    let [bytes] = objects[..] else { panic!("{objects:?}") };
+    bytes
+}
+
+/// The longest message, in a place of the pool where nothing was ever written.
+const HOLE: u64 = 32 << 20;
+
+/// Says in its ring that long messages lie where nothing was ever written.
+fn sparse() {
+    let participant = join("sparse");
+    let (qos, topic) = (Qos::best_effort(8), "/sparse");
+    let options = PublisherOptions {
+        node: "sparse",
+        topic,
+        qos,
+        max_bytes: Some(HOLE as usize),
+        group: None,
+    };
+    let output = participant.publisher::<Image>(options).unwrap();
+    assert!(participant.wait_until(LIMIT, || output.peers() == 1));
+    let before = present("sparseinprocess");
+    let memory = OwnMemory::open();
+    let [ring] = &memory.shared("sparseinprocess")[..] else { panic!("one ring") };
+    for seq in 1..=4 {
+        let words = [(seq + 1) * HOLE, HOLE, 0, 0, 0, 0];
+        let at = ring.start + slot_at(seq);
+        memory.write(at + 8, &words);
+        memory.write(at + 56, &[check_word(seq, &words)]);
+        memory.write(at, &[seq]);
+    }
+    tell("spoiled");
+    assert_eq!(hear().unwrap(), "taken");
+    tell(&format!("{} bytes more", present("sparseinprocess") - before));
+    while hear().is_some() {}
+}
+
+#[test]
+fn messages_of_a_stranger_in_memory_that_does_not_exist_take_no_memory_but_that_of_copies() {
+    let test = "quotas::messages_of_a_stranger_in_memory_that_does_not_exist_take_no_memory_but_that_of_copies";
+    if role().is_some() {
+        return sparse();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("sparse", Users::Two);
+    let victim = shared.open("victim");
+    let input = subscriber(&victim, "/sparse", Qos::best_effort(8));
+    let mut child = shared.start(test, "sparse");
+    child.expect("spoiled");
+    assert!(victim.wait_until(LIMIT, || input.matched() == 1));
+    for seq in 1..=4 {
+        let sample = input.take().unwrap().unwrap();
+        let bytes = sample.block().as_bytes();
+        assert_eq!((sample.seq(), bytes.len() as u64), (seq, HOLE));
+        assert!(bytes.iter().all(|byte| *byte == 0));
+    }
+    child.say("taken");
+    child.expect("0 bytes more");
+    child.finish();
+}
+
+/// Descriptors for the memory of one user's publishers.
+const DESCRIPTORS: usize = 128;
+
+/// Publishes on one topic more than the other one may keep the memory of.
+fn rings() {
+    raise_limit();
+    let participant = join("rings");
+    let topics = (0..=DESCRIPTORS).map(|topic| format!("/rings/topic_{topic}"));
+    let _outputs: Vec<_> =
+        topics.map(|topic| publisher(&participant, &topic, Qos::best_effort(1))).collect();
+    tell("there");
+    while hear().is_some() {}
+}
+
+#[test]
+fn the_memory_of_a_users_publishers_takes_a_limited_number_of_descriptors() {
+    let test = "quotas::the_memory_of_a_users_publishers_takes_a_limited_number_of_descriptors";
+    if role().is_some() {
+        return rings();
+    }
+    if !is_root() {
+        return;
+    }
+    raise_limit();
+    let shared = Shared::new("rings", Users::Two);
+    let victim = shared.open("victim");
+    let topics = (0..=DESCRIPTORS).map(|topic| format!("/rings/topic_{topic}"));
+    let inputs: Vec<_> =
+        topics.map(|topic| subscriber(&victim, &topic, Qos::best_effort(1))).collect();
+    let mut child = shared.start(test, "rings");
+    child.expect("there");
+    let text = told(&victim, "more than the 128 descriptors");
+    assert!(text.contains("trust the user"), "{text}");
+    assert!(victim.wait_until(LIMIT, || matched(&inputs) == DESCRIPTORS));
+    // Those of our own user do not count, nor do those of others.
+    let friend = shared.open("friend");
+    let _output = publisher(&friend, "/rings/topic_0", Qos::best_effort(1));
+    assert!(victim.wait_until(LIMIT, || inputs[0].matched() == 2));
     child.finish();
 }
 

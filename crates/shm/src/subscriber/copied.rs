@@ -23,8 +23,8 @@ impl RingSubscriber {
     /// it.
     ///
     /// A message that cannot be copied is passed over and counted
-    /// ([`Losses::refused`](super::Losses::refused)). System calls only when it is longer than
-    /// those before it.
+    /// ([`Losses::refused`](super::Losses::refused)). One system call, which reads the message, if
+    /// its publisher is not trusted; others only when it is longer than those before it.
     pub fn take_copied(
         &mut self,
         copies: &mut Copies,
@@ -81,7 +81,7 @@ impl RingSubscriber {
         index: usize,
         copies: &mut Copies,
     ) -> Result<Option<(NonNull<u8>, Meta)>, Corruption> {
-        let Descriptor { chunk, mut meta } =
+        let Descriptor { chunk, meta } =
             Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
         // What a device still writes, or has kept, cannot be read here.
         let elsewhere = meta.marks.any(Marks::EARLY) || meta.marks.any(Marks::AWAY);
@@ -89,13 +89,30 @@ impl RingSubscriber {
         if elsewhere || !self.home.has_segment(usize::from(chunk.segment)) {
             return Ok(None);
         }
-        let whole = meta.len.next_multiple_of(8);
+        let whole = meta.len.checked_next_multiple_of(8).ok_or(Corruption::OutsideMemory)?;
+        if self.home.is_distant() {
+            let from = self.home.distant_payload(chunk, meta.len);
+            let from = from.ok_or(Corruption::OutsideMemory)?;
+            let Some(to) = copies.room(index, whole) else { return Ok(None) };
+            // SAFETY: `room` gives memory of this process, which belongs to the hold word that the
+            // caller has taken.
+            if !unsafe { from.read(chunk.offset, to, meta.len) } {
+                // Its publisher has given it back meanwhile.
+                return Ok(None);
+            }
+            return Ok(Some((to, copied(meta))));
+        }
         let from = self.home.payload(chunk, whole).ok_or(Corruption::OutsideMemory)?;
         let Some(to) = copies.room(index, whole) else { return Ok(None) };
         // SAFETY: `payload` found all words inside a mapping, aligned to 64; `room` gives memory of
         // this process, aligned to pages, which belongs to the hold word that the caller has taken.
         unsafe { copy_words(from, to, meta.len) };
-        meta.marks.clear(Marks::EARLY.or(Marks::AWAY).or(Marks::UPLOADED));
-        Ok(Some((to, meta)))
+        Ok(Some((to, copied(meta))))
     }
+}
+
+/// What a copy says of itself: it is complete, and no device has to do with it.
+fn copied(mut meta: Meta) -> Meta {
+    meta.marks.clear(Marks::EARLY.or(Marks::AWAY).or(Marks::UPLOADED));
+    meta
 }

@@ -43,11 +43,16 @@ fn allocations(mut each: impl FnMut()) -> u64 {
 
 #[test]
 fn messages_that_are_copied_when_they_are_taken_allocate_nothing() {
+    copying_allocates_nothing(None);
+    copying_allocates_nothing(Some(allowance(1)));
+}
+
+fn copying_allocates_nothing(allowance: Option<Allowance>) {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
-    let how = Join { trusted: false, ..join("stranger") };
+    let how = Join { trusted: false, allowance, ..join("stranger") };
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
-    let budget = std::sync::Arc::new(CopyBudget::new(1 << 20));
+    let budget = std::sync::Arc::new(Budget::new(1 << 20));
     let mut copies = Copies::create("copies", 4, 4096, &budget).unwrap();
     subscriber.keep_copies(&copies);
     let mut kept = None;

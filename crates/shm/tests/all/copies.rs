@@ -16,7 +16,7 @@ struct Ends {
     side: Side,
 }
 
-fn ends(config: RingConfig, message_bytes_max: u64, budget: &Arc<CopyBudget>) -> Ends {
+fn ends(config: RingConfig, message_bytes_max: u64, budget: &Arc<Budget>) -> Ends {
     let publisher = RingPublisher::create("camera", config).unwrap();
     let (side, peer) = side();
     let how = Join { trusted: false, ..join("stranger") };
@@ -26,8 +26,8 @@ fn ends(config: RingConfig, message_bytes_max: u64, budget: &Arc<CopyBudget>) ->
     Ends { publisher, subscriber, copies, peer: number, side }
 }
 
-fn budget(bytes: u64) -> Arc<CopyBudget> {
-    Arc::new(CopyBudget::new(bytes))
+fn budget(bytes: u64) -> Arc<Budget> {
+    Arc::new(Budget::new(bytes))
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn what_copies_take_is_bounded_and_given_back() {
     send(8 << 10);
     let second = subscriber.take_copied(&mut copies).unwrap().unwrap();
     assert_eq!((second.bytes().len(), subscriber.losses().refused), (8 << 10, 2));
-    assert_eq!(shared.used_bytes(), 28 << 10);
+    assert_eq!(shared.used(), 28 << 10);
     // The same memory for the next one.
     drop(first);
     send(20 << 10);
     let third = subscriber.take_copied(&mut copies).unwrap().unwrap();
-    assert_eq!((third.bytes().len(), shared.used_bytes()), (20 << 10, 28 << 10));
+    assert_eq!((third.bytes().len(), shared.used()), (20 << 10, 28 << 10));
     drop((second, third, copies));
-    assert_eq!(shared.used_bytes(), 0);
+    assert_eq!(shared.used(), 0);
     publisher.control().detach(peer);
 }
 

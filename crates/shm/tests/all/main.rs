@@ -8,6 +8,7 @@ mod common;
 mod allocation;
 mod copies;
 mod depth;
+mod distant;
 mod doorbell;
 mod faults;
 mod growth;

@@ -65,6 +65,8 @@ pub struct Join {
     pub history: usize,
     /// Does the publisher wait for it in any way?
     pub trusted: bool,
+    /// The subscriber does not trust the publisher: what the publisher's memory may take.
+    pub allowance: Option<Allowance>,
     /// Its executor and its input there.
     pub doorbell: Option<(DoorbellControl, u16)>,
 }
@@ -76,6 +78,7 @@ pub fn join(label: &str) -> Join {
         reliable: false,
         history: 0,
         trusted: true,
+        allowance: None,
         doorbell: None,
     }
 }
@@ -129,13 +132,23 @@ pub fn connect(
         lifeline: Lifeline::none(),
         source: SOURCE,
     };
-    let subscriber =
-        RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached).unwrap();
+    let (ring, geometry, limit) =
+        (control.ring_fd(), control.geometry(), config.memory_limit_bytes);
+    let memory = match &join.allowance {
+        None => RingMemory::open(&config.publisher, ring, geometry, limit),
+        Some(it) => RingMemory::open_distant(&config.publisher, ring, geometry, limit, it),
+    };
+    let subscriber = RingSubscriber::connect_mapped(config, &memory.unwrap(), attached).unwrap();
     for segment in control.segments().unwrap() {
         use std::os::fd::AsFd;
         subscriber.control().add_segment(segment.index, segment.bytes, segment.fd.as_fd()).unwrap();
     }
     (subscriber, attached.peer)
+}
+
+/// As many descriptors as that for the memory of a stranger's publishers.
+pub fn allowance(descriptors: u64) -> Allowance {
+    Allowance { descriptors: std::sync::Arc::new(Budget::new(descriptors)) }
 }
 
 /// Publishes `value` as 8 bytes.
