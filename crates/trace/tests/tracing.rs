@@ -505,3 +505,32 @@ fn a_damaged_file_is_named_and_the_others_are_read() {
         std::fs::write(&path, &whole).expect("room");
     }
 }
+
+#[test]
+fn a_file_is_refused_by_its_first_bytes_however_long_it_is() {
+    let (trace, _) = everything();
+    let folder = Folder::new("long");
+    let mut writer = ctf::TraceWriter::create(&folder.0, &trace).expect("a folder");
+    writer.append(&trace).expect("room");
+    writer.finish().expect("room");
+    // More than memory has, in holes: no bytes of a packet, and one packet as long as its file.
+    let bytes = 1_u64 << 40;
+    let file = |name: &str| std::fs::File::create(folder.0.join(name)).expect("room");
+    file("zzz").set_len(bytes).expect("a file with holes");
+    let mut head = 0xC1FC_1FC1_u32.to_le_bytes().to_vec();
+    head.resize(4 + 16 + 4 + 16, 0);
+    head.extend([8 * bytes, 8 * bytes].iter().flat_map(|word| word.to_le_bytes()));
+    let mut packet = file("zzzz");
+    std::io::Write::write_all(&mut packet, &head).expect("room");
+    packet.set_len(bytes).expect("a file with holes");
+    let read = ctf::read(&folder.0).expect("our own");
+    assert_eq!(read.trace.events.len(), trace.events.len(), "the others are read");
+    let damage: Vec<_> = read.damage.iter().map(ToString::to_string).collect();
+    let [none, long] = damage.as_slice() else { panic!("{damage:?}") };
+    assert!(none.contains("/zzz is damaged at byte 4: no packet begins here"), "{none}");
+    assert!(long.contains("/zzzz is damaged at byte 76: the packet is longer"), "{long}");
+    // The description, too.
+    file("metadata").set_len(bytes).expect("a file with holes");
+    let error = ctf::read(&folder.0).expect_err("no description").to_string();
+    assert!(error.contains("more than 16777216 bytes"), "{error}");
+}
