@@ -1,5 +1,6 @@
 //! Files that the user named: their reading, and what is wrong with them, as one error.
 
+use crate::output::clean;
 use anyhow::Result;
 use crossdock_graph::Violation;
 use sha2::{Digest, Sha256};
@@ -25,8 +26,8 @@ impl Violations {
 
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.violations.iter().map(ToString::to_string);
-        let remarks = self.remarks.iter().map(|remark| format!("note: {remark}"));
+        let lines = self.violations.iter().map(|violation| clean(&violation.to_string()));
+        let remarks = self.remarks.iter().map(|remark| clean(&format!("note: {remark}")));
         f.write_str(&lines.chain(remarks).collect::<Vec<_>>().join("\n"))
     }
 }

@@ -14,7 +14,9 @@ pub(crate) fn draw(arguments: &GraphArguments) -> Result<()> {
     let mut sight = Sight::open(arguments.domain_id, "crossdock graph")?;
     let before = sight.read()?;
     output::warn(&before.graph.unreachable);
-    if before.graph.processes.is_empty() {
+    let (seen, unreachable) = (before.graph.processes.len(), &before.graph.unreachable);
+    output::must_be_seen(seen, unreachable, arguments.domain_id)?;
+    if seen == 0 {
         bail!(output::nothing_runs(arguments.domain_id));
     }
     std::thread::sleep(Duration::from_secs_f64(arguments.interval));

@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         (Ok(matches), _) => matches,
         // An option may be unknown only because the graph that would declare it cannot be read.
         (Err(error), Some(Err(violations))) if error.use_stderr() => {
-            say!("{violations}");
+            output::say_lines(&violations.to_string());
             return ExitCode::FAILURE;
         }
         (Err(error), _) => return refuse(&error),
@@ -149,8 +149,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
         let words = std::env::args().skip(1);
         match ros_words::sentence(words).filter(|_| !is_value) {
             // What clap finds similar leads elsewhere.
-            Some(sentence) => say!("{}\n\n{sentence}", text.lines().next().unwrap_or_default()),
-            None => say!("{}", text.trim_end()),
+            Some(sentence) => {
+                let first = text.lines().next().unwrap_or_default();
+                output::say_lines(&format!("{first}\n\n{sentence}"));
+            }
+            None => output::say_lines(text.trim_end()),
         }
     } else {
         // Nobody is left to hear that it could not be printed.
@@ -178,7 +181,7 @@ fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     match error.downcast_ref::<Violations>() {
         // Nobody is left to hear that it could not be printed.
         Some(violations) if json => output::print_json(&violations.json()).unwrap_or_default(),
-        Some(violations) => say!("{violations}"),
+        Some(violations) => output::say_lines(&violations.to_string()),
         None if output::is_closed(error) => {}
         None => say!("error: {}", output::sentence(error)),
     }

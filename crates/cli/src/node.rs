@@ -35,6 +35,7 @@ fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
     let mut sight = Sight::open(watch.domain_id, "crossdock node")?;
     let look = sight.look()?;
     output::warn(&look.unreachable);
+    output::must_be_seen(look.processes.len(), &look.unreachable, watch.domain_id)?;
     if count_only {
         return output::print(&format!("{}\n", look.nodes.len()));
     }

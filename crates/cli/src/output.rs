@@ -4,20 +4,24 @@
 //! control character but the end of a line and the tab reaches a terminal. A terminal or reader
 //! that has gone ends nothing but the printing.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use crossdock_fabric::Progress;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Prints a line on standard error, as `eprintln!` does; see [`say_line`].
 macro_rules! say {
-    ($($words:tt)*) => { $crate::output::say_line(format_args!($($words)*)) };
+    ($($words:tt)*) => { $crate::output::say_line(&format!($($words)*)) };
 }
 pub(crate) use say;
+
+/// Before the second and every other line of what is said as one: what somebody else has written
+/// never begins a line.
+const MARGIN: &str = "    ";
 
 /// Prints to standard output, without what would drive a terminal.
 ///
@@ -84,11 +88,26 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// Prints a line on standard error, without what would drive a terminal. That it cannot be printed
-/// is no reason to end a run.
-pub(crate) fn say_line(words: fmt::Arguments<'_>) {
-    let line = format!("{}\n", clean_lines(&words.to_string()));
-    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+/// Prints a line on standard error, without what would drive a terminal. Text that has several
+/// lines, such as a compiler's words, goes on with a margin. That it cannot be printed is no reason
+/// to end a run.
+pub(crate) fn say_line(words: &str) {
+    say_lines(&with_margin(words));
+}
+
+/// Prints lines on standard error as they are, without what would drive a terminal. What strangers
+/// have written in them must be [`clean`].
+pub(crate) fn say_lines(words: &str) {
+    let lines = format!("{}\n", clean_lines(words));
+    let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+}
+
+/// Text whose second and every other line has a margin: what is in it begins no line of ours.
+pub(crate) fn with_margin(words: &str) -> Cow<'_, str> {
+    match words.contains('\n') {
+        true => Cow::Owned(words.replace('\n', &format!("\n{MARGIN}"))),
+        false => Cow::Borrowed(words),
+    }
 }
 
 /// Writes over the line of a terminal on standard error, which is not ended: [`end_line`] does.
@@ -161,6 +180,21 @@ pub(crate) fn nothing_runs(domain_id: u32) -> String {
         "no graph is running in domain {domain_id}; `crossdock run` starts one, --domain-id looks \
          elsewhere"
     )
+}
+
+/// Fails if processes run and none of them could be looked at: nobody knows then what there is.
+///
+/// # Errors
+/// See above; [`warn`] has said why of each process.
+pub(crate) fn must_be_seen(seen: usize, unreachable: &[String], domain_id: u32) -> Result<()> {
+    if seen == 0 && !unreachable.is_empty() {
+        bail!(
+            "{} in domain {domain_id} cannot be looked at, so it is not known what runs there; the \
+             warnings say why",
+            counted(unreachable.len() as u64, "process", "processes")
+        );
+    }
+    Ok(())
 }
 
 /// Writes to a file, or to standard output where none is named.
@@ -288,6 +322,23 @@ mod tests {
         assert!(cleaned.contains("\u{e9}") && cleaned.contains('\u{1f600}'));
         assert!(!clean(&text).contains(['\n', '\t']));
         assert!(matches!(clean_lines("two\n\tlines\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_a_name_says_behind_the_end_of_a_line_begins_no_line() {
+        let said = with_margin("topic /a\nerror: your disk is full\r\n\n/b has no type");
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines[0], "topic /a");
+        assert!(lines[1..].iter().all(|line| line.starts_with(MARGIN)), "{said}");
+    }
+
+    #[test]
+    fn it_is_an_error_that_no_process_can_be_looked_at_and_none_that_none_runs() {
+        let why = ["a table cannot be mapped".to_owned()];
+        assert!(must_be_seen(0, &[], 7).is_ok());
+        assert!(must_be_seen(1, &why, 7).is_ok(), "others are shown");
+        let error = must_be_seen(0, &why, 7).expect_err("nothing is known").to_string();
+        assert!(error.starts_with("1 process in domain 7 cannot be looked at"), "{error}");
     }
 
     #[test]

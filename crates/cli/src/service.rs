@@ -53,6 +53,13 @@ impl Service<'_> {
     }
 }
 
+/// The running graphs; an error if processes run and none can be looked at.
+fn look_at_some(watch: &WatchArguments) -> Result<GraphSnapshot> {
+    let snapshot = look(watch)?;
+    output::must_be_seen(snapshot.processes.len(), &snapshot.unreachable, watch.domain_id)?;
+    Ok(snapshot)
+}
+
 fn look(watch: &WatchArguments) -> Result<GraphSnapshot> {
     let mut observer = Observer::open(observer_options(watch.domain_id, "crossdock service"))?;
     let snapshot = observer.snapshot()?;
@@ -75,7 +82,7 @@ fn services(snapshot: &GraphSnapshot) -> BTreeMap<&str, Service<'_>> {
 }
 
 fn list(show_types: bool, watch: &WatchArguments) -> Result<()> {
-    let snapshot = look(watch)?;
+    let snapshot = look_at_some(watch)?;
     let services = services(&snapshot);
     if watch.json {
         let rows = services.iter().map(|(name, service)| {
@@ -122,7 +129,7 @@ fn near(services: &BTreeMap<&str, Service<'_>>, name: &str) -> String {
 }
 
 fn print_of_type(type_name: &str, watch: &WatchArguments) -> Result<()> {
-    let snapshot = look(watch)?;
+    let snapshot = look_at_some(watch)?;
     let services = services(&snapshot);
     let of_type = services.iter().filter(|(_, service)| service.type_name() == type_name);
     let names: Vec<&str> = of_type.map(|(name, _)| *name).collect();
@@ -146,7 +153,7 @@ fn print_of_type(type_name: &str, watch: &WatchArguments) -> Result<()> {
 }
 
 fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
-    let snapshot = look(watch)?;
+    let snapshot = look_at_some(watch)?;
     let services = services(&snapshot);
     let type_name = find(&services, name, watch)?.type_name();
     match watch.json {
@@ -175,7 +182,7 @@ const SERVER_COUNTS: [(&str, usize); 4] = [
 ];
 
 fn info(name: &str, watch: &WatchArguments) -> Result<()> {
-    let snapshot = look(watch)?;
+    let snapshot = look_at_some(watch)?;
     let services = services(&snapshot);
     let service = find(&services, name, watch)?;
     if watch.json {

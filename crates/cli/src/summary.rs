@@ -1,5 +1,6 @@
 //! The closing table of a run: per node, per topic, per chain. As data, as JSON, as text.
 
+use crate::output::with_margin;
 use crate::table::{Align, Table};
 use crossdock_hwgen::network::Counted;
 use crossdock_sight::{Losses, bytes, duration, some};
@@ -282,7 +283,7 @@ impl Summary {
         }
         for note in &self.notes {
             text.push_str("\nnote: ");
-            text.push_str(note);
+            text.push_str(&with_margin(note));
         }
         if !self.notes.is_empty() {
             text.push('\n');

@@ -81,6 +81,7 @@ fn must_exist(snapshot: &GraphSnapshot, topic: &str, domain_id: u32) -> Result<(
         .flat_map(|process| process.publishers.iter().chain(&process.subscribers));
     let topics: BTreeSet<&str> = ports.map(|port| port.topic.as_str()).collect();
     if !topics.contains(topic) {
+        output::must_be_seen(snapshot.processes.len(), &snapshot.unreachable, domain_id)?;
         bail!(
             "no running graph in domain {domain_id} has the topic {}; {}`crossdock topic list` \
              shows those that exist, --domain-id looks elsewhere",

@@ -1,6 +1,7 @@
 //! Messages that people write in YAML on a command line or in a file, and the time that `now`
 //! stands for in them.
 
+use crate::output::clean;
 use anyhow::{Result, anyhow, bail};
 use crossdock_graph::yaml_messages;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use std::time::SystemTime;
 /// The text is no YAML.
 pub(crate) fn all(name: &str, text: &[u8]) -> Result<Vec<Value>> {
     yaml_messages(name, text).map_err(|violations| {
-        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = violations.iter().map(|it| clean(&it.to_string())).collect();
         anyhow!(lines.join("\n"))
     })
 }

@@ -7,7 +7,7 @@ use crate::file_index::{ChannelRecord, FileIndex, SchemaRecord};
 use crate::folder::{self, BagFiles, Storage};
 use crate::messages::Messages;
 use crate::metadata::FileSummary;
-use crate::names::absolute;
+use crate::names::{Shown, absolute};
 use crate::options::{Opening, OpeningProgress, ReaderOptions};
 use crate::qos::{OfferedQos, parse_profiles};
 use crate::source::{self, Source};
@@ -149,14 +149,17 @@ pub enum ReadError {
 pub enum TopicProblem {
     /// Messages are not in CDR; they are not delivered.
     #[error(
-        "its messages are encoded as `{0}`; only `cdr` is read, so they are skipped: convert the \
-         bag, for example with `rosbags-convert`"
+        "its messages are encoded as `{}`; only `cdr` is read, so they are skipped: convert the \
+         bag, for example with `rosbags-convert`",
+        Shown(_0)
     )]
     MessageEncoding(String),
     /// The same topic name was recorded with another type before; messages are not delivered.
     #[error(
-        "its messages have the type {found} here and {first} elsewhere in the bag; those with \
-         {first} are read, the others skipped"
+        "its messages have the type {} here and {first} elsewhere in the bag; those with \
+         {first} are read, the others skipped",
+        Shown(found),
+        first = Shown(first)
     )]
     Conflict {
         /// The type that counts.
@@ -167,18 +170,23 @@ pub enum TopicProblem {
     /// The same topic name was recorded with another definition of its type before; messages are
     /// not delivered.
     #[error(
-        "its type {0} is defined otherwise here than elsewhere in the bag; the messages with the \
-         first definition are read, the others skipped"
+        "its type {} is defined otherwise here than elsewhere in the bag; the messages with the \
+         first definition are read, the others skipped",
+        Shown(_0)
     )]
     OtherDefinition(String),
     /// The definition is neither in the ros2msg nor in the ros2idl form.
     #[error(
-        "its definition is written in `{0}`; only `ros2msg` and `ros2idl` are understood, so the type \
-         must be known from elsewhere"
+        "its definition is written in `{}`; only `ros2msg` and `ros2idl` are understood, so the type \
+         must be known from elsewhere",
+        Shown(_0)
     )]
     SchemaEncoding(String),
     /// The definition is in IDL, and is not one of a ROS 2 interface.
-    #[error("its definition in IDL is not understood: {0}; its type must be known from elsewhere")]
+    #[error(
+        "its definition in IDL is not understood: {}; its type must be known from elsewhere",
+        Shown(_0)
+    )]
     IdlDefinition(String),
     /// There is no definition.
     #[error("the bag holds no definition of its type, which must be known from elsewhere")]
@@ -187,7 +195,7 @@ pub enum TopicProblem {
     #[error("the definition of its type is not UTF-8 text, so the type must be known otherwise")]
     DefinitionText,
     /// The type name is not one of ROS 2.
-    #[error("`{0}` is not a ROS 2 type name like `std_msgs/msg/String`")]
+    #[error("`{}` is not a ROS 2 type name like `std_msgs/msg/String`", Shown(_0))]
     TypeName(String),
 }
 
@@ -234,7 +242,7 @@ pub struct BagTopic {
 #[non_exhaustive]
 pub enum TopicSchemaError {
     /// Its messages are not delivered at all.
-    #[error("topic {topic} cannot be used: {problem}")]
+    #[error("topic {} cannot be used: {problem}", Shown(topic))]
     NotDelivered {
         /// The topic.
         topic: String,
@@ -242,7 +250,11 @@ pub enum TopicSchemaError {
         problem: TopicProblem,
     },
     /// Its type cannot be made from the definition in the bag.
-    #[error("topic {topic} cannot be used: its type {type_name} is not understood: {source}")]
+    #[error(
+        "topic {} cannot be used: its type {} is not understood: {source}",
+        Shown(topic),
+        Shown(type_name)
+    )]
     Definition {
         /// The topic.
         topic: String,
@@ -252,7 +264,7 @@ pub enum TopicSchemaError {
         source: Box<SchemaError>,
     },
     /// The bag holds no usable definition, and the type is not known either.
-    #[error("topic {topic} cannot be used: {problem}; {source}")]
+    #[error("topic {} cannot be used: {problem}; {source}", Shown(topic))]
     NotKnown {
         /// The topic.
         topic: String,

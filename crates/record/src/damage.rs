@@ -3,6 +3,7 @@
 //! Damage is data, not the end of reading: readers collect it, deliver everything else, and report
 //! it afterwards.
 
+use crate::names::Shown;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -42,7 +43,7 @@ pub enum DamageKind {
     #[error("this cannot be decompressed: {0}")]
     Decompression(String),
     /// The chunk uses a compression that is not known.
-    #[error("this chunk is compressed with `{0}`; known are lz4, zstd and none")]
+    #[error("this chunk is compressed with `{}`; known are lz4, zstd and none", Shown(_0))]
     Compression(String),
     /// A record or chunk claims to be larger than the reader's limit.
     #[error(
@@ -87,7 +88,7 @@ pub enum DamageKind {
     #[error("this file of the bag is empty, as after a recorder was killed")]
     EmptyFile,
     /// One file of the bag is no such file.
-    #[error("this file of the bag is not read: {0}")]
+    #[error("this file of the bag is not read: {}", Shown(_0))]
     ForeignFile(String),
     /// The operating system could not read.
     #[error("reading failed: {0}")]

@@ -8,6 +8,7 @@
 
 use crate::bag::OpenBagError;
 use crate::metadata::{METADATA_NAME, METADATA_VERSION};
+use crate::names::Shown;
 use crate::qos::{OfferedQos, profiles_of};
 use crate::source::open_regular;
 use crate::sqlite::SQLITE_MAGIC;
@@ -216,7 +217,11 @@ fn read_topic(topic: &Yaml, files: &mut BagFiles) {
     let Some(name) = metadata.field("name").and_then(Yaml::text) else { return };
     let profiles = metadata.field("offered_qos_profiles").map_or(Ok(Vec::new()), profiles_of);
     let qos = profiles.unwrap_or_else(|error| {
-        files.remarks.push(format!("the QoS of topic {name} cannot be read: {}", error.0));
+        files.remarks.push(format!(
+            "the QoS of topic {} cannot be read: {}",
+            Shown(name),
+            Shown(&error.0.to_string())
+        ));
         Vec::new()
     });
     let type_hash = metadata

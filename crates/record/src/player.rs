@@ -6,7 +6,7 @@
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
 use crate::caller::Calls;
 use crate::ending::Ending;
-use crate::names::absolute;
+use crate::names::{Shown, absolute};
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::port_qos;
@@ -141,7 +141,7 @@ pub enum StartPlayerError {
     )]
     TwoClocks,
     /// The bag lacks a topic that is to be played.
-    #[error("the bag has no topic {topic}; it has: {}", known.join(", "))]
+    #[error("the bag has no topic {}; it has: {}", Shown(topic), Shown(&known.join(", ")))]
     UnknownTopic {
         /// What was asked for.
         topic: String,
@@ -152,7 +152,7 @@ pub enum StartPlayerError {
     #[error(transparent)]
     Topic(#[from] TopicSchemaError),
     /// A topic whose requests are to be sent has no events of a service.
-    #[error("the requests of topic {topic} cannot be sent: {source}")]
+    #[error("the requests of topic {} cannot be sent: {source}", Shown(topic))]
     Requests {
         /// The topic.
         topic: String,
@@ -166,7 +166,7 @@ pub enum StartPlayerError {
         reasons: Vec<Unplayable>,
     },
     /// A topic cannot be published.
-    #[error("topic {topic} of the bag cannot be published: {source}")]
+    #[error("topic {} of the bag cannot be published: {source}", Shown(topic))]
     Port {
         /// The topic.
         topic: String,
@@ -206,8 +206,9 @@ pub struct Unplayable {
 pub enum PlayError {
     /// With [`Rate::Max`]: the graph did not work off a message.
     #[error(
-        "message {number} of topic {topic} (recorded at {time_ns} ns) was not processed within \
-         {timeout:?}: {waiting}; see what it waits for, or play with a rate instead of `max`"
+        "message {number} of topic {} (recorded at {time_ns} ns) was not processed within \
+         {timeout:?}: {waiting}; see what it waits for, or play with a rate instead of `max`",
+        Shown(topic)
     )]
     NotDrained {
         /// The topic.
@@ -579,7 +580,10 @@ fn prepare_any(
 ) -> Result<Prepared, String> {
     let name = topic.name.clone();
     if options.clock.is_some() && name == CLOCK_TOPIC {
-        return Err(format!("topic {name} of the bag gives way to the clock of the player"));
+        return Err(format!(
+            "topic {} of the bag gives way to the clock of the player",
+            Shown(&name)
+        ));
     }
     let schema = topic.schema().map_err(|error| error.to_string())?;
     let qos = port_qos(&topic.qos);

@@ -7,6 +7,7 @@ use crate::caller::{CallAgainError, Caller};
 use crate::drain::Drain;
 use crate::ending::EndGuard;
 use crate::messages::{BagMessage, Messages};
+use crate::names::Shown;
 use crate::pace::{GAP_MAX, Pace, Rate};
 use crate::player::{
     CLOCK_TOPIC, PlayError, PlayReport, PlayedTopic, PlayerOptions, Prepared, Progress,
@@ -604,8 +605,8 @@ impl PlayingTopic {
         let (name, number, time_ns) = (&self.played.name, message.number, message.log_time_ns);
         self.played.first_error.get_or_insert_with(|| {
             format!(
-                "message {number} of topic {name}, recorded at {time_ns} ns, was not published: \
-                 {error}"
+                "message {number} of topic {}, recorded at {time_ns} ns, was not published: {error}",
+                Shown(name)
             )
         });
     }
@@ -616,7 +617,7 @@ impl PlayingTopic {
         if let Some((count, reason)) = caller.finish() {
             self.played.published = self.played.published.saturating_sub(count);
             self.played.refused += count;
-            let name = &self.played.name;
+            let name = Shown(&self.played.name);
             let text = || format!("a request of topic {name} was sent and not answered: {reason}");
             self.played.first_error.get_or_insert_with(text);
         }

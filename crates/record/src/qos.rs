@@ -3,6 +3,7 @@
 //! rosbag2 stores them as YAML: numbers of the rmw enumerations up to metadata version 8, words
 //! from version 9 on. Both are read; words are written.
 
+use crate::names::Shown;
 use crate::yaml::{Yaml, YamlError};
 use crossdock_comm::Qos;
 use crossdock_comm::qos::DEPTH_MAX;
@@ -186,7 +187,7 @@ pub enum QosOverridesError {
     #[error("it is no YAML with a topic and its policies on each entry: {0}")]
     Form(String),
     /// A key that no profile has.
-    #[error("topic {topic} has the key `{key}`; a profile has: {}", KEYS.join(", "))]
+    #[error("topic {} has the key `{}`; a profile has: {}", Shown(topic), Shown(key), KEYS.join(", "))]
     Key {
         /// The topic.
         topic: String,
@@ -194,7 +195,7 @@ pub enum QosOverridesError {
         key: String,
     },
     /// A value that the policy does not have.
-    #[error("topic {topic} has `{key}: {value}`; known are {known}")]
+    #[error("topic {} has `{key}: {}`; known are {known}", Shown(topic), Shown(value))]
     Value {
         /// The topic.
         topic: String,
@@ -233,7 +234,10 @@ pub fn qos_overrides(text: &str) -> Result<BTreeMap<String, OfferedQos>, QosOver
     let mut overrides = BTreeMap::new();
     for (topic, profile) in entries {
         let Yaml::Mapping(policies) = &profile else {
-            return Err(QosOverridesError::Form(format!("the profile of {topic} is no mapping")));
+            return Err(QosOverridesError::Form(format!(
+                "the profile of {} is no mapping",
+                Shown(&topic)
+            )));
         };
         if let Some((key, _)) = policies.iter().find(|(key, _)| !KEYS.contains(&key.as_str())) {
             return Err(QosOverridesError::Key { topic, key: key.clone() });

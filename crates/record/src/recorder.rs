@@ -4,6 +4,7 @@
 //! thread's handle, its options and its reports.
 
 use crate::ending::Ending;
+use crate::names::Shown;
 use crate::qos::OfferedQos;
 use crate::recorder_thread::{self, Begin};
 use crate::writer::{BagWriter, Saved, WriteError};
@@ -94,7 +95,7 @@ pub enum StartRecorderError {
         path: PathBuf,
     },
     /// A topic cannot be subscribed to.
-    #[error("topic {topic} cannot be recorded: {source}")]
+    #[error("topic {} cannot be recorded: {source}", Shown(topic))]
     Port {
         /// The topic.
         topic: String,

@@ -1,6 +1,7 @@
 //! The thread of a recorder: an executor of its own that takes, encodes and writes messages, and
 //! sleeps on its doorbell while there is nothing to do.
 
+use crate::names::Shown;
 use crate::newest::{Kept, Newest};
 use crate::qos::OfferedQos;
 use crate::recorder::{
@@ -207,7 +208,7 @@ impl RecordingThread {
         match Recording::open(&self.participant, &self.node, &self.doorbell, topic) {
             Ok(topic) => self.topics.push(topic),
             Err(error) => self.refused.push(RecordedTopic {
-                first_error: Some(format!("topic {name} cannot be recorded: {error}")),
+                first_error: Some(format!("topic {} cannot be recorded: {error}", Shown(&name))),
                 ..RecordedTopic::none(name)
             }),
         }
@@ -283,7 +284,8 @@ impl RecordingThread {
         if let Err(error) = sample.schema().encode_cdr_slices(sample.block(), &mut slices) {
             topic.counts.damaged += 1;
             let (name, seq) = (&topic.counts.name, sample.seq());
-            let sentence = format!("message {seq} of topic {name} is not recorded: {error}");
+            let sentence =
+                format!("message {seq} of topic {} is not recorded: {error}", Shown(name));
             topic.counts.note(sentence);
             return Ok(());
         }

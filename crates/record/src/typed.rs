@@ -1,13 +1,18 @@
 //! Messages of a bag as the Rust types of a program, and the errors of programs that read them.
 
 use crate::bag::{BagTopic, OpenBagError, ReadError};
+use crate::names::Shown;
 use crossdock_msg::{Block, BlockMut, CdrError, FlatBuffer, FlatError, Message};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// A topic has another type than a program was built with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{topic} is {found}, but must be {expected}: record it with this version of the package")]
+#[error(
+    "{} is {}, but must be {expected}: record it with this version of the package",
+    Shown(topic),
+    Shown(found)
+)]
 pub struct TopicTypeError {
     /// The topic.
     pub topic: String,
@@ -48,7 +53,7 @@ pub enum RecordingError {
         source: TopicTypeError,
     },
     /// A message is not of its type.
-    #[error("message {number} of {topic} is damaged ({reason}): record it again")]
+    #[error("message {number} of {} is damaged ({reason}): record it again", Shown(topic))]
     Message {
         /// The topic.
         topic: String,

@@ -8,6 +8,7 @@
 
 use crate::mcap_file::{McapFile, MessageFields, TYPE_HASH_KEY};
 use crate::metadata::{BagSummary, FileSummary, TopicCount};
+use crate::names::Shown;
 use crate::outer::{FileCompression, MessageEncoder, Outer, compressed_name};
 use crate::qos::{OfferedQos, write_profiles};
 use crate::reserve::Reserve;
@@ -188,7 +189,7 @@ pub enum WriteError {
         saved: Saved,
     },
     /// A topic, type or definition is longer than the file format allows, or there are too many.
-    #[error("topic {topic} cannot be written to {}: {reason}", path.display())]
+    #[error("topic {} cannot be written to {}: {reason}", Shown(topic), path.display())]
     Topic {
         /// The file.
         path: PathBuf,

@@ -1,5 +1,6 @@
 //! What a comparison found, as data for JSON and as text.
 
+use crate::output::clean;
 use crate::table::{Align, Table};
 use crossdock_record::compare::{ComparedTopic, Comparison, Differs, TopicDifference};
 use serde::Serialize;
@@ -102,10 +103,11 @@ impl Difference {
             (false, true) => "are the same as far as both can be read, but incomplete",
             (false, false) => "differ",
         };
+        let [left, right] = [left, right].map(|name| clean(name));
         let mut text = format!("{left} and {right} {verdict}\n\n{}", table.text());
         let mut line = |words: &str| {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "\n{words}");
+            let _ = writeln!(text, "\n{}", clean(words));
         };
         let is_first = |row: &&TopicRow| Some(&row.topic) == self.first.as_ref();
         let first = self.topics.iter().find(is_first);

@@ -159,7 +159,7 @@ impl View {
             push(&mut lines, self.chains(&look.chains));
         }
         let plain = |text| Line { style: Style::Plain, text };
-        if look.processes.is_empty() {
+        if look.processes.is_empty() && look.unreachable.is_empty() {
             lines.push(plain(output::nothing_runs(self.domain_id)));
         }
         lines.extend(look.unreachable.iter().map(|why| plain(format!("note: {}", clean(why)))));

@@ -78,6 +78,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
     let ListArguments { show_types, verbose, count_topics, watch } = arguments;
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
+    must_be_seen(&snapshot, watch)?;
     let topics = topics(&snapshot);
     if *count_topics {
         return output::print(&format!("{}\n", topics.len()));
@@ -121,6 +122,10 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
         ]);
     }
     output::print(&table.text())
+}
+
+fn must_be_seen(snapshot: &GraphSnapshot, watch: &WatchArguments) -> Result<()> {
+    output::must_be_seen(snapshot.processes.len(), &snapshot.unreachable, watch.domain_id)
 }
 
 /// Why no topic is shown.
@@ -171,6 +176,7 @@ pub(super) fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
 /// Lists the topics of a type, one a line.
 pub(super) fn find(message_type: &str, watch: &WatchArguments) -> Result<()> {
     let snapshot = look(&mut open(watch)?)?;
+    must_be_seen(&snapshot, watch)?;
     let topics = topics(&snapshot);
     let found = topics.iter().filter(|(_, topic)| topic.type_name() == message_type);
     let names: Vec<&str> = found.map(|(name, _)| *name).collect();

@@ -1,5 +1,5 @@
 //! Names, texts and files of strangers, and what of them gets to the terminal: no control
-//! character.
+//! character, and no line that they begin.
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos, Ren
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs;
 use crossdock_record::{BagWriter, Compression, TopicDescription, WriterOptions};
+
+/// A name that goes on behind the end of a line, as a sentence of ours begins.
+const FORGED_LINE: &str = "\nerror: forged";
 
 /// What names are made of: sequences that drive a terminal, each in a way of its own, and plain
 /// text.
@@ -27,6 +30,7 @@ const PIECES: &[&str] = &[
     "\u{c}",
     "\u{61c}",
     "\u{2028}",
+    FORGED_LINE,
     "plain",
     "\u{e9}",
     " ",
@@ -59,13 +63,15 @@ impl Place {
         command.current_dir(&self.0).output().expect("crossdock starts")
     }
 
-    /// Runs a command; nothing that it prints drives a terminal, and JSON is JSON.
+    /// Runs a command; nothing that it prints drives a terminal or forges a line, and JSON is JSON.
     fn check(&self, arguments: &[&str]) -> Output {
         let output = self.run(arguments);
         for bytes in [&output.stdout, &output.stderr] {
             let text = std::str::from_utf8(bytes).expect("UTF-8");
             let found = text.chars().find(|c| is_control(*c));
             assert!(found.is_none(), "{arguments:?} printed {found:?} in {text:?}");
+            let forged = text.lines().find(|line| line.starts_with(FORGED_LINE.trim_start()));
+            assert!(forged.is_none(), "{arguments:?} printed a line of a stranger: {text}");
         }
         assert_ne!(output.status.code(), Some(101), "{arguments:?} panicked: {output:?}");
         if arguments.contains(&"--json") && !output.stdout.is_empty() {
@@ -220,7 +226,32 @@ fn names_in_recordings_do_not_drive_the_terminal() {
         place.check(&["check", "g.yaml", "--input", left]);
         place.check(&["run", "g.yaml", "--input", left, "--json"]);
         place.check(&["replay", "g.yaml", left]);
+        place.check(&["bag", "info", left]);
+        place.check(&["bag", "check", left]);
+        place.check(&["bag", "play", left, "--rate", "max"]);
     }
+}
+
+#[test]
+fn a_topic_of_a_recording_begins_no_line_of_what_bag_play_says() {
+    let place = Place::new("line");
+    let bag = place.0.join("line.mcap");
+    let mut writer = BagWriter::create(&bag, WriterOptions::new(Compression::None)).expect("a bag");
+    let topic = TopicDescription {
+        name: format!("/a{FORGED_LINE}\n/b"),
+        type_name: "std_msgs/msg/String".to_owned(),
+        definition: "string data\n".to_owned(),
+        type_hash: String::new(),
+        qos: Vec::new(),
+    };
+    let topic = writer.add_topic(topic).expect("a topic");
+    writer.write(topic, 1, 1, &[IoSlice::new(&[0, 1, 0, 0, 1, 0, 0, 0, 0])]).expect("room");
+    writer.finish().expect("a bag");
+    let bag = bag.to_str().expect("UTF-8");
+    let output = place.check(&["bag", "play", bag, "--rate", "max"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((said.lines().count(), output.status.code()), (1, Some(1)), "{said}");
+    assert!(said.contains("error: topic /a\u{fffd}error: forged\u{fffd}/b of the bag"), "{said}");
 }
 
 #[test]

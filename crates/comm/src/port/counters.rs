@@ -38,7 +38,7 @@ pub struct PublisherCounters {
     pub bytes: u64,
     /// Payloads that were converted or copied on the way in.
     pub copies: u64,
-    /// Bytes that were copied from a device or to it.
+    /// Bytes that were copied from a device or to it. Other copies are not among them.
     pub copied_bytes: u64,
     /// Messages published while nobody was connected.
     pub unmatched: u64,
@@ -87,9 +87,10 @@ pub struct SubscriberCounters {
     pub expired: u64,
     /// Lost: damaged.
     pub corrupt: u64,
-    /// Payloads that were copied to a device.
+    /// Payloads that were copied: to a device, or when they were taken, because their publisher is
+    /// a stranger or does not wait for holds.
     pub copies: u64,
-    /// Bytes of these copies.
+    /// Bytes that were copied to a device. Copies of what was taken are not among them.
     pub copied_bytes: u64,
 }
 

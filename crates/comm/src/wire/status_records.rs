@@ -98,7 +98,9 @@ pub mod counter {
     pub const MESSAGES: usize = 0;
     /// Payload bytes of these messages.
     pub const BYTES: usize = 1;
-    /// Times that a payload was copied by Crossdock.
+    /// Times that a payload was copied by Crossdock. Publisher: when it was published or converted,
+    /// or from a device or to it. Subscriber: when it was taken, because its publisher is a
+    /// stranger or does not wait for holds, or to a device.
     pub const COPIES: usize = 2;
     /// Subscriber: lost because a best-effort publisher overtook it.
     pub const LOST_LAPPED: usize = 3;
@@ -135,7 +137,7 @@ pub mod counter {
     /// Publisher of a bridge: there was no memory for it.
     pub const LOST_NO_ROOM: usize = 19;
     /// Bytes of the payloads that were copied to a device or from it. Part of `COPIES` are these
-    /// copies.
+    /// copies; the bytes of the others are counted nowhere.
     pub const COPIED_BYTES: usize = 14;
     /// Stamp in ns of the newest message that was published or taken; 0: none yet. Not a count.
     pub const NEWEST_NS: usize = 13;
