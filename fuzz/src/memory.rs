@@ -34,6 +34,16 @@ impl HostileMemory {
         Self { fd, words }
     }
 
+    /// Nobody can map it for writing any more or make holes in it, as an honest publisher's ring.
+    ///
+    /// # Panics
+    /// It cannot be sealed so.
+    #[must_use]
+    pub fn sealed(self) -> Self {
+        rustix::fs::fcntl_add_seals(&self.fd, SealFlags::FUTURE_WRITE).expect("a seal");
+        self
+    }
+
     /// The same size and contents as an honest memory object.
     ///
     /// # Panics

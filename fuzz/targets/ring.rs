@@ -62,7 +62,7 @@ fn world() -> &'static World {
         let further = HostileMemory::like(segments[0].fd.as_fd(), 16);
         World {
             conns: ConnTable::create("conns").expect("memory"),
-            ring: HostileMemory::new(RING_BYTES),
+            ring: HostileMemory::new(RING_BYTES).sealed(),
             segment: HostileMemory::new(SEGMENT_BYTES),
             preambles: [&first, &further].map(|memory| [memory.word(0), memory.word(1)]),
         }

@@ -74,7 +74,7 @@ pub use discovery::subscribing_side::TopicConnections;
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use observe::activity::Activity;
 pub use observe::asking::{ObserveError, ObserverOptions};
-pub use observe::echo::{Echo, EchoError, Echoed, Stamps};
+pub use observe::echo::{Echo, EchoBuffer, EchoError, Echoed, Stamps};
 pub use observe::observer::Observer;
 pub use observe::quiescence::Quiescence;
 pub use port::buffers::{AcceptError, BufferError, Buffers, SharedBuffer};

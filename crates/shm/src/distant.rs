@@ -16,7 +16,6 @@ use crate::tables::{Kind, PREAMBLE_WORDS, Preamble};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::{SealFlags, SeekFrom};
 use rustix::io::Errno;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// What the memory of a user's processes may take here while it can be read.
@@ -62,11 +61,10 @@ impl DistantMemory {
             source,
         })?;
         let memory = DistantMemory { fd: fd.into(), bytes, _descriptor: descriptor };
-        let mut preamble = [0u64; PREAMBLE_WORDS];
+        let mut preamble = [[0; 8]; PREAMBLE_WORDS];
         // What is too small for it stays zeros, which are none.
-        // SAFETY: an array of this function, as long as is said.
-        let _ = unsafe { memory.read(0, NonNull::from(&mut preamble).cast(), 8 * PREAMBLE_WORDS) };
-        Preamble::check_words(label, preamble, kind)?;
+        let _ = memory.read(0, preamble.as_flattened_mut());
+        Preamble::check_words(label, preamble.map(u64::from_ne_bytes), kind)?;
         Ok(memory)
     }
 
@@ -75,20 +73,15 @@ impl DistantMemory {
         offset.checked_add(bytes).is_some_and(|end| end <= self.bytes)
     }
 
-    /// Copies `len` bytes from an offset on; false: they are not all there, or it was let go of.
-    /// One system call, if no signal comes.
-    ///
-    /// # Safety
-    /// `to` is `len` bytes of this process's own, which nobody else uses meanwhile.
-    pub(crate) unsafe fn read(&self, offset: u64, to: NonNull<u8>, len: usize) -> bool {
-        if !self.holds(offset, len as u64) {
+    /// Copies the bytes from an offset on; false: they are not all there, or it was let go of. One
+    /// system call, if no signal comes.
+    pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> bool {
+        if !self.holds(offset, to.len() as u64) {
             return false;
         }
-        // SAFETY: as the caller promises; any byte is valid.
-        let to = unsafe { std::slice::from_raw_parts_mut(to.as_ptr(), len) };
         let mut done = 0;
         // Bounded: each turn reads at least a page, or the rest.
-        while done < len {
+        while done < to.len() {
             match rustix::io::pread(&self.fd, &mut to[done..], offset + done as u64) {
                 Ok(0) => return false,
                 Ok(more) => done += more,

@@ -182,7 +182,7 @@ pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
 pub use memory::{CreateMemoryError, Region, Scratch, Sharing};
 #[cfg(not(loom))]
-pub use observer::{CopyError, RingObserver};
+pub use observer::{CopyError, CopyTarget, RingObserver};
 #[cfg(not(loom))]
 pub use open_memory::OpenMemoryError;
 #[cfg(not(loom))]

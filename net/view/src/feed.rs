@@ -6,8 +6,8 @@
 
 use crossdock_comm::status_records::Carrier;
 use crossdock_comm::{
-    AnySubscriber, AnyThread, BackPressure, Echo, EchoError, FreeSubscriberOptions, GraphSnapshot,
-    ObserveError, Observer, Participant, PeerName, PortError, PortSnapshot, Qos,
+    AnySubscriber, AnyThread, BackPressure, Echo, EchoBuffer, EchoError, FreeSubscriberOptions,
+    GraphSnapshot, ObserveError, Observer, Participant, PeerName, PortError, PortSnapshot, Qos,
 };
 use crossdock_msg::{Block, Schema};
 
@@ -49,9 +49,17 @@ impl Source {
 /// How the messages of a topic are read.
 pub(crate) enum Feed {
     /// From the rings of its publishers.
-    Rings(Vec<((PeerName, u64), Echo)>),
+    Rings(Rings),
     /// As a subscriber.
     Subscriber(AnySubscriber<AnyThread>),
+}
+
+/// The rings of a topic.
+#[derive(Default)]
+pub(crate) struct Rings {
+    echoes: Vec<((PeerName, u64), Echo)>,
+    /// For the messages of all of them.
+    buffer: EchoBuffer,
 }
 
 /// A feed could not be opened.
@@ -81,7 +89,7 @@ impl Feed {
         opener: &mut Opener<'_>,
     ) -> Result<Self, FeedError> {
         if sources.iter().all(Source::is_plain) {
-            let mut feed = Feed::Rings(Vec::new());
+            let mut feed = Feed::Rings(Rings::default());
             feed.follow(sources, opener)?;
             return Ok(feed);
         }
@@ -102,7 +110,7 @@ impl Feed {
         sources: &[Source],
         opener: &mut Opener<'_>,
     ) -> Result<bool, FeedError> {
-        let Feed::Rings(rings) = self else { return Ok(true) };
+        let Feed::Rings(Rings { echoes: rings, .. }) = self else { return Ok(true) };
         if !sources.iter().all(Source::is_plain) {
             return Ok(false);
         }
@@ -125,7 +133,9 @@ impl Feed {
     pub(crate) fn pump(&mut self, each: &mut dyn FnMut(Arrived<'_>)) {
         match self {
             // A damaged ring is left: nothing more can be read there.
-            Feed::Rings(rings) => rings.retain_mut(|(_, echo)| pump_ring(echo, each)),
+            Feed::Rings(Rings { echoes, buffer }) => {
+                echoes.retain_mut(|(_, echo)| pump_ring(echo, buffer, each));
+            }
             Feed::Subscriber(subscriber) => {
                 for _ in 0..TURN_MAX {
                     match subscriber.take() {
@@ -145,17 +155,19 @@ impl Feed {
 }
 
 /// Gives whether the ring can be read on.
-fn pump_ring(echo: &mut Echo, each: &mut dyn FnMut(Arrived<'_>)) -> bool {
+fn pump_ring(echo: &mut Echo, buffer: &mut EchoBuffer, each: &mut dyn FnMut(Arrived<'_>)) -> bool {
     let schema = std::sync::Arc::clone(echo.schema());
     for _ in 0..TURN_MAX {
-        match echo.copy_next() {
+        match echo.copy_next(buffer) {
             Ok(Some(message)) => {
                 each(Arrived { schema: &schema, block: message.block, stamp_ns: message.stamp_ns })
             }
             Ok(None) => return true,
             // Its process has died or is stopped; the message counts as missed.
             Err(EchoError::Memory { .. }) => return true,
-            Err(_) => return false,
+            Err(error) if error.is_final() => return false,
+            // Too long, or there is no memory: missed alone.
+            Err(_) => {}
         }
     }
     true

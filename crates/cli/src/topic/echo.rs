@@ -12,7 +12,7 @@ use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
-use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, Qos};
+use crossdock_comm::{Echo, EchoBuffer, GraphSnapshot, ObserveError, Observer, Qos};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -191,12 +191,13 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
     let mut shown = 0;
     let mut missed = 0;
     let mut silent_looks = 0;
+    let mut buffer = EchoBuffer::default();
     let mut told = BTreeSet::new();
     loop {
         let mut news = false;
         for echo in &mut echoes {
             let schema = std::sync::Arc::clone(echo.schema());
-            match echo.copy_next() {
+            match echo.copy_next(&mut buffer) {
                 Ok(Some(message)) => {
                     wishes.show(&schema, message.block, message.stamp_ns, message.seq)?;
                     news = true;
@@ -206,11 +207,13 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
                     }
                 }
                 Ok(None) => {}
-                // Its process has died or is stopped: others go on.
-                Err(error @ EchoError::Memory { .. }) => {
+                Err(error) if error.is_final() => return Err(error.into()),
+                // Its process has died or is stopped, or the message cannot be copied: others go
+                // on.
+                Err(error) => {
                     say!("note: {}", clean(&error.to_string()));
+                    missed += 1;
                 }
-                Err(error) => return Err(error.into()),
             }
         }
         let now_missed: u64 = echoes.iter().map(Echo::missed).sum();

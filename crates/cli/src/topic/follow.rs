@@ -10,8 +10,7 @@ use crate::output::{clean, say};
 use anyhow::Result;
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    Echo, EchoError, GraphSnapshot, Maker, ObserveError, Observer, PeerName, PortKind,
-    PortSnapshot, Stamps,
+    Echo, GraphSnapshot, Maker, ObserveError, Observer, PeerName, PortKind, PortSnapshot, Stamps,
 };
 use crossdock_sight::sum;
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,9 +208,9 @@ fn drain(echo: &mut Echo, header: bool, mut each: impl FnMut(Stamps)) -> Result<
         match echo.next_stamps(header) {
             Ok(Some(stamps)) => each(stamps),
             Ok(None) => return Ok(()),
+            Err(error) if error.is_final() => return Err(error.into()),
             // Its process has died or is stopped: others go on.
-            Err(EchoError::Memory { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(_) => {}
         }
     }
     Ok(())

@@ -21,8 +21,8 @@ use crate::wire::meeting_place::Rendezvous;
 
 /// How long a process may take to answer; one that is stopped does not.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// Address space that an observer spends on one ring.
-const MAPPED_BYTES_MAX: u64 = 1 << 37;
+/// The longest ring, or further piece of memory of a publisher, that an observer looks at.
+const RING_BYTES_MAX: u64 = 1 << 37;
 
 /// Something of a running graph could not be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ pub enum ObserveError {
     /// Its trace cannot be opened.
     #[error(transparent)]
     Trace(#[from] OpenTraceError),
-    /// A ring cannot be mapped.
+    /// A ring cannot be opened.
     #[error(transparent)]
     Ring(#[from] OpenMemoryError),
     /// A socket failed.
@@ -196,8 +196,8 @@ impl Asking {
     }
 }
 
-/// Maps a ring that has been asked for, and its memory.
-pub(crate) fn map_ring(
+/// Opens a ring that has been asked for, and its memory.
+pub(crate) fn open_ring(
     label: &str,
     shape: &RingShape,
     fds: &[ReceivedFd],
@@ -206,12 +206,12 @@ pub(crate) fn map_ring(
         let found = "a ring without memory".to_string();
         return Err(ObserveError::Unexpected { process: label.to_string(), found });
     };
-    let mut ring = RingObserver::open(label, ring.as_fd(), shape.geometry, MAPPED_BYTES_MAX)?;
+    let mut ring = RingObserver::open(label, ring.as_fd(), shape.geometry, RING_BYTES_MAX)?;
     add_segments(&mut ring, label, shape, segments, 1)?;
     Ok(ring)
 }
 
-/// Maps the segments of a ring from number `first` on, and lets go of those that were given back.
+/// Opens the segments of a ring from number `first` on, and lets go of those that were given back.
 pub(crate) fn add_segments(
     ring: &mut RingObserver,
     label: &str,
@@ -223,7 +223,7 @@ pub(crate) fn add_segments(
     given_back.for_each(|(number, _)| ring.give_back(number));
     for (fd, (number, bytes)) in segments.iter().zip(shape.sent()) {
         if number >= first {
-            ring.add_segment(label, number, bytes, fd.as_fd(), MAPPED_BYTES_MAX)?;
+            ring.add_segment(label, number, bytes, fd.as_fd(), RING_BYTES_MAX)?;
         }
     }
     Ok(())

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use crossdock_msg::{Block, FlatBuffer, Schema};
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{CopyError, Meta, RingObserver};
+use crossdock_shm::{CopyError, CopyTarget, Meta, RingObserver};
 
-use crate::observe::asking::{Asking, ObserveError, add_segments, map_ring};
+use crate::observe::asking::{Asking, ObserveError, add_segments, open_ring};
+
+/// The longest message that is copied to be looked at.
+const ECHOED_BYTES_MAX: usize = 256 << 20;
 
 /// Why an echo has no copy of a message.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +28,53 @@ pub enum EchoError {
         /// Why not.
         source: Box<ObserveError>,
     },
+    /// A message says that it is longer than what is copied: it counts as missed, and the next call
+    /// goes on behind it.
+    #[error(
+        "message {seq} of {process} has {bytes} bytes, and at most {limit} are copied to be looked at: it \
+         is missed; subscribe to the topic to get it"
+    )]
+    TooLong {
+        /// Its process.
+        process: String,
+        /// The message.
+        seq: u64,
+        /// Its bytes, as its publisher says.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// There is no memory to copy a message to: it counts as missed, and the next call goes on
+    /// behind it.
+    #[error(
+        "there is no memory to copy the {bytes} bytes of message {seq} of {process}: it is missed"
+    )]
+    NoRoom {
+        /// Its process.
+        process: String,
+        /// The message.
+        seq: u64,
+        /// What was to be copied.
+        bytes: usize,
+    },
+}
+
+impl EchoError {
+    /// Is there no use in going on? Otherwise a message is missed, and the next one can be had.
+    pub fn is_final(&self) -> bool {
+        matches!(self, EchoError::Damaged(_))
+    }
+}
+
+/// Memory that echoes copy messages to, one for any number of them. It stays as large as the
+/// largest message was, at most 256 MiB.
+#[derive(Clone, Debug, Default)]
+pub struct EchoBuffer(FlatBuffer);
+
+impl CopyTarget for EchoBuffer {
+    fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        self.0.try_resize(bytes).then(|| self.0.as_mut_slice())
+    }
 }
 
 /// Where an echo's ring comes from, to ask for further memory.
@@ -44,12 +94,11 @@ pub(crate) struct EchoSource {
 pub struct Echo {
     source: EchoSource,
     ring: RingObserver,
-    /// Segments that are mapped beside the ring's own.
+    /// Segments that are known beside the ring's own.
     segments: u32,
     schema: Arc<Schema>,
-    copied: Vec<u8>,
-    /// The same, aligned as blocks need it.
-    aligned: FlatBuffer,
+    /// Of a header's stamp.
+    first: Vec<u8>,
 }
 
 impl std::fmt::Debug for Echo {
@@ -88,10 +137,9 @@ const HEADER_STAMP_BYTES: usize = 8;
 impl Echo {
     pub(crate) fn open(source: EchoSource, schema: Arc<Schema>) -> Result<Echo, ObserveError> {
         let (shape, fds) = source.asking.ring(source.process, &source.label, source.port)?;
-        let ring = map_ring(&source.label, &shape, &fds)?;
+        let ring = open_ring(&source.label, &shape, &fds)?;
         let segments = count(shape.segments.len());
-        let aligned = FlatBuffer::default();
-        Ok(Echo { source, ring, segments, schema, copied: Vec::new(), aligned })
+        Ok(Echo { source, ring, segments, schema, first: Vec::new() })
     }
 
     /// The type.
@@ -109,13 +157,17 @@ impl Echo {
     ///
     /// # Errors
     /// [`EchoError`] when the publisher's ring is damaged, or a message lies in new memory that its
-    /// process does not hand out (any more).
-    pub fn copy_next(&mut self) -> Result<Option<Echoed<'_>>, EchoError> {
-        let Some((seq, meta)) = self.copy(usize::MAX)? else { return Ok(None) };
-        self.aligned.resize(self.copied.len());
-        self.aligned.as_mut_slice().copy_from_slice(&self.copied);
-        let block = Block::new(self.aligned.as_slice());
-        Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }))
+    /// process does not hand out (any more), or is longer than 256 MiB, or finds no memory.
+    pub fn copy_next<'a>(
+        &mut self,
+        buffer: &'a mut EchoBuffer,
+    ) -> Result<Option<Echoed<'a>>, EchoError> {
+        let copied = self.copy(|ring| ring.copy_whole(buffer, ECHOED_BYTES_MAX))?;
+        Ok(copied.map(|(seq, meta)| Echoed {
+            block: Block::new(buffer.0.as_slice()),
+            seq,
+            stamp_ns: meta.stamp_ns,
+        }))
     }
 
     /// What the next message says of itself, if one is there; of its payload only a header's stamp
@@ -126,21 +178,28 @@ impl Echo {
     pub fn next_stamps(&mut self, header: bool) -> Result<Option<Stamps>, EchoError> {
         let stamp_at = self.schema.stamp_offset().filter(|_| header);
         let bytes_max = stamp_at.map_or(0, |at| at + HEADER_STAMP_BYTES);
-        let Some((seq, meta)) = self.copy(bytes_max)? else { return Ok(None) };
+        let mut first = std::mem::take(&mut self.first);
+        let copied = self.copy(|ring| ring.copy_next(&mut first, bytes_max));
+        self.first = first;
+        let Some((seq, meta)) = copied? else { return Ok(None) };
         let header = stamp_at.and_then(|at| {
             let bytes: [u8; HEADER_STAMP_BYTES] =
-                self.copied.get(at..at + HEADER_STAMP_BYTES)?.try_into().ok()?;
+                self.first.get(at..at + HEADER_STAMP_BYTES)?.try_into().ok()?;
             let [a, b, c, d, e, f, g, h] = bytes;
             Some((i32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])))
         });
         Ok(Some(Stamps { seq, bytes: meta.len, stamp_ns: meta.stamp_ns, header }))
     }
 
-    /// Copies the first bytes of the next message.
-    fn copy(&mut self, bytes_max: usize) -> Result<Option<(u64, Meta)>, EchoError> {
-        // Each turn maps a segment that was not mapped (there are few), or is the last.
+    /// Copies of the next message what `each` asks for.
+    fn copy(
+        &mut self,
+        mut each: impl FnMut(&mut RingObserver) -> Result<Option<(u64, Meta)>, CopyError>,
+    ) -> Result<Option<(u64, Meta)>, EchoError> {
+        let process = |echo: &Echo| echo.source.label.clone();
+        // Each turn opens a segment that was not known (there are few), or is the last.
         loop {
-            match self.ring.copy_next(&mut self.copied, bytes_max) {
+            match each(&mut self.ring) {
                 Ok(found) => return Ok(found),
                 Err(CopyError::UnknownSegment { seq, segment }) => {
                     if let Err(source) = self.fetch(segment.into()) {
@@ -148,12 +207,18 @@ impl Echo {
                         return Err(EchoError::Memory { seq, source: Box::new(source) });
                     }
                 }
+                Err(CopyError::TooLong { seq, bytes, limit }) => {
+                    return Err(EchoError::TooLong { process: process(self), seq, bytes, limit });
+                }
+                Err(CopyError::NoRoom { seq, bytes }) => {
+                    return Err(EchoError::NoRoom { process: process(self), seq, bytes });
+                }
                 Err(damage) => return Err(EchoError::Damaged(damage)),
             }
         }
     }
 
-    /// Maps what the publisher has made since, `segment` among it.
+    /// Opens what the publisher has made since, `segment` among it.
     fn fetch(&mut self, segment: u32) -> Result<(), ObserveError> {
         let EchoSource { asking, process, label, port } = &self.source;
         let (shape, fds) = asking.ring(*process, label, *port)?;

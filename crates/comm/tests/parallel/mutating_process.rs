@@ -16,7 +16,7 @@ use common::child::{Process, hear, role, tell};
 use common::ring::{CHUNKS_AT, HEAD, check_word, slot_at};
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
-    Access, AnySubscriber, Echo, EchoError, Observer, ObserverOptions, Participant, Publisher,
+    Access, AnySubscriber, Echo, EchoBuffer, Observer, ObserverOptions, Participant, Publisher,
     PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions, TakeError,
 };
 use crossdock_msg::block::Text;
@@ -255,6 +255,7 @@ struct Readers {
     observer: Observer,
     schema: Schema,
     buffers: (CdrBuffer, Vec<u8>),
+    echoed: EchoBuffer,
     /// Messages and publishers that were found corrupt so far.
     corrupt: u64,
 }
@@ -285,6 +286,7 @@ impl Readers {
             observer: observer.unwrap(),
             schema: Schema::of::<PointCloud2>().unwrap(),
             buffers: (CdrBuffer::new(), Vec::new()),
+            echoed: EchoBuffer::default(),
             corrupt: 0,
         }
     }
@@ -323,14 +325,14 @@ impl Readers {
         let corrupt = self.typed.counters().corrupt + self.untyped.counters().corrupt;
         outcome.damaged += corrupt - std::mem::replace(&mut self.corrupt, corrupt);
         let Some(looking) = echo else { return };
-        match looking.copy_next() {
+        match looking.copy_next(&mut self.echoed) {
             Ok(Some(copy)) => {
                 outcome.echoed += 1;
                 outcome.read(copy.block, &self.schema, &mut self.buffers);
             }
             Ok(None) => {}
             // A descriptor may name memory that was never made.
-            Err(EchoError::Memory { .. }) => outcome.damaged += 1,
+            Err(error) if !error.is_final() => outcome.damaged += 1,
             Err(_) => {
                 outcome.damaged += 1;
                 *echo = None;

@@ -5,15 +5,17 @@ use std::num::NonZeroU8;
 use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
+use common::ring::{check_word, slot_at};
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::status_records::{Carrier, counter};
 use crossdock_comm::{
-    DoorbellOptions, EchoError, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortGroup,
-    Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, Stamps, SubscriberOptions,
+    DoorbellOptions, EchoBuffer, EchoError, GraphSnapshot, ObserveError, Observer, ObserverOptions,
+    PortGroup, Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, Stamps, SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs;
 use crossdock_msg::{Extra, Message};
+use crossdock_test_support::OwnMemory;
 
 fn options(place: &Place) -> ObserverOptions {
     ObserverOptions {
@@ -163,6 +165,7 @@ fn an_observer_learns_a_type_from_a_subscriber_that_has_it() {
 #[test]
 fn echo_copies_what_is_on_a_ring_and_counts_what_it_missed() {
     let place = Place::new("echo");
+    let mut buffer = EchoBuffer::default();
     let participant = place.open("drive");
     let output = publisher(&participant, "/image", Qos::best_effort(4));
     let mut observer = Observer::open(options(&place)).unwrap();
@@ -172,11 +175,11 @@ fn echo_copies_what_is_on_a_ring_and_counts_what_it_missed() {
     assert!(matches!(error, ObserveError::InsideChain { .. }), "{error}");
     let input = subscriber(&participant, "/image", Qos::best_effort(4));
     let mut echo = observer.echo(process, port).unwrap();
-    assert!(echo.copy_next().unwrap().is_none());
+    assert!(echo.copy_next(&mut buffer).unwrap().is_none());
     publish(&output, 11);
     publish(&output, 12);
     for number in [11u32, 12] {
-        let copy = echo.copy_next().unwrap().unwrap();
+        let copy = echo.copy_next(&mut buffer).unwrap().unwrap();
         let (block, seq) = (copy.block, copy.seq);
         assert_eq!((seq, copy.stamp_ns), (u64::from(number) - 10, u64::from(number)));
         let schema = crossdock_msg::Schema::of::<Image>().unwrap();
@@ -187,12 +190,61 @@ fn echo_copies_what_is_on_a_ring_and_counts_what_it_missed() {
         publish(&output, number);
     }
     let mut copied = 0;
-    while echo.copy_next().unwrap().is_some() {
+    while echo.copy_next(&mut buffer).unwrap().is_some() {
         copied += 1;
     }
     assert_eq!(copied + echo.missed(), 100);
     assert_eq!(output.peers(), 1, "nobody counts an observer");
     drop(input);
+}
+
+/// Has a publisher's ring say that message `seq` has so many bytes.
+fn spoil(node: &str, seq: u64, bytes: u64) {
+    let words = [1 << 20, bytes, 0, 0, 0, 0];
+    let memory = OwnMemory::open();
+    let [ring] = &memory.shared(&format!("{node}inprocess"))[..] else { panic!("one ring") };
+    let at = ring.start + slot_at(seq);
+    memory.write(at + 8, &words);
+    memory.write(at + 56, &[check_word(seq, &words)]);
+    memory.write(at, &[seq]);
+}
+
+#[test]
+fn a_message_that_is_too_long_to_look_at_is_missed_and_the_next_one_is_copied() {
+    let place = Place::new("too long");
+    let participant = place.open("drive");
+    let node = "toolong";
+    let (topic, qos) = ("/image", Qos::best_effort(4));
+    let options = PublisherOptions { node, topic, qos, max_bytes: Some(600 << 20), group: None };
+    let output = participant.publisher::<Image>(options).unwrap();
+    let _input = subscriber(&participant, "/image", Qos::best_effort(4));
+    assert!(participant.wait_until(LIMIT, || output.peers() == 1));
+    let mut observer = Observer::open(self::options(&place)).unwrap();
+    let seen = observer.snapshot().unwrap();
+    let (process, port) = (seen.processes[0].name, &seen.processes[0].publishers[0]);
+    let mut echo = observer.echo(process, port).unwrap();
+    let mut buffer = EchoBuffer::default();
+    publish(&output, 1);
+    assert_eq!(echo.copy_next(&mut buffer).unwrap().map(|copy| copy.seq), Some(1));
+    // Lies have their limit first: nothing is looked at that they name.
+    for (seq, bytes) in [(2, 40 << 30), (3, u64::MAX), (4, (256 << 20) + 1)] {
+        spoil(node, seq, bytes);
+        let error = echo.copy_next(&mut buffer).unwrap_err();
+        assert!(matches!(error, EchoError::TooLong { limit: 0x1000_0000, .. }), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains(&format!("message {seq} of")) && text.contains("is missed"),
+            "{text}"
+        );
+        assert_eq!((error.is_final(), echo.missed()), (false, seq - 1));
+    }
+    spoil(node, 5, 64);
+    let copy = echo.copy_next(&mut buffer).unwrap().unwrap();
+    assert_eq!((copy.seq, copy.block.as_bytes().len()), (5, 64));
+    // The sizes of messages are seen whatever they are.
+    spoil(node, 6, 40 << 30);
+    let stamps = echo.next_stamps(false).unwrap().unwrap();
+    assert_eq!((stamps.seq, stamps.bytes), (6, 40 << 30));
 }
 
 #[test]
@@ -257,6 +309,7 @@ fn an_echo_goes_on_when_its_publishers_memory_grows() {
         return;
     }
     let place = Place::new("grows");
+    let mut buffer = EchoBuffer::default();
     let mut child = Process::start(test, "grower", place.path());
     child.expect("ready");
     let mut observer = Observer::open(options(&place)).unwrap();
@@ -267,19 +320,19 @@ fn an_echo_goes_on_when_its_publishers_memory_grows() {
     child.say("send");
     child.expect("sent");
     for bytes in sizes {
-        let copy = early.copy_next().unwrap().unwrap();
+        let copy = early.copy_next(&mut buffer).unwrap().unwrap();
         let image = Image::view(copy.block).unwrap();
         let data = image.data().unwrap();
         assert_eq!((image.height() as usize, data.len()), (bytes, bytes));
         assert!(data.iter().all(|byte| *byte == bytes as u8));
     }
-    assert!(early.copy_next().unwrap().is_none());
+    assert!(early.copy_next(&mut buffer).unwrap().is_none());
     assert_eq!(early.missed(), 0);
     // The process dies: what it made before the echo knew is gone with it, and only that.
     child.kill();
     let (mut copied, mut refused) = (0, 0);
     loop {
-        match late.copy_next() {
+        match late.copy_next(&mut buffer) {
             Ok(Some(_)) => copied += 1,
             Ok(None) => break,
             Err(error @ EchoError::Memory { .. }) => {
@@ -295,6 +348,7 @@ fn an_echo_goes_on_when_its_publishers_memory_grows() {
 #[test]
 fn an_echo_never_shows_a_torn_message() {
     let place = Place::new("torn");
+    let mut buffer = EchoBuffer::default();
     let participant = place.open("drive");
     let mut observer = Observer::open(options(&place)).unwrap();
     let done = std::sync::atomic::AtomicBool::new(false);
@@ -317,7 +371,7 @@ fn an_echo_never_shows_a_torn_message() {
         let (mut copies, mut torn) = (0, 0);
         let end = std::time::Instant::now() + LIMIT;
         while copies < 200 && std::time::Instant::now() < end {
-            let Some(copy) = echo.copy_next().unwrap() else { continue };
+            let Some(copy) = echo.copy_next(&mut buffer).unwrap() else { continue };
             let block = copy.block;
             let view = <Image as crossdock_msg::Message>::view(block).unwrap();
             let (number, data) = (view.height(), view.data().unwrap());

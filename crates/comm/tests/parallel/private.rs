@@ -4,7 +4,7 @@
 use crate::common;
 use common::{LIMIT, Place, check, publish, reliable, subscriber};
 use crossdock_comm::{
-    Access, BufferError, DriverMemory, Echo, EchoError, Event, MemoryMaker, Observer,
+    Access, BufferError, DriverMemory, Echo, EchoBuffer, EchoError, Event, MemoryMaker, Observer,
     ObserverOptions, Part, Participant, PortError, PortGroup, Publisher, PublisherOptions,
     Rendezvous, SubscriberOptions,
 };
@@ -196,11 +196,11 @@ fn other_processes_are_refused_and_told_why_and_observers_see_only_that_messages
         publish(&output, number);
         assert_eq!(check(&inside.take().unwrap().unwrap()), number);
         assert_eq!(stamps.next_stamps(false).unwrap().unwrap().stamp_ns, u64::from(number));
-        let error = echo.copy_next().unwrap_err();
+        let error = echo.copy_next(&mut EchoBuffer::default()).unwrap_err();
         assert!(matches!(error, EchoError::Memory { .. }), "{error}");
         assert!(error.to_string().contains("`managed`"), "{error}");
     }
-    assert!(echo.copy_next().unwrap().is_none());
+    assert!(echo.copy_next(&mut EchoBuffer::default()).unwrap().is_none());
     assert!(outside.take().unwrap().is_none());
 }
 

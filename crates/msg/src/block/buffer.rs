@@ -32,6 +32,16 @@ impl FlatBuffer {
         buffer
     }
 
+    /// As [`FlatBuffer::resize`]; false, and nothing changed: there is no memory.
+    pub fn try_resize(&mut self, bytes: usize) -> bool {
+        let more = bytes.div_ceil(LINE_BYTES).saturating_sub(self.lines.len());
+        let has_room = self.lines.try_reserve(more).is_ok();
+        if has_room {
+            self.resize(bytes);
+        }
+        has_room
+    }
+
     /// Makes the buffer `bytes` bytes long; new lines are zeroed.
     pub fn resize(&mut self, bytes: usize) {
         self.lines.resize(bytes.div_ceil(LINE_BYTES), Line([0; LINE_BYTES]));

@@ -94,9 +94,10 @@ impl RingSubscriber {
             let from = self.home.distant_payload(chunk, meta.len);
             let from = from.ok_or(Corruption::OutsideMemory)?;
             let Some(to) = copies.room(index, whole) else { return Ok(None) };
-            // SAFETY: `room` gives memory of this process, which belongs to the hold word that the
-            // caller has taken.
-            if !unsafe { from.read(chunk.offset, to, meta.len) } {
+            // SAFETY: `room` gives as much memory of this process, which belongs to the hold word
+            // that the caller has taken; any byte is valid.
+            let place = unsafe { std::slice::from_raw_parts_mut(to.as_ptr(), meta.len) };
+            if !from.read(chunk.offset, place) {
                 // Its publisher has given it back meanwhile.
                 return Ok(None);
             }

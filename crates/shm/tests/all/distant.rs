@@ -186,3 +186,47 @@ fn a_ring_with_holes_or_one_that_can_get_some_is_refused() {
     assert!(rustix::fs::fallocate(&fd, punch, 4096, 4096).is_err());
     open(&fd).unwrap();
 }
+
+/// A target without memory for more than a few bytes.
+struct Narrow(Vec<u8>);
+
+impl CopyTarget for Narrow {
+    fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        (bytes <= 8).then(|| self.0.room(bytes)).flatten()
+    }
+}
+
+#[test]
+fn an_observer_makes_no_page_present_and_passes_over_what_is_too_long_for_it() {
+    const BYTES: u64 = 4 << 20;
+    let contract =
+        RingConfig { chunk_bytes: BYTES as usize, memory_limit_bytes: 32 * BYTES, ..config() };
+    let publisher = RingPublisher::create("looked at", contract).unwrap();
+    let control = publisher.control();
+    let (ring, geometry) = (control.ring_fd(), control.geometry());
+    let mut observer = RingObserver::open("looked at", ring, geometry, 1 << 30).unwrap();
+    let before = present(ring);
+    for (seq, len) in [(1, BYTES), (2, 1 << 40), (3, BYTES), (4, 8), (5, u64::MAX), (6, 9)] {
+        claim("lookedat", seq, seq * BYTES, len);
+    }
+    let mut payload = vec![1; 3];
+    let copied = observer.copy_whole(&mut payload, BYTES as usize).unwrap();
+    assert_eq!(copied.map(|(seq, meta)| (seq, meta.len as u64)), Some((1, BYTES)));
+    assert_eq!(payload, vec![0; BYTES as usize]);
+    let error = observer.copy_whole(&mut payload, BYTES as usize).unwrap_err();
+    let (seq, bytes, limit) = (2, 1 << 40, BYTES as usize);
+    assert_eq!((error, observer.missed()), (CopyError::TooLong { seq, bytes, limit }, 1));
+    // A message that finds no memory is passed over, too.
+    let mut narrow = Narrow(Vec::new());
+    let error = observer.copy_whole(&mut narrow, BYTES as usize).unwrap_err();
+    let none = CopyError::NoRoom { seq: 3, bytes: BYTES as usize };
+    assert_eq!((error, observer.missed()), (none, 2));
+    let copied = observer.copy_whole(&mut narrow, BYTES as usize).unwrap();
+    assert_eq!((copied.map(|(seq, _)| seq), narrow.0.len()), (Some(4), 8));
+    // The first bytes of any message can be looked at, if they lie inside.
+    let copied = observer.copy_next(&mut narrow, 8).unwrap();
+    assert_eq!(copied.map(|(seq, meta)| (seq, meta.len)), Some((5, usize::MAX)));
+    let copied = observer.copy_next(&mut narrow, 0).unwrap();
+    assert_eq!((copied.map(|(seq, _)| seq), narrow.0.len()), (Some(6), 0));
+    assert_eq!((present(ring), observer.missed()), (before, 2));
+}
