@@ -53,6 +53,8 @@ logic [31:0]  formal_sequence;
 logic [34:0]  formal_result;
 logic         formal_mine = 1'b0;   // its message is at the stream's end
 logic         formal_second = 1'b0; // one beat of it has been taken
+// Cycles in which a message is there that lacks nothing but a credit.
+logic [COUNT_WIDTH-1:0] formal_waits = '0;
 wire [FormalCount-1:0] formal_at = formal_credit - formal_reported;
 wire [LogCredits-1:0]  formal_place = formal_credit[LogCredits-1:0];
 wire formal_begins = desc_valid && desc_ready;
@@ -109,6 +111,7 @@ always @(posedge clk) if (!formal_running) begin
   formal_reported <= '0;
   formal_mine <= '0;
   formal_second <= '0;
+  formal_waits <= '0;
 end else begin
   // The first cycle behind a reset.
   if (!formal_past)
@@ -224,6 +227,8 @@ end else begin
     if (g_isolate.shown) i_shown_far: assert (formal_ahead <= 1 || !formal_inside);
     i_offered: assert (!g_isolate.begun || passing || (s_axis_tvalid && m_axis_tvalid));
   end
+  formal_waits <= formal_waits + (s_axis_tvalid && between && !drops && !has_credit);
+  a_waiting: assert (count_waiting == formal_waits);
   i_inside: assert (passing == formal_inside && !(passing && dropping));
   i_first: assert (formal_first || passing || dropping);
   i_dropping: assert (!dropping || (!formal_first && formal_dropped));

@@ -143,6 +143,9 @@ always_comb if (formal_running) begin
 end
 
 always @(posedge clk) if (formal_running) begin
+  // The first cycle behind a reset: no lookup is left from before.
+  if (!formal_past)
+    a_begins: assert (!(aw_hit || ar_hit || aw_missing || ar_missing || aw_refuse || ar_refuse));
   // A line is fetched for a burst that is on offer.
   if (formal_past && aw_missing) a_asked_aw: assert ($past(s_axi_awvalid && on));
   if (formal_past && ar_missing) a_asked_ar: assert ($past(s_axi_arvalid && on));

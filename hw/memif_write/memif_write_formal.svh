@@ -294,6 +294,8 @@ always_comb if (formal_running) begin
 end
 
 always @(posedge clk) if (formal_running) begin
+  // The first cycle behind a reset: no message is left from before.
+  if (!formal_past) a_begins: assert (!(planning || running || unreported));
   if (formal_past && $past(pop)) a_reported: assert (done_valid && done_tag == $past(head_tag)
       && done_bytes == $past(head_bytes) && done_status == $past({error, head_status}));
   c_two_bursts: cover (done_valid && done_ready && done_bytes > 2 * BURST_BEATS * Bytes

@@ -30,6 +30,8 @@ logic [PORTS-1:0]         formal_master = '0;
 logic                     formal_writes = 1'b0;
 logic [ADDRESS_WIDTH-1:0] formal_address = '0;
 logic [7:0]               formal_len = '0;
+// Masters whose last accepted burst was a write.
+logic [PORTS-1:0]         formal_wrote = '0;
 
 wire formal_aw = m_axi_awvalid && m_axi_awready;
 wire formal_ar = m_axi_arvalid && m_axi_arready;
@@ -55,12 +57,14 @@ always_ff @(posedge clk) begin
     if (s_axi_awvalid[i] && s_axi_awready[i]) begin
       formal_master <= PORTS'(1) << i;
       formal_writes <= 1'b1;
+      formal_wrote[i] <= 1'b1;
       formal_address <= s_axi_awaddr[i*ADDRESS_WIDTH +: ADDRESS_WIDTH];
       formal_len <= s_axi_awlen[i*8 +: 8];
     end
     if (s_axi_arvalid[i] && s_axi_arready[i]) begin
       formal_master <= PORTS'(1) << i;
       formal_writes <= 1'b0;
+      formal_wrote[i] <= 1'b0;
       formal_address <= s_axi_araddr[i*ADDRESS_WIDTH +: ADDRESS_WIDTH];
       formal_len <= s_axi_arlen[i*8 +: 8];
     end
@@ -69,6 +73,7 @@ always_ff @(posedge clk) begin
     formal_write_open <= 1'b0;
     formal_read_open <= 1'b0;
     formal_written <= 1'b0;
+    formal_wrote <= '0;
   end
 end
 
@@ -104,6 +109,11 @@ always_comb if (formal_running) begin
   a_chosen: assert (((s_axi_awready | s_axi_arready)
       & ((s_axi_awready | s_axi_arready) - 1'b1)) == '0);
 
+  // Reads and writes of one master take turns.
+  a_turns: assert ((s_axi_awready & s_axi_arvalid & formal_wrote) == '0
+      && (s_axi_arready & s_axi_awvalid & ~formal_wrote) == '0);
+
+  i_wrote: assert (wrote == formal_wrote);
   i_state: assert (state == CHOOSE || (owner == formal_master && is_write == formal_writes
       && address == formal_address && len == formal_len));
   i_owner: assert (state == CHOOSE || (owner != '0 && (owner & (owner - 1'b1)) == '0));

@@ -149,6 +149,10 @@ fn faults_of_the_sharing_are_caught() {
     must(Proof::bounded(small(), 16).catches(&MISDIRECTED));
 }
 
+// Behind a reset all entries are unknown: any of them may be the first to be filled.
+const HARMLESS: [(&str, &str); 1] =
+    [("paper_memif.sv: `oldest <= '0;`: `oldest <= '0;` becomes `;`", "any entry may come first")];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_published_way_are_found() {
@@ -156,5 +160,6 @@ fn mutants_of_the_published_way_are_found() {
         .simulated(alone(64), &["--seed", "1"])
         .simulated(shared(64, 3), &["--seed", "1"])
         .proved([Proof::inductive(small(), 2), Proof::reachable(small(), 22)])
+        .but(&HARMLESS)
         .are_found();
 }
