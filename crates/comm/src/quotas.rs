@@ -27,6 +27,9 @@ pub(crate) const QUEUED_FRAMES_MAX: usize = 4096;
 pub(crate) const MESSAGE_BYTES_MAX: u64 = 64 << 20;
 /// Memory of ours for copies of one user's messages.
 const COPIED_BYTES_MAX: u64 = 1 << 30;
+/// Address space for these copies: a 128th of what a process has. What the rings of a stranger's
+/// publishers take has a limit in their descriptors, because only their heads and slots are mapped.
+const COPIES_ADDRESS_BYTES_MAX: u64 = 1 << 40;
 /// Descriptors of ours that keep the memory of one user's publishers: an eighth of the usual limit
 /// of a process.
 const DESCRIPTORS_OF_USER_MAX: u64 = 128;
@@ -38,6 +41,8 @@ const DESCRIPTORS_MAX: u64 = 256;
 pub(crate) struct UserBudgets {
     /// Bytes of the copies of their messages.
     pub(crate) copies: Arc<Budget>,
+    /// Bytes of address space of these.
+    pub(crate) addresses: Arc<Budget>,
     /// What the memory of their publishers takes.
     pub(crate) memory: Allowance,
 }
@@ -45,8 +50,8 @@ pub(crate) struct UserBudgets {
 impl UserBudgets {
     /// Is anything of it in use?
     fn is_used(&self) -> bool {
-        let UserBudgets { copies, memory: Allowance { descriptors } } = self;
-        Arc::strong_count(copies) > 1 || Arc::strong_count(descriptors) > 1
+        let UserBudgets { copies, addresses, memory: Allowance { descriptors } } = self;
+        [copies, addresses, descriptors].into_iter().any(|budget| Arc::strong_count(budget) > 1)
     }
 }
 
@@ -75,6 +80,7 @@ impl Budgets {
             let descriptors = Budget::within(DESCRIPTORS_OF_USER_MAX, &self.descriptors);
             UserBudgets {
                 copies: Arc::new(Budget::new(COPIED_BYTES_MAX)),
+                addresses: Arc::new(Budget::new(COPIES_ADDRESS_BYTES_MAX)),
                 memory: Allowance { descriptors: Arc::new(descriptors) },
             }
         })

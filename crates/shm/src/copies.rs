@@ -5,7 +5,7 @@
 //! earlier ones there, and stay.
 
 use crate::PAGE_BYTES;
-use crate::budget::Budget;
+use crate::budget::{Budget, Charge};
 use crate::memory::{CreateMemoryError, Mapping, OwnMemory, Writers};
 use crate::protocol::HOLDS_MAX;
 use std::ptr::NonNull;
@@ -22,6 +22,8 @@ pub struct Copies {
     /// How much of each buffer is there.
     present: [u64; HOLDS_MAX],
     budget: Arc<Budget>,
+    /// What of its address space is counted, until this goes.
+    addresses: Option<Charge>,
 }
 
 impl Copies {
@@ -37,7 +39,29 @@ impl Copies {
         let stride = message_bytes_max.max(1).next_multiple_of(PAGE_BYTES as u64);
         let memory = OwnMemory::create(label, stride * holds as u64, Writers::Maker)?;
         let (present, budget) = ([0; HOLDS_MAX], Arc::clone(budget));
-        Ok(Copies { memory, holds, stride, present, budget })
+        Ok(Copies { memory, holds, stride, present, budget, addresses: None })
+    }
+
+    /// The same, whose address space is taken of `addresses` while this lives.
+    ///
+    /// # Errors
+    /// Also [`CreateMemoryError::BeyondBudget`].
+    pub fn create_within(
+        label: &str,
+        holds: usize,
+        message_bytes_max: u64,
+        budget: &Arc<Budget>,
+        addresses: &Arc<Budget>,
+    ) -> Result<Self, CreateMemoryError> {
+        let mut copies = Self::create(label, holds, message_bytes_max, budget)?;
+        let bytes = copies.mapping().bytes() as u64;
+        let charge = addresses.charge(bytes).ok_or_else(|| CreateMemoryError::BeyondBudget {
+            label: label.to_owned(),
+            bytes,
+            limit: addresses.limit(),
+        })?;
+        copies.addresses = Some(charge);
+        Ok(copies)
     }
 
     /// Messages that there is room for at a time.

@@ -27,6 +27,20 @@ pub enum CreateMemoryError {
         /// The size asked for.
         bytes: u64,
     },
+    /// More address space than copies of one user's messages may take.
+    #[error(
+        "the {bytes} bytes of address space for copies of `{label}` and what its user's other messages take \
+         are more than the {limit} that a user may take who is not trusted by name; end some of its \
+         publishers, or trust the user (`trust` in the mapping)"
+    )]
+    BeyondBudget {
+        /// What the memory is for.
+        label: String,
+        /// The size asked for.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The driver that was to make it did not.
     #[error("the driver cannot make memory `{label}` of {bytes} bytes: {why}")]
     Driver {

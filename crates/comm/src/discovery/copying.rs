@@ -30,10 +30,10 @@ pub(crate) fn copies_for(
         return Ok(None);
     }
     let uid = state.peers.get(&token).ok_or("the process is gone")?.link.identity.uid;
-    let budget = &state.budgets.of_user(uid).copies;
+    let budgets = state.budgets.of_user(uid);
     let (holds, longest) = (shape.geometry.holds as usize, quotas::MESSAGE_BYTES_MAX);
     let bytes = longest.min(shape.geometry.memory_limit_bytes);
-    let copies = Copies::create(label, holds, bytes, budget);
+    let copies = Copies::create_within(label, holds, bytes, &budgets.copies, &budgets.addresses);
     Ok(Some(Box::new(copies.map_err(|error| Failure::of(&error))?)))
 }
 

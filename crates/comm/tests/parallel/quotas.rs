@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
-use common::ring::{check_word, slot_at};
+use common::ring::{CHUNKS_AT, check_word, slot_at};
 use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, publisher, subscriber};
 use crossdock_comm::{Participant, PublisherOptions, Qos, Subscriber};
@@ -241,6 +241,15 @@ fn messages_of_a_stranger_in_memory_that_does_not_exist_take_no_memory_but_that_
         assert_eq!((sample.seq(), bytes.len() as u64), (seq, HOLE));
         assert!(bytes.iter().all(|byte| *byte == 0));
     }
+    // Head and slots of its ring are mapped, and nothing else of a pool of 100s of MiB.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let is_mapped = |line: &&str| line.contains("sparseinprocess") && line.contains(" r--s ");
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    let bytes = maps.lines().filter(is_mapped).map(|line| {
+        let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+        number(end) - number(start)
+    });
+    assert_eq!(bytes.collect::<Vec<_>>(), [CHUNKS_AT]);
     child.say("taken");
     child.expect("0 bytes more");
     child.finish();

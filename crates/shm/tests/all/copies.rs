@@ -119,6 +119,23 @@ fn what_copies_take_is_bounded_and_given_back() {
 }
 
 #[test]
+fn the_address_space_of_copies_is_bounded_and_given_back() {
+    let (bytes, addresses) = (budget(1 << 20), budget(100 << 10));
+    let create = || Copies::create_within("copies", 4, 10_000, &bytes, &addresses);
+    let first = create().unwrap();
+    // In whole pages, and taken before a message is there.
+    assert_eq!((addresses.used(), bytes.used()), (48 << 10, 0));
+    let second = create().unwrap();
+    let error = create().unwrap_err();
+    assert!(matches!(error, CreateMemoryError::BeyondBudget { limit: 0x19000, .. }), "{error}");
+    assert!(error.to_string().contains("trust the user"), "{error}");
+    drop(first);
+    let third = create().unwrap();
+    drop((second, third));
+    assert_eq!(addresses.used(), 0);
+}
+
+#[test]
 fn what_a_device_still_writes_is_passed_over_and_counted() {
     let Ends { publisher, mut subscriber, mut copies, side, .. } =
         ends(config(), 4096, &budget(1 << 20));
