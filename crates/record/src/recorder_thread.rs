@@ -520,8 +520,16 @@ fn header_stamp_ns(sample: &AnySample, cdr: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Compression, WriterOptions};
     use crossdock_comm::step::{Grant, StepPublisher};
-    use crossdock_comm::{ParticipantOptions, Rendezvous};
+    use crossdock_comm::{ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Woken};
+    use crossdock_msg::{Extra, types};
+    use std::os::unix::fs::DirBuilderExt;
+    use std::path::Path;
+    use std::sync::mpsc::channel;
+
+    /// Longer than anything takes.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn messages_are_held_for_a_whole_step_with_all_its_phases() {
@@ -542,6 +550,66 @@ mod tests {
             assert!(!held.has_new_step(), "the grant was seen");
         }
         drop((held, conductor, participant));
+        // What is left of the meeting place.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+
+    /// A recorder of `/a` and `/b`, and who publishes on `/a`, which are connected.
+    fn connected(folder: &Path) -> (RecordingThread, Publisher<types::std_msgs::String>) {
+        let options = ParticipantOptions {
+            rendezvous: Rendezvous::Folder(folder.to_owned()),
+            ..ParticipantOptions::new(0, "sleep")
+        };
+        let participant = Participant::open(options).expect("a participant");
+        let qos = Qos::reliable(4, PATIENCE);
+        let options =
+            PublisherOptions { node: "talker", topic: "/a", qos, max_bytes: None, group: None };
+        let publisher = participant.publisher(options).expect("a publisher");
+        let bag = folder.join("bag.mcap");
+        let writer = BagWriter::create(bag, WriterOptions::new(Compression::None)).expect("a bag");
+        let doorbell = participant.doorbell(DoorbellOptions::default()).expect("a doorbell");
+        let open = |name| {
+            let topic = TopicToRecord::new(name, qos);
+            Recording::open(&participant, "recorder", &doorbell, topic).expect("a subscriber")
+        };
+        let recorder = RecordingThread {
+            topics: ["/a", "/b"].map(open).into(),
+            writer,
+            refused: Vec::new(),
+            clock: LogClock::Wall,
+            newest: None,
+            paused: false,
+            node: "recorder".to_owned(),
+            shared: Arc::default(),
+            inbox: channel().1,
+            head: CdrBuffer::default(),
+            doorbell,
+            participant,
+        };
+        let met = || publisher.matched() == 1 && recorder.topics[0].subscriber.matched() == 1;
+        assert!(recorder.participant.wait_until(PATIENCE, met));
+        (recorder, publisher)
+    }
+
+    #[test]
+    fn a_recorder_does_not_sleep_while_a_message_waits_for_which_nobody_rings_any_more() {
+        let folder = std::env::temp_dir().join(format!("xd-sleep-{}", std::process::id()));
+        std::fs::DirBuilder::new().mode(0o700).create(&folder).expect("a folder");
+        let (awake, woken) = channel();
+        let of_thread = folder.clone();
+        std::thread::spawn(move || {
+            let (recorder, publisher) = connected(&of_thread);
+            let loan = publisher.loan(Extra::none()).expect("a loan");
+            loan.publish().expect("published");
+            // Whatever has rung so far ends no sleep any more.
+            while recorder.doorbell.sleep(Some(Duration::ZERO), || false) != Woken::TimedOut {
+                recorder.doorbell.drain(|_| {});
+            }
+            recorder.sleep();
+            drop((recorder, publisher));
+            awake.send(()).expect("the test waits");
+        });
+        woken.recv_timeout(PATIENCE).expect("it sleeps beside a message");
         // What is left of the meeting place.
         let _ = std::fs::remove_dir_all(folder);
     }

@@ -74,6 +74,7 @@ mod tests {
 
     use super::*;
     use rustix::process::{Rlimit, setrlimit};
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn a_file_may_grow_to_the_limit_of_the_process_and_no_further() {
@@ -89,5 +90,23 @@ mod tests {
         let error = reserve.ensure(&file, limit + 1).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::FBIG.raw_os_error()));
         setrlimit(Resource::Fsize, before).unwrap();
+    }
+
+    #[test]
+    fn no_more_space_is_taken_than_one_step_beyond_what_was_asked_for() {
+        let path = std::env::temp_dir().join(format!("xd-reserve-{}", std::process::id()));
+        let file = File::options().write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut reserve = Reserve::new();
+        for end in [1, STEP_BYTES + 2] {
+            reserve.ensure(&file, end).unwrap();
+            if !reserve.supported {
+                // A file system that gives no blocks has nothing to give too much of.
+                return;
+            }
+            // The file system gives whole blocks.
+            let taken = file.metadata().unwrap().blocks() * 512;
+            assert!((end..end + STEP_BYTES + (1 << 20)).contains(&taken), "{end}: {taken} bytes");
+        }
     }
 }
