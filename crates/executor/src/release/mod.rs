@@ -10,3 +10,6 @@ pub(crate) mod join;
 pub(crate) mod lockstep;
 pub(crate) mod timers;
 pub(crate) mod window;
+
+#[cfg(test)]
+mod port_tests;

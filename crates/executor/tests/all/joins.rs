@@ -12,22 +12,13 @@ use crossdock_executor::{Remote, RunEnd};
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_test_support::OwnMemory;
-use support::{Process, SIMULATED, checked, nodes, take_log};
+use support::{Process, SIMULATED, Stop, checked, nodes, take_log};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An executor of its own with a node that joins `/a` and `/b`, published by the test.
 struct Joining {
     process: Process,
-}
-
-/// Ends the executor when the test is done with it, well or not.
-struct Stop(Remote);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 impl Joining {
@@ -82,12 +73,12 @@ nodes:
 
     /// The same, with how many messages were passed over.
     fn joined_and_unmatched(&self, publish: impl FnOnce()) -> (Vec<String>, u64) {
-        let remote = Remote::new();
+        let remote = &Remote::new();
         std::thread::scope(|scope| {
-            let stop = Stop(remote.clone());
+            let stop = Stop(remote);
             let (tell, told) = channel();
             let thread = scope.spawn(move || {
-                let mut executor = self.process.executor(0, &remote).expect("an executor");
+                let mut executor = self.process.executor(0, remote).expect("an executor");
                 tell.send(()).expect("the test waits");
                 let end = executor.run().expect("a good end");
                 assert!(matches!(end, RunEnd::Finished { .. }), "{end:?}");

@@ -82,9 +82,32 @@ impl Node for Sloppy {
     }
 }
 
+/// Says on what it works, which the mapping chooses.
+struct Either;
+
+impl NodeType for Either {
+    const NAME: &'static str = "either";
+
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("step", Duration::from_secs(1)).on_device()
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let device = setup.device().map_or("the processor", |plan| &plan.device);
+        support::log(format!("{}: {device}", setup.node()));
+        Ok(Self)
+    }
+}
+
+impl Node for Either {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        Ok(())
+    }
+}
+
 fn package() -> Package {
     let special = Package::new("special").node::<Busy>().node::<Sloppy>().node::<Teller>();
-    special.node::<Patient>().node::<Stopper>().with(nodes::package())
+    special.node::<Patient>().node::<Stopper>().node::<Either>().with(nodes::package())
 }
 
 fn process(test: &str, graph: &str, mapping: Option<&str>) -> Process {
@@ -269,6 +292,22 @@ processes: { one: { executors: [ { mode: chain, nodes: [source] } ] },
              two: { executors: [ { mode: chain, nodes: [sink] } ] } }
 ";
     process(test, graph, Some(mapping))
+}
+
+#[test]
+fn a_node_is_told_while_it_is_made_on_which_device_it_works() {
+    support::take_log();
+    let graph = "nodes:
+  on: { package: special, type: either }
+  off: { package: special, type: either }
+";
+    let mapping = "crossdock: 1
+processes: { main: { executors: [ { mode: chain, nodes: [on, off] } ] } }
+devices: { gpu: { device: \"cuda:1\", nodes: [on] } }
+";
+    let process = process("device", graph, Some(mapping));
+    process.executor(0, &Remote::new()).expect("made");
+    assert_eq!(support::take_log(), ["on: cuda:1", "off: the processor"]);
 }
 
 #[test]
@@ -533,6 +572,30 @@ chains: { whole: { from: /a, to: /c, max_latency_ms: 20 } }
     });
     let log = log.expect("a good end");
     assert_eq!(log, ["swallow:1", "last:stalled"]);
+}
+
+#[test]
+fn an_executor_that_watches_a_chain_on_which_nothing_begins_sleeps() {
+    let graph = "topics: { /a: { external: true } }
+nodes:
+  relay: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+chains: { whole: { from: /a, to: /b, max_latency_ms: 3600000 } }
+";
+    let process = process("unbegun", graph, None);
+    let remote = Remote::new();
+    let (send, running) = channel();
+    std::thread::scope(|scope| {
+        let (process, of_thread) = (&process, remote.clone());
+        let runner = scope.spawn(move || {
+            let mut executor = process.executor(0, &of_thread).expect("made");
+            send.send(support::this_thread()).expect("somebody waits");
+            executor.run()
+        });
+        let stop = support::Stop(&remote);
+        support::asleep(running.recv().expect("made"));
+        drop(stop);
+        assert_eq!(runner.join().expect("no panic"), Ok(RunEnd::Stopped));
+    });
 }
 
 #[test]

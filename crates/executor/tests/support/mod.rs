@@ -10,7 +10,7 @@ use std::fs::{DirBuilder, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossdock_comm::{
     Access, Observer, ObserverOptions, Participant, ParticipantOptions, Publisher,
@@ -52,6 +52,45 @@ pub fn log(line: String) {
 /// Everything logged on this thread since the last call.
 pub fn take_log() -> Vec<String> {
     LOG.take()
+}
+
+/// Stops an executor when the test is done with it, well or not.
+pub struct Stop<'a>(pub &'a Remote);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// The number of this thread.
+pub fn this_thread() -> i32 {
+    let path = std::fs::read_link("/proc/thread-self").expect("procfs");
+    let id = path.file_name().and_then(|id| id.to_str()).and_then(|id| id.parse().ok());
+    id.expect("a number")
+}
+
+/// Waits until a thread of this process sleeps, and gives how often it has done so.
+pub fn asleep(thread: i32) -> u64 {
+    let end = Instant::now() + Duration::from_secs(60);
+    let path = |file: &str| format!("/proc/self/task/{thread}/{file}");
+    let count = || {
+        let status = std::fs::read_to_string(path("status")).expect("procfs");
+        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"));
+        let words = line.expect("a counter").split_whitespace();
+        words.last().and_then(|count| count.parse().ok()).expect("a number")
+    };
+    let (mut before, mut quiet) = (0, 0);
+    while quiet < 20 {
+        assert!(Instant::now() < end, "the executor does not come to rest");
+        let stat = std::fs::read_to_string(path("stat")).expect("procfs");
+        let sleeps = stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"));
+        let now = count();
+        quiet = if sleeps && now == before { quiet + 1 } else { 0 };
+        before = now;
+        std::thread::yield_now();
+    }
+    before
 }
 
 /// A folder of this test's own, removed when dropped.

@@ -1,7 +1,7 @@
 //! Conditions of a node whose messages come from outside its executor: which of them wake it, and
 //! which it is shown.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossdock_comm::status_records::kind;
 use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos};
@@ -11,7 +11,7 @@ use crossdock_graph::Time;
 use crossdock_msg::types::geometry_msgs::PointStamped;
 
 use super::{process, publish};
-use crate::support::{self, Process, take_log};
+use crate::support::{self, Process, Stop, asleep, take_log, this_thread};
 
 /// A publisher outside all executors.
 fn outside(participant: &Participant, topic: &str) -> Publisher<PointStamped> {
@@ -28,29 +28,6 @@ fn outside_of(participant: &Participant, topic: &str, depth: usize) -> Publisher
         group: None,
     };
     participant.publisher(options).expect("a publisher")
-}
-
-/// Waits until a thread of this process sleeps, and gives how often it has done so.
-fn asleep(thread: i32) -> u64 {
-    let end = Instant::now() + Duration::from_secs(60);
-    let path = |file: &str| format!("/proc/self/task/{thread}/{file}");
-    let count = || {
-        let status = std::fs::read_to_string(path("status")).expect("procfs");
-        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"));
-        let words = line.expect("a counter").split_whitespace();
-        words.last().and_then(|count| count.parse().ok()).expect("a number")
-    };
-    let (mut before, mut quiet) = (0, 0);
-    while quiet < 20 {
-        assert!(Instant::now() < end, "the executor does not come to rest");
-        let stat = std::fs::read_to_string(path("stat")).expect("procfs");
-        let sleeps = stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"));
-        let now = count();
-        quiet = if sleeps && now == before { quiet + 1 } else { 0 };
-        before = now;
-        std::thread::yield_now();
-    }
-    before
 }
 
 /// Publishers outside an executor, and the thread on which it sleeps meanwhile.
@@ -302,21 +279,6 @@ nodes:
     assert_eq!(node.counters[node_counter::UNMATCHED], 1, "the message on `b`");
 }
 
-/// Stops an executor when the test is done with it, well or not.
-struct Stop<'a>(&'a Remote);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
-}
-
-fn this_thread() -> i32 {
-    let path = std::fs::read_link("/proc/thread-self").expect("procfs");
-    let id = path.file_name().and_then(|id| id.to_str()).and_then(|id| id.parse().ok());
-    id.expect("a number")
-}
-
 #[test]
 fn what_one_look_at_the_messages_leaves_is_looked_at_by_the_next() {
     let conditions = [
@@ -338,4 +300,22 @@ fn what_one_look_at_the_messages_leaves_is_looked_at_by_the_next() {
         });
         assert_eq!(said, ["o:a32 b1 []"], "{test}");
     }
+}
+
+#[test]
+fn messages_that_have_waited_for_their_executor_are_joined_in_the_order_of_publication() {
+    let condition = "condition: { all_of: [a, b], approximate_time: { age_penalty: 0 } },
+       parameters: { finish_at: 7 }";
+    let process = alone("waited", condition, 4);
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    // Two keep together more than an input lets wait for a counterpart.
+    let publishers = [(); 2].map(|()| around(&process, 4));
+    for x in 1..=8_u32 {
+        let [a, b, _c] = &publishers[(x as usize - 1) / 4];
+        publish(a, f64::from(x), (10 * x).into()).expect("published");
+        publish(b, f64::from(x), (10 * x + 1).into()).expect("published");
+    }
+    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    // A set is complete when the next message on `a` has come.
+    assert_eq!(take_log(), (1..=7).map(|x| format!("o:a{x} b{x} []")).collect::<Vec<_>>());
 }
