@@ -257,7 +257,8 @@ impl Participant {
 
     /// How many connections a topic has in this process: publishers of ours and of others that
     /// subscribers of ours are connected to, and subscribers that publishers of ours serve, ports
-    /// of one [`crate::PortGroup`] not counted. Takes the participant's lock.
+    /// of one [`crate::PortGroup`] and processes outside our run of a graph, if this is one, not
+    /// counted. Takes the participant's lock.
     pub fn topic_connections(&self, topic: &str) -> TopicConnections {
         let state = self.handle.core.lock();
         subscribing_side::topic_connections(&state, topic)
@@ -271,8 +272,9 @@ impl Participant {
         }
     }
 
-    /// Messages of this topic must not be copied: processes that are not trusted are refused on it,
-    /// since their messages are. To be said before the topic has ports here.
+    /// Messages of this topic must not be copied: a process is refused on it if one of both does
+    /// not trust the other, since messages between them are. Both are told. To be said before the
+    /// topic has ports here.
     pub fn forbid_copies(&self, topic: &str) {
         self.handle.core.lock().uncopied.insert(topic.to_owned());
     }

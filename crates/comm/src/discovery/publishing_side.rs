@@ -476,13 +476,20 @@ pub(crate) fn release_requested(
     Ok(())
 }
 
-/// Pairs in which we publish on a topic.
+/// Pairs with processes of our run in which we publish on a topic.
 pub(crate) fn pairs_of_topic(state: &ParticipantState, topic: &str) -> usize {
-    let of_topic = state.outgoing.values().filter(|pair| {
+    let of_topic = state.outgoing.iter().filter(|((token, _), pair)| {
         let known = state.publishers.get(&pair.publisher).filter(|_| !pair.retired);
-        known.is_some_and(|known| known.info.topic == topic)
+        known.is_some_and(|known| known.info.topic == topic) && state.waits_for(*token)
     });
     of_topic.count()
+}
+
+/// Subscribers of processes outside our run that a publisher of ours serves.
+pub(crate) fn outsiders(state: &ParticipantState, publisher: u64) -> usize {
+    let served = state.outgoing.iter();
+    let served = served.filter(|(_, pair)| pair.publisher == publisher && !pair.retired);
+    served.filter(|((token, _), _)| !state.waits_for(*token)).count()
 }
 
 fn pairs_of_peer(state: &ParticipantState, token: u64) -> Vec<OutgoingKey> {

@@ -77,10 +77,16 @@ pub(crate) fn topic_connections(state: &ParticipantState, topic: &str) -> TopicC
     let incoming = state.incoming.values().filter(|pair| {
         let of_topic =
             state.subscribers.get(&pair.subscriber).is_some_and(|s| s.info.topic == topic);
-        of_topic && matches!(pair.stage, IncomingStage::Live(_))
+        of_topic && matches!(pair.stage, IncomingStage::Live(_)) && state.waits_for(pair.peer)
     });
     let outgoing = publishing_side::pairs_of_topic(state, topic);
     TopicConnections { incoming: incoming.count(), outgoing }
+}
+
+/// Publishers of processes outside our run that a subscriber of ours counts.
+pub(crate) fn outsiders(state: &ParticipantState, subscriber: u64) -> usize {
+    let counted = state.incoming.values().filter(|it| it.subscriber == subscriber && it.counted);
+    counted.filter(|pair| !state.waits_for(pair.peer)).count()
 }
 
 // ---- ports come and go ---------------------------------------------------------------------

@@ -204,6 +204,12 @@ impl SubscriberHandle {
         self.core.matched()
     }
 
+    /// The same without publishers of processes outside the run of a graph that this process
+    /// belongs to. Takes the participant's lock.
+    pub fn matched_in_run(&self) -> usize {
+        self.core.matched_in_run()
+    }
+
     /// Counts copies that the taker of the messages makes of their payloads. Does not block or
     /// allocate.
     pub fn count_copies(&self, copies: u64) {
@@ -354,6 +360,12 @@ impl PublisherHandle {
     /// Subscribers that the next message reaches, inside and outside the group.
     pub fn matched(&self) -> usize {
         self.core.matched()
+    }
+
+    /// The same without subscribers of processes outside the run of a graph that this process
+    /// belongs to. Takes the participant's lock.
+    pub fn matched_in_run(&self) -> usize {
+        self.core.matched_in_run()
     }
 
     /// Counts part of a payload that was copied from a device or to it.

@@ -26,7 +26,7 @@ use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::port_events::PortEvents;
 use crate::discovery::watches::{OwnPulse, Pulse};
-use crate::discovery::{slab_exchange, subscribing_side};
+use crate::discovery::{publishing_side, slab_exchange, subscribing_side};
 use crate::error::{LoanError, PortError};
 use crate::port::connection::{Connection, GroupPublisher, LinkCount};
 use crate::port::counters::Uncarried;
@@ -525,6 +525,14 @@ impl PublisherCore {
     #[inline]
     pub(crate) fn matched(&self) -> usize {
         self.ring.peers() + self.links.load(Ordering::Relaxed)
+    }
+
+    /// The same without subscribers of processes outside our run. Takes the participant's lock.
+    pub(crate) fn matched_in_run(&self) -> usize {
+        // In this order: what comes in between is one too few, which its news mends.
+        let matched = self.matched();
+        let state = self.handle.core.lock();
+        matched.saturating_sub(publishing_side::outsiders(&state, self.info.port))
     }
 
     /// What names the ports of gateways among these.

@@ -242,6 +242,14 @@ impl SubscriberCore {
         self.mailbox.matched() + inside.count()
     }
 
+    /// The same without publishers of processes outside our run. Takes the participant's lock.
+    pub(crate) fn matched_in_run(&self) -> usize {
+        // In this order: what comes in between is one too few, which its news mends.
+        let matched = self.matched();
+        let state = self.handle.core.lock();
+        matched.saturating_sub(subscribing_side::outsiders(&state, self.info.port))
+    }
+
     /// Place of a sample's publisher among those that it is connected to; behind all if it has
     /// gone.
     pub(crate) fn place_of(&self, sample: &RawSample) -> usize {

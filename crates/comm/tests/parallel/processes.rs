@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place, check, drain, open_abstract, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
-    BackPressure, DoorbellOptions, Event, Participant, PublisherOptions, Qos, SubscriberOptions,
+    BackPressure, DoorbellOptions, Event, Participant, ParticipantOptions, PublisherOptions, Qos,
+    RunId, SubscriberOptions,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -451,4 +452,35 @@ fn messages_of_sizes_that_nobody_promised_reach_another_process_and_their_old_me
     });
     assert!(done, "{} memory objects of the publisher are mapped", mapped());
     child.finish();
+}
+
+#[test]
+fn connections_of_a_run_are_counted_without_processes_beside_it() {
+    let place = Place::new("in-run");
+    let run = RunId::random().unwrap();
+    let of_run = |name| {
+        let options = ParticipantOptions { run: Some(run), ..place.options(name) };
+        Participant::open(options).unwrap()
+    };
+    let beside = place.open("beside");
+    let (_talks, _hears) = (
+        publisher(&beside, "/image", Qos::best_effort(4)),
+        subscriber(&beside, "/image", Qos::best_effort(4)),
+    );
+    let one = of_run("one");
+    let output = publisher(&one, "/image", Qos::best_effort(4));
+    let input = subscriber(&one, "/other", Qos::best_effort(4));
+    let also = publisher(&beside, "/other", Qos::best_effort(4));
+    assert!(one.wait_until(LIMIT, || (output.matched(), input.matched()) == (1, 1)));
+    let in_run = || (output.handle().matched_in_run(), input.handle().matched_in_run());
+    assert_eq!(in_run(), (0, 0));
+    assert_eq!(one.topic_connections("/image").outgoing, 0);
+    let two = of_run("two");
+    let _heard = subscriber(&two, "/image", Qos::best_effort(4));
+    let _talking = publisher(&two, "/other", Qos::best_effort(4));
+    assert!(one.wait_until(LIMIT, || in_run() == (1, 1)), "{:?}", in_run());
+    assert_eq!((output.matched(), input.matched()), (2, 2));
+    assert_eq!(one.topic_connections("/other").incoming, 1);
+    // Without a run all count.
+    assert_eq!(also.handle().matched_in_run(), also.matched());
 }

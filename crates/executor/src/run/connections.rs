@@ -166,8 +166,10 @@ fn misfit(participant: &Participant, mismatch: &Mismatch) -> RunError {
 impl Expected {
     fn matched(&self) -> usize {
         match &self.handle {
-            Handle::Input(input) | Handle::Clock(input) | Handle::Watch(input) => input.matched(),
-            Handle::Output(output) => output.matched(),
+            Handle::Input(input) | Handle::Clock(input) | Handle::Watch(input) => {
+                input.matched_in_run()
+            }
+            Handle::Output(output) => output.matched_in_run(),
             Handle::Client(client) => usize::from(client.is_connected()),
             Handle::Server(server) => server.clients(),
         }
