@@ -136,7 +136,7 @@ fn registered(design: &Design, ports: &str) -> String {
         some => format!("#({}) ", some.join(", ")),
     };
     format!(
-        "module registered({});\n{body}  {} {parameters}inner({});\nendmodule\n",
+        "module registered({});\n{body}  {} {parameters}inner_module({});\nendmodule\n",
         declarations.join(", "),
         design.top(),
         connections.join(", ")

@@ -50,8 +50,8 @@ const FAULTS: [Mutation; 9] = [
     Mutation {
         what: "rows may have any length",
         file: "picture_check.sv",
-        from: "named && packs && has_room",
-        to: "named && has_room",
+        from: "packs = row_bytes == {2'd0, step};",
+        to: "packs = 1'b1;",
     },
     Mutation {
         what: "the area is looked at modulo a power of two",
