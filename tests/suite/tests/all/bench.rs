@@ -405,7 +405,7 @@ fn what_is_missing_for_an_experiment_is_told_with_the_line_that_installs_it() {
         assert!(errors.starts_with(&format!("error: {tool} is neither")), "{errors}");
         let line = errors.lines().nth(1).expect("a second line");
         assert!(line.trim_start().starts_with("scripts/hardware-tools"), "{errors}");
-        assert!(errors.contains("\n    python3 -m venv"), "{errors}");
+        assert!(errors.contains("\n        python3 -m venv"), "{errors}");
         assert_eq!(out.read_dir().expect("a folder").count(), 0, "{experiment} left results");
     }
 }
