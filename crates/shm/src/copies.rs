@@ -22,46 +22,35 @@ pub struct Copies {
     /// How much of each buffer is there.
     present: [u64; HOLDS_MAX],
     budget: Arc<Budget>,
-    /// What of its address space is counted, until this goes.
-    addresses: Option<Charge>,
+    /// Its address space, counted until this goes.
+    _addresses: Charge,
 }
 
 impl Copies {
-    /// Address space for `holds` messages of up to `message_bytes_max` bytes. Makes system calls;
-    /// takes memory only when messages are copied.
-    pub fn create(
-        label: &str,
-        holds: usize,
-        message_bytes_max: u64,
-        budget: &Arc<Budget>,
-    ) -> Result<Self, CreateMemoryError> {
-        let holds = holds.clamp(1, HOLDS_MAX);
-        let stride = message_bytes_max.max(1).next_multiple_of(PAGE_BYTES as u64);
-        let memory = OwnMemory::create(label, stride * holds as u64, Writers::Maker)?;
-        let (present, budget) = ([0; HOLDS_MAX], Arc::clone(budget));
-        Ok(Copies { memory, holds, stride, present, budget, addresses: None })
-    }
-
-    /// The same, whose address space is taken of `addresses` while this lives.
+    /// Address space for `holds` messages of up to `message_bytes_max` bytes, which is taken of
+    /// `addresses` while this lives. Makes system calls; takes memory, of `budget`, only when
+    /// messages are copied.
     ///
     /// # Errors
-    /// Also [`CreateMemoryError::BeyondBudget`].
-    pub fn create_within(
+    /// [`CreateMemoryError`]; also if `addresses` has not as much left.
+    pub fn create(
         label: &str,
         holds: usize,
         message_bytes_max: u64,
         budget: &Arc<Budget>,
         addresses: &Arc<Budget>,
     ) -> Result<Self, CreateMemoryError> {
-        let mut copies = Self::create(label, holds, message_bytes_max, budget)?;
-        let bytes = copies.mapping().bytes() as u64;
-        let charge = addresses.charge(bytes).ok_or_else(|| CreateMemoryError::BeyondBudget {
+        let holds = holds.clamp(1, HOLDS_MAX);
+        let stride = message_bytes_max.max(1).next_multiple_of(PAGE_BYTES as u64);
+        let bytes = stride * holds as u64;
+        let addresses = addresses.charge(bytes).ok_or_else(|| CreateMemoryError::BeyondBudget {
             label: label.to_owned(),
             bytes,
             limit: addresses.limit(),
         })?;
-        copies.addresses = Some(charge);
-        Ok(copies)
+        let memory = OwnMemory::create(label, bytes, Writers::Maker)?;
+        let (present, budget) = ([0; HOLDS_MAX], Arc::clone(budget));
+        Ok(Copies { memory, holds, stride, present, budget, _addresses: addresses })
     }
 
     /// Messages that there is room for at a time.

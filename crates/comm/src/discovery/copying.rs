@@ -13,10 +13,10 @@ use crate::discovery::scarce::Failure;
 use crate::quotas;
 use crate::wire::geometry::RingShape;
 
-/// Whether messages of the process of `token` are copied when they are taken: it is a stranger, or
-/// it does not leave alone what we hold.
-fn is_copied(state: &ParticipantState, token: u64, held: bool) -> bool {
-    !held || state.standing(token).is_stranger()
+/// Whether messages between us and the process of `token` are copied when they are taken: because
+/// of who it is to us, or, as it has said, of who we are to it.
+fn is_copied(state: &ParticipantState, token: u64, as_it_says: bool) -> bool {
+    as_it_says || state.standing(token).is_stranger()
 }
 
 /// Where messages of a publisher are copied to when they are taken, if they have to be.
@@ -26,14 +26,14 @@ pub(crate) fn copies_for(
     label: &str,
     shape: &RingShape,
 ) -> Result<Option<Box<Copies>>, Failure> {
-    if !is_copied(state, token, shape.held) {
+    if !is_copied(state, token, !shape.held) {
         return Ok(None);
     }
     let uid = state.peers.get(&token).ok_or("the process is gone")?.link.identity.uid;
     let budgets = state.budgets.of_user(uid);
     let (holds, longest) = (shape.geometry.holds as usize, quotas::MESSAGE_BYTES_MAX);
     let bytes = longest.min(shape.geometry.memory_limit_bytes);
-    let copies = Copies::create_within(label, holds, bytes, &budgets.copies, &budgets.addresses);
+    let copies = Copies::create(label, holds, bytes, &budgets.copies, &budgets.addresses);
     Ok(Some(Box::new(copies.map_err(|error| Failure::of(&error))?)))
 }
 
@@ -69,20 +69,15 @@ pub(crate) fn is_beyond_budget(error: &AddSegmentError) -> bool {
     matches!(error, AddSegmentError::Memory(OpenMemoryError::BeyondBudget { .. }))
 }
 
-/// Why a publisher of the process of `token` is not connected whose messages would be copied.
-pub(crate) fn refuses_copies(
+/// Why we are not connected with the process of `token` on a topic whose messages one of both would
+/// have to copy, as it says or as we know. Each side asks for its own graph.
+pub(crate) fn refuses(
     state: &ParticipantState,
     token: u64,
     topic: &str,
-    held: bool,
+    as_it_says: bool,
 ) -> Option<String> {
-    is_copied(state, token, held).then(|| refuses(state, topic)).flatten()
-}
-
-/// Why two processes are not connected on a topic whose messages one of them would have to copy.
-/// Each side asks for its own graph.
-pub(crate) fn refuses(state: &ParticipantState, topic: &str) -> Option<String> {
-    state.uncopied.contains(topic).then(|| {
+    (state.uncopied.contains(topic) && is_copied(state, token, as_it_says)).then(|| {
         "the graph forbids copies of the topic, and messages between users who do not both trust each other \
          are copied; name each one's user in the other one's mapping (`trust`), or allow copies"
             .to_string()

@@ -94,16 +94,6 @@ pub(crate) struct Events {
     pub(crate) hook: Option<Box<dyn Fn() + Send>>,
 }
 
-impl fmt::Debug for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { queue, dropped, hook: _ } = self;
-        f.debug_struct("Events")
-            .field("queue", queue)
-            .field("dropped", dropped)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Events {
     pub(crate) fn push(&mut self, event: Event) {
         if self.queue.len() == EVENTS_MAX {

@@ -11,7 +11,7 @@ use crate::discovery::participant_core::ParticipantCore;
 type Callback = Box<dyn FnMut(Event) + Send>;
 
 /// Takes the events of a participant and hands them to its callback.
-pub(crate) struct EventCallback {
+struct EventCallback {
     core: Weak<ParticipantCore>,
     callbacks: Arc<Callbacks>,
     /// `None`: it has panicked.
@@ -19,15 +19,9 @@ pub(crate) struct EventCallback {
     is_queued: AtomicBool,
 }
 
-impl std::fmt::Debug for EventCallback {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventCallback").finish_non_exhaustive()
-    }
-}
-
 impl EventCallback {
     /// There is an event: it is handed over soon. Takes a lock that nobody holds for long.
-    pub(crate) fn tell(self: &Arc<Self>) {
+    fn tell(self: &Arc<Self>) {
         if !self.is_queued.swap(true, Ordering::AcqRel) {
             let calls: Arc<dyn Calls> = Arc::<Self>::clone(self);
             self.callbacks.queue(Arc::downgrade(&calls));

@@ -133,10 +133,10 @@ fn refuses_pair(
     copies: bool,
 ) -> Option<String> {
     let known = state.publishers.get(&publisher)?;
+    let topic = &known.info.topic;
     let stranger = state.standing(token).is_stranger();
-    let quota = stranger.then(|| refuses_stranger(state, token, publisher, &known.info.topic));
-    let forbidden = || (stranger || copies).then(|| copying::refuses(state, &known.info.topic));
-    quota.flatten().or_else(|| forbidden().flatten())
+    let quota = stranger.then(|| refuses_stranger(state, token, publisher, topic)).flatten();
+    quota.or_else(|| copying::refuses(state, token, topic, copies))
 }
 
 /// Why a stranger gets no (further) pair with a publisher of ours, whatever its topic's copies are.

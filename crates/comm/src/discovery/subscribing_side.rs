@@ -444,9 +444,9 @@ fn ask(
             let reason = "it has {} connections here, as many as a process may that is not trusted";
             return Err(reason.replace("{}", &quotas::PAIRS_MAX.to_string()).into());
         }
-        if let Some(reason) = copying::refuses(state, &info.topic) {
-            return Err(reason.into());
-        }
+    }
+    if let Some(reason) = copying::refuses(state, token, &info.topic, false) {
+        return Err(reason.into());
     }
     let (waited_for, slabs) = (known.is_waited_for(), !matches!(known.slabs, Wish::No));
     let ours = our_memory(core, state, token)?;
@@ -560,7 +560,7 @@ fn open_connection(
         leave(state, number);
         return Ok(());
     }
-    if let Some(reason) = copying::refuses_copies(state, token, &info.topic, shape.held) {
+    if let Some(reason) = copying::refuses(state, token, &info.topic, !shape.held) {
         leave(state, number);
         misfit(core, state, token, (&info, &process), subscriber, reason);
         return Ok(());

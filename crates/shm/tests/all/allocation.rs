@@ -53,7 +53,7 @@ fn copying_allocates_nothing(allowance: Option<Allowance>) {
     let how = Join { trusted: false, allowance, ..join("stranger") };
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
     let budget = std::sync::Arc::new(Budget::new(1 << 20));
-    let mut copies = Copies::create("copies", 4, 4096, &budget).unwrap();
+    let mut copies = Copies::create("copies", 4, 4096, &budget, &boundless()).unwrap();
     subscriber.keep_copies(&copies);
     let mut kept = None;
     let count = allocations(|| {

@@ -21,7 +21,7 @@ fn ends(config: RingConfig, message_bytes_max: u64, budget: &Arc<Budget>) -> End
     let (side, peer) = side();
     let how = Join { trusted: false, ..join("stranger") };
     let (mut subscriber, number) = connect(&publisher.control(), &side, &peer, how);
-    let copies = Copies::create("copies", 4, message_bytes_max, budget).unwrap();
+    let copies = Copies::create("copies", 4, message_bytes_max, budget, &boundless()).unwrap();
     subscriber.keep_copies(&copies);
     Ends { publisher, subscriber, copies, peer: number, side }
 }
@@ -121,7 +121,7 @@ fn what_copies_take_is_bounded_and_given_back() {
 #[test]
 fn the_address_space_of_copies_is_bounded_and_given_back() {
     let (bytes, addresses) = (budget(1 << 20), budget(100 << 10));
-    let create = || Copies::create_within("copies", 4, 10_000, &bytes, &addresses);
+    let create = || Copies::create("copies", 4, 10_000, &bytes, &addresses);
     let first = create().unwrap();
     // In whole pages, and taken before a message is there.
     assert_eq!((addresses.used(), bytes.used()), (48 << 10, 0));

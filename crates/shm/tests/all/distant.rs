@@ -26,7 +26,7 @@ fn ends(name: &str, config: RingConfig, descriptors: u64) -> Ends {
     let how = Join { trusted: false, allowance: Some(allowance.clone()), ..join("victim") };
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
     let budget = Arc::new(Budget::new(64 << 20));
-    let copies = Copies::create("copies", 4, 16 << 20, &budget).unwrap();
+    let copies = Copies::create("copies", 4, 16 << 20, &budget, &boundless()).unwrap();
     subscriber.keep_copies(&copies);
     Ends { publisher, subscriber, copies, allowance, _side: side }
 }
@@ -94,7 +94,7 @@ fn places_outside_a_publishers_memory_cut_it_off_however_long_the_message_is() {
             let how = Join { trusted: false, allowance, ..join("victim") };
             let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
             let budget = Arc::new(Budget::new(1 << 20));
-            let mut copies = Copies::create("copies", 4, 1 << 20, &budget).unwrap();
+            let mut copies = Copies::create("copies", 4, 1 << 20, &budget, &boundless()).unwrap();
             subscriber.keep_copies(&copies);
             assert_eq!(publisher.control().geometry().ring_bytes, bytes);
             claim(&name, 1, offset, len);

@@ -36,6 +36,11 @@ pub fn side() -> (Side, Peer) {
 /// What subscribers call the publisher.
 pub const SOURCE: [u8; 16] = *b"one of the tests";
 
+/// A budget that is never used up.
+pub fn boundless() -> std::sync::Arc<Budget> {
+    std::sync::Arc::new(Budget::new(u64::MAX))
+}
+
 pub fn config() -> RingConfig {
     RingConfig {
         slots: 64,
