@@ -316,11 +316,13 @@ impl Pool {
         self.note_classes();
     }
 
-    /// Loans come from classes that are added from now on; what is in use stays so until it is
-    /// free.
-    pub fn leave_classes(&mut self) {
-        self.left.append(&mut self.classes);
-        self.note_classes();
+    /// Loans come from the other class from now on, which there must be. What is in use stays so
+    /// until it is free.
+    pub fn leave_ring(&mut self) {
+        if self.ring_class().is_some() {
+            self.left.push(self.classes.remove(0));
+            self.note_classes();
+        }
     }
 
     /// The chunks in the ring's own segment; `None`: they were left.
@@ -715,5 +717,28 @@ mod tests {
         pool.note_present(0, chunk, first + 8192);
         assert_eq!(pool.absent(0, chunk, 8192), None);
         assert_eq!(pool.absent(0, chunk, 8193), Some((first + 8192, 4096)));
+    }
+
+    #[test]
+    fn a_ring_is_cut_anew_if_just_as_many_chunks_as_wanted_have_room_and_no_fewer() {
+        let ring = || Pool::new(Class::new(0, 320, 4096, 100), 4, 1 << 20);
+        let room = 100 * 320 / 6400;
+        assert_eq!(ring().cut_ring(6400, room + 1), None);
+        assert_eq!(ring().cut_ring(6400, room), Some((4096, room)));
+        // Behind a chunk that was used, from the next page on.
+        let mut used = ring();
+        fresh(&mut used, 64);
+        assert_eq!(used.cut_ring(6400, 1), Some((8192, room - 1)));
+    }
+
+    #[test]
+    fn a_chunk_that_cannot_be_made_present_is_not_in_use() {
+        let mut pool = Pool::new(Class::new(0, 320, 4096, 100), 4, 1 << 20);
+        let kept = fresh(&mut pool, 64);
+        let (used, absent) = (pool.used_bytes, fresh(&mut pool, 64));
+        assert_eq!(pool.used_bytes, used + 320);
+        pool.give_back_absent(0, absent);
+        assert_eq!(pool.used_bytes, used);
+        assert_eq!(fresh(&mut pool, 64), absent, "it is the next one, behind {kept:?}");
     }
 }

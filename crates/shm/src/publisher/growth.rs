@@ -215,9 +215,13 @@ impl Core {
     pub(super) fn keep_in(&self, maker: Box<dyn MemoryMaker>) -> Result<(), CreateMemoryError> {
         let state = &mut *self.state.borrow_mut();
         let chunk = state.pool.class(0).chunk_bytes;
-        state.maker = Some(maker);
-        state.pool.leave_classes();
-        self.make_segment(state, chunk, chunk)
+        let before = state.maker.replace(maker);
+        if let Err(error) = self.make_segment(state, chunk, chunk) {
+            state.maker = before;
+            return Err(error);
+        }
+        state.pool.leave_ring();
+        Ok(())
     }
 
     /// Gives back the segments that larger ones have replaced, if nobody holds any of their

@@ -260,7 +260,7 @@ impl RingPublisher {
     /// usual.
     ///
     /// # Errors
-    /// The driver makes no memory. Then drop the publisher.
+    /// The driver makes no memory. Then nothing has changed.
     pub fn keep_in(&self, maker: Box<dyn MemoryMaker>) -> Result<(), CreateMemoryError> {
         self.core().keep_in(maker)
     }

@@ -181,7 +181,7 @@ fn a_full_reliable_link_lets_go_of_messages_beyond_their_lifespan_and_of_no_othe
     assert_eq!(link.lost(), 2);
     send(now_ns).unwrap();
     let refused = send(now_ns).unwrap_err();
-    assert!(matches!(*refused, PublishError::LinkFull { .. }), "{refused}");
+    assert!(matches!(*refused, PublishError::LinkFull { depth: 4, .. }), "{refused}");
     let left: Vec<_> = std::iter::from_fn(|| link.take().unwrap().map(|it| it.seq())).collect();
     assert_eq!((left, link.lost()), (vec![3, 4, 5, 6], 2));
 }

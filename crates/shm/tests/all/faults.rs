@@ -135,9 +135,11 @@ fn check_word(seq: u64, words: &[u64; 8]) -> u64 {
         ^ words[6].rotate_left(53)
 }
 
+/// Of a slot's number: its message has left the ring.
+const GONE: u64 = 1 << 63;
+
 #[test]
 fn a_corrupt_publisher_is_cut_off_counted_and_named() {
-    const GONE: u64 = 1 << 63;
     let (side, _) = side();
     let expect = |prepare: &dyn Fn(&Liar), what: &str| {
         let liar = Liar::new();
@@ -219,6 +221,20 @@ fn geometry_that_makes_no_sense_is_refused() {
         assert!(error.contains(named) && error.contains("liar"), "{geometry:?}: {error}");
         assert_eq!(RingGeometry::from_bytes(&geometry.to_bytes()), geometry);
     }
+}
+
+#[test]
+fn a_ring_without_room_for_messages_is_legal_and_cannot_be_given_back() {
+    let (side, _) = side();
+    let mut liar = Liar::new();
+    liar.geometry = RingGeometry { ring_bytes: 4096 + 4 * 64, holds: 15, ..liar.geometry };
+    let mut subscriber = liar.subscribe(&side);
+    subscriber.control().give_back(0);
+    assert!(subscriber.control().segment(0).is_some());
+    // Its words are still read, and what they say is nonsense.
+    assert!(subscriber.take().unwrap().is_none());
+    liar.slot(1, [1 | GONE, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(subscriber.take().is_err());
 }
 
 #[test]

@@ -212,19 +212,31 @@ fn messages_of_a_publisher_with_a_driver_are_private() {
 
 #[test]
 fn a_driver_that_makes_less_than_was_asked_for_is_refused() {
+    /// Its memory begins where messages may, and is shorter than asked for by so many bytes.
     #[derive(Debug)]
-    struct Short;
+    struct Short(usize);
     impl MemoryMaker for Short {
         fn make(&self, bytes: u64) -> Result<DriverMemory, String> {
-            Heap.make(bytes - 65)
+            let bytes = bytes as usize;
+            let memory: Arc<[AtomicU8]> = (0..bytes + 64).map(|_| AtomicU8::new(0)).collect();
+            let lead = memory.as_ptr().align_offset(64);
+            let part = &memory[lead..lead + bytes - self.0];
+            let start = part.as_ptr().cast::<u8>().cast_mut();
+            let part = std::ptr::slice_from_raw_parts_mut(start, part.len());
+            // SAFETY: its cells may be written through a shared reference, live as long as it does,
+            // and nobody else uses them.
+            Ok(unsafe { DriverMemory::new(part, Arc::new(memory)) }.unwrap())
         }
         fn bytes_max(&self) -> u64 {
             64 << 10
         }
     }
     let publisher = RingPublisher::create("private", config()).unwrap();
-    let error = publisher.keep_in(Box::new(Short)).unwrap_err().to_string();
+    let error = publisher.keep_in(Box::new(Short(1))).unwrap_err().to_string();
     assert!(error.contains("it made") && error.contains("private"), "{error}");
+    assert!(publisher.loan(8).is_ok() && !publisher.control().is_private());
+    publisher.keep_in(Box::new(Short(0))).unwrap();
+    assert!(publisher.loan(8).is_ok() && publisher.control().is_private());
 }
 
 #[test]
