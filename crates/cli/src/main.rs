@@ -40,6 +40,7 @@ mod table;
 mod top;
 mod topic;
 mod trace;
+mod troubles;
 mod values;
 mod view;
 mod yaml;

@@ -7,7 +7,7 @@ use crate::output;
 use crate::output::{clean, near_name, say};
 use crate::run::observer_options;
 use crate::table::{Align, Table};
-use crate::values;
+use crate::{troubles, values};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::status_records::{client_counter, server_counter};
 use crossdock_comm::{
@@ -256,6 +256,7 @@ fn call(arguments: &CallArguments) -> Result<()> {
     let is_served = known.get(service.as_str()).is_some_and(Service::is_served);
     let options = ParticipantOptions::new(watch.domain_id, "crossdock service call");
     let participant = Participant::open(options)?;
+    troubles::tell(&participant);
     let options = ClientOptions { node: "service_call", service, ..ClientOptions::default() };
     let client = participant.any_client(Arc::new(schema), options)?;
     let timeout = Duration::from_secs_f64(arguments.timeout);

@@ -1,6 +1,7 @@
 //! The figures of a run, read from the status tables of its processes.
 
 use super::fabrics::Counts;
+use super::fleet::trusted;
 use super::left::{LastWords, Left, made_ns};
 use super::process_figures::ProcessFigures;
 use super::{calls, counts, devices};
@@ -273,15 +274,19 @@ fn chain_rows(plan: &Plan, processes: &[ProcessFigures]) -> Vec<ChainRow> {
     rows.collect()
 }
 
-/// Fails if another process publishes a topic whose publishers are all in the plan: its
-/// messages would mix with those of the run, and its nodes would hold up those of the run.
+/// Fails if another process publishes a topic whose publishers are all in the plan: its messages
+/// would mix with those of the run, and its nodes would hold up those of the run. Strangers hold
+/// nobody up, and a start that they could refuse would be theirs to decide: answers sentences about
+/// them.
 pub(crate) fn must_have_topics_alone(
     domain_id: u32,
     name: &str,
     plan: &Plan,
     pids: &[u32],
-) -> Result<()> {
-    let snapshot = Observer::open(observer_options(domain_id, name))?.snapshot()?;
+) -> Result<Vec<String>> {
+    let options = observer_options(domain_id, name);
+    let mut observer = Observer::trusting(options, &trusted(plan))?;
+    let snapshot = observer.snapshot()?;
     let own = std::process::id();
     let others = snapshot.processes.iter().filter(|it| it.pid != own && !pids.contains(&it.pid));
     // Nobody else may publish anything to a run that is to be repeated.
@@ -290,20 +295,27 @@ pub(crate) fn must_have_topics_alone(
     let published = published.filter(|it| stepped || !it.external && !it.publishers.is_empty());
     let mut published: BTreeSet<&str> = published.map(|topic| topic.name.as_str()).collect();
     published.extend(stepped.then_some(crossdock_comm::step::STEP_TOPIC));
+    let mut warnings = Vec::new();
     for other in others {
-        let mut ports = other.publishers.iter();
-        if let Some(port) = ports.find(|port| published.contains(port.topic.as_str())) {
-            bail!(
-                "{} is published in domain {domain_id} already, by node `{}` in process `{}` (pid \
-                 {}); end that run first, or give this one a domain of its own with --domain-id",
-                port.topic,
-                port.node,
-                other.process,
-                other.pid
+        let stranger = observer.stranger(other.name);
+        for port in other.publishers.iter().filter(|port| published.contains(port.topic.as_str())) {
+            let who = format!(
+                "{} is published in domain {domain_id} already, by node `{}` in process `{}` (pid {})",
+                port.topic, port.node, other.process, other.pid
             );
+            match stranger {
+                None => bail!(
+                    "{who}; end that run first, or give this one a domain of its own with --domain-id"
+                ),
+                Some(uid) => warnings.push(format!(
+                    "{who} of user {uid}, who is not trusted: what it publishes mixes with the \
+                     messages of the run; a domain of its own (--domain-id) or another rendezvous \
+                     keeps them apart"
+                )),
+            }
         }
     }
-    Ok(())
+    Ok(warnings)
 }
 
 /// How this command observes: the processes of a domain at the usual place, of all users who share

@@ -207,7 +207,8 @@ impl Session {
     ) -> Result<Self> {
         let Loaded { plan, packages, bag, incomplete, options, .. } = loaded;
         let tracing = Tracing::wanted(arguments)?;
-        figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
+        // Warnings come with the second look.
+        let _ = figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
         // The bag first: nothing is started for a recording that cannot be written.
         let writer = match &arguments.record {
             Some(path) => Some(BagWriter::create(path, WriterOptions::new(Compression::Zstd))?),
@@ -278,7 +279,8 @@ impl Session {
         // Again, should another run have come up meanwhile.
         let pids = self.fleet.pids();
         let domain_id = self.participant.domain_id();
-        figures::must_have_topics_alone(domain_id, LAUNCHER, &self.plan, &pids)?;
+        let strangers = figures::must_have_topics_alone(domain_id, LAUNCHER, &self.plan, &pids)?;
+        strangers.into_iter().for_each(|sentence| self.notes.warn(sentence));
         if let Some(tracing) = &mut self.tracing {
             self.notes.extend(tracing.begin(domain_id, &pids)?);
         }

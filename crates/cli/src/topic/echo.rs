@@ -7,7 +7,7 @@
 
 use super::taken::Taken;
 use super::{is_far, look, look_again, must_exist, open, print_json, publishers};
-use crate::arguments::{EchoArguments, WatchArguments};
+use crate::arguments::EchoArguments;
 use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
@@ -142,7 +142,9 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
     if arguments.qos.is_given() {
         let offers: Vec<Qos> =
             publishers(&snapshot, wishes.topic).map(|(_, port)| port.qos).collect();
-        return as_subscriber(wishes, arguments.qos.requested(&offers), watch);
+        // What a subscriber of this quality of service gets.
+        let requested = arguments.qos.requested(&offers);
+        return show_all(wishes, &Taken::with_qos(wishes.topic, "echo", requested, watch)?);
     }
     match attach(&mut observer, wishes.topic) {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
@@ -238,20 +240,6 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
             }
         }
     }
-}
-
-/// What a subscriber of this quality of service gets.
-fn as_subscriber(wishes: &Wishes<'_>, qos: Qos, watch: &WatchArguments) -> Result<()> {
-    let taken = Taken::with_qos(wishes.topic, "echo", qos, watch)?;
-    let topic = wishes.topic.to_owned();
-    taken.on_conflict(move |conflict| {
-        let topic = clean(&topic);
-        say!(
-            "note: a publisher of {topic} does not fit: {conflict}; `crossdock topic info -v {topic}` \
-             shows what it offers"
-        );
-    })?;
-    show_all(wishes, &taken)
 }
 
 fn show_all(wishes: &Wishes<'_>, taken: &Taken) -> Result<()> {

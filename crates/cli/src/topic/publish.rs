@@ -3,8 +3,8 @@
 use crate::arguments::PublishArguments;
 use crate::definitions::definitions;
 use crate::output;
-use crate::output::{clean, counted, say};
-use crate::{files, values};
+use crate::output::{clean, say};
+use crate::{files, troubles, values};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::{AnyPublisher, Participant, ParticipantOptions, PortEvent, PublisherOptions};
 use crossdock_msg::definition::TypeName;
@@ -13,7 +13,7 @@ use crossdock_msg::{Block, FlatBuffer, JsonOptions, Schema, WrittenMessage};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Elements of a list that are printed, unless JSON is asked for.
@@ -56,14 +56,14 @@ pub(super) fn publish(arguments: &PublishArguments) -> Result<()> {
     let mut place = 0;
     let mut published = 0;
     while count.is_none_or(|count| published < count) {
-        publishing.notes_until(due);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let message = &mut messages[place];
         published += 1;
         publishing.publish(published, message)?;
         place = (place + 1) % messages.len();
         due = next_due(due, period, Instant::now());
     }
-    publishing.notes_until(Instant::now() + Duration::from_secs_f64(arguments.keep_alive));
+    std::thread::sleep(Duration::from_secs_f64(arguments.keep_alive));
     Ok(())
 }
 
@@ -122,17 +122,19 @@ fn messages(arguments: &PublishArguments, schema: &Schema) -> Result<Vec<Written
     Ok(vec![schema.written(&value).context("the message")?])
 }
 
-/// The publisher, and what happens to it.
+/// The publisher.
 struct Publishing<'a> {
     arguments: &'a PublishArguments,
     publisher: AnyPublisher,
-    events: Receiver<PortEvent>,
+    /// Hears that a subscriber came or went.
+    matched: Receiver<()>,
 }
 
 impl<'a> Publishing<'a> {
     fn start(arguments: &'a PublishArguments, schema: Arc<Schema>) -> Result<Self> {
         let options = ParticipantOptions::new(arguments.watch.domain_id, "crossdock topic pub");
         let participant = Participant::open(options)?;
+        troubles::tell(&participant);
         let publisher = participant.any_publisher(
             schema,
             PublisherOptions {
@@ -143,50 +145,12 @@ impl<'a> Publishing<'a> {
                 group: None,
             },
         )?;
-        let (sender, events) = channel();
-        for kind in [PortEvent::Matched, PortEvent::IncompatibleQos, PortEvent::IncompatibleType] {
-            let sender = sender.clone();
-            publisher.events().set_prompt_callback(kind, move |event| {
-                // Nobody listens any more when the command ends.
-                let _ = sender.send(event);
-            });
-        }
-        Ok(Self { arguments, publisher, events })
-    }
-
-    /// Waits for an event and tells of it; false: there was none until `until`.
-    fn note(&self, until: Instant) -> bool {
-        let event = match self.events.recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
-            Ok(event) => event,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
-        };
-        let topic = clean(&self.arguments.topic);
-        match event {
-            PortEvent::IncompatibleQos => {
-                if let Some(conflict) = self.publisher.events().take_incompatible_qos().last {
-                    say!(
-                        "note: a subscriber of {topic} does not fit: {conflict}; `crossdock topic \
-                         info -v {topic}` shows what it requests"
-                    );
-                }
-            }
-            PortEvent::IncompatibleType => {
-                let count = self.publisher.events().take_incompatible_type().change;
-                let ports = counted(count, "port", "ports");
-                say!(
-                    "note: another type or definition: {ports} of {topic}; `crossdock topic info -v \
-                     {topic}` shows them"
-                );
-            }
-            _ => {}
-        }
-        true
-    }
-
-    /// Tells of what happens until then.
-    fn notes_until(&self, until: Instant) {
-        while self.note(until) {}
+        let (sender, matched) = channel();
+        publisher.events().set_prompt_callback(PortEvent::Matched, move |_| {
+            // Nobody listens any more when the command ends.
+            let _ = sender.send(());
+        });
+        Ok(Self { arguments, publisher, matched })
     }
 
     fn wait_for_subscribers(&self, wanted: usize, patience: Option<f64>) -> Result<()> {
@@ -200,7 +164,8 @@ impl<'a> Publishing<'a> {
             if !std::mem::replace(&mut told, true) && !self.arguments.watch.json {
                 say!("waiting for at least {wanted} matching subscription(s) of {topic} ...");
             }
-            if !self.note(next())
+            let left = next().saturating_duration_since(Instant::now());
+            if self.matched.recv_timeout(left).is_err()
                 && deadline.is_some_and(|deadline| Instant::now() >= deadline)
                 && self.publisher.matched() < wanted
             {

@@ -3,10 +3,11 @@
 //! quality of service gets.
 
 use crate::arguments::WatchArguments;
-use anyhow::{Context, Result};
+use crate::troubles;
+use anyhow::Result;
 use crossdock_comm::{
-    AnySample, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions,
-    PortEvent, Qos, QosConflict, SubscriberOptions,
+    AnySample, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions, Qos,
+    SubscriberOptions,
 };
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,7 @@ impl Taken {
     ) -> Result<Self> {
         let name = format!("crossdock topic {node}");
         let participant = Participant::open(ParticipantOptions::new(watch.domain_id, &name))?;
+        troubles::tell(&participant);
         let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
         let options =
             SubscriberOptions { node, topic, qos, doorbell: Some(&doorbell), group: None };
@@ -60,15 +62,5 @@ impl Taken {
     /// Messages that came faster than they were taken.
     pub(super) fn lost(&self) -> u64 {
         self.subscriber.lost() + self.subscriber.counters().skipped
-    }
-
-    /// Has `tell` called with the reason if a publisher of the topic does not fit.
-    pub(super) fn on_conflict(&self, tell: impl Fn(QosConflict) + Send + 'static) -> Result<()> {
-        let events = self.subscriber.events();
-        let looked_at = events.clone();
-        let told = events.set_callback(PortEvent::IncompatibleQos, move |_| {
-            looked_at.take_incompatible_qos().last.into_iter().for_each(&tell);
-        });
-        told.context("the thread for callbacks cannot be started")
     }
 }

@@ -44,6 +44,13 @@ fn attach(whose: &WhoseArguments) -> Result<Attached> {
     let attached = Attached::to(&mut observer, |process| named(&process.process))?;
     output::warn(&attached.unreachable);
     if attached.views.is_empty() {
+        // Of a process that does not answer, not even the name is known.
+        if !attached.unreachable.is_empty() {
+            bail!(
+                "nothing in domain {} can be traced; the warnings say why of each process",
+                whose.domain_id
+            );
+        }
         let whose_name = match whose.process.as_slice() {
             [] => String::new(),
             names => format!(" called {}", names.join(" or ")),

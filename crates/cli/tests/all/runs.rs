@@ -308,6 +308,55 @@ fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_c
 }
 
 #[test]
+fn a_stranger_keeps_no_graph_from_starting_and_commands_say_why_they_get_nothing_of_it() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can start processes of other users");
+    }
+    let place = Place::new("strange", "");
+    let (crossdock, meeting) = open_to_another_user(&place);
+    let private = "topics:\n  /a: { type: geometry_msgs/msg/PointStamped, copies: forbidden }\n";
+    let private =
+        place.written("private.yaml", &format!("crossdock: 1\nname: p\n{private}{SOURCE}"));
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", DAEMON, "--regid", &GROUP.to_string(), "--clear-groups", &crossdock]);
+    command.args(["run", &private]);
+    place.prepare(&mut command);
+    command.env("CROSSDOCK_RENDEZVOUS", &meeting).current_dir("/");
+    let stranger = Running::start(command);
+    let there = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
+        place.prepare(&mut command);
+        command.args(words).env("CROSSDOCK_RENDEZVOUS", &meeting);
+        command.output().expect("crossdock runs")
+    };
+    let lists = || String::from_utf8_lossy(&there(&["topic", "list"]).stdout).contains("/a");
+    until("the stranger's topic", lists);
+    // One that looks is no subscriber, and one that subscribes gets no copies.
+    let heard = there(&["topic", "echo", "/a", "--qos-depth", "2", "--timeout", "1"]);
+    let errors = String::from_utf8_lossy(&heard.stderr);
+    assert!(heard.stdout.is_empty() && errors.contains("forbids copies"), "{errors}");
+
+    let run = |name: &str, trust: &str| {
+        let mapping = "crossdock: 1\nprocesses:\n  source: { executors: [{ mode: chain, nodes: \
+                       [source] }] }\n";
+        let mapping = place.written(&format!("{name}.yaml"), &format!("{mapping}{trust}"));
+        let mut command =
+            place.run(SOURCE, &["--mapping", &mapping, "--duration", "0.2", "--json"]);
+        command.env("CROSSDOCK_RENDEZVOUS", &meeting);
+        Running::start(command).end()
+    };
+    let beside = run("beside", "");
+    assert_eq!(beside.code, Some(0), "{}", beside.errors);
+    let notes = beside.summary()["notes"].to_string();
+    assert!(notes.contains("/a is published") && notes.contains("not trusted"), "{notes}");
+    let mixed = run("mixed", "trust: { users: [daemon] }\n");
+    assert_ne!(mixed.code, Some(0));
+    assert!(mixed.errors.contains("end that run first"), "{}", mixed.errors);
+    stranger.signal(Signal::INT);
+    assert_eq!(stranger.end().code, Some(0));
+}
+
+#[test]
 fn signals_to_all_processes_at_once_end_a_run_in_order() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
         let place = Place::new(&format!("all-{}", signal.as_raw()), "");

@@ -6,6 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use crossdock_shm::TrustedNames;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::observe::asking::{ObserveError, ObserverOptions, poll};
@@ -35,7 +36,8 @@ impl Activity {
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be used.
     pub fn watch(options: ObserverOptions, pids: &[u32]) -> Result<Activity, ObserveError> {
-        let mut observer = Observer::open_for(options, Purpose::Watch)?;
+        let mut observer =
+            Observer::open_for(options, &TrustedNames::of_environment(), Purpose::Watch)?;
         // Processes that cannot be watched are not waited for.
         observer.refresh()?;
         observer.processes.retain(|_, seen| pids.contains(&seen.pid));

@@ -115,7 +115,23 @@ impl Observer {
     /// # Errors
     /// [`ObserveError`] when the place cannot be used.
     pub fn open(options: ObserverOptions) -> Result<Observer, ObserveError> {
-        Observer::open_for(options, Purpose::Status)
+        Observer::open_for(options, &TrustedNames::of_environment(), Purpose::Status)
+    }
+
+    /// As [`Observer::open`], with others trusted than those whom the environment names.
+    ///
+    /// # Errors
+    /// As [`Observer::open`].
+    pub fn trusting(
+        options: ObserverOptions,
+        trust: &TrustedNames,
+    ) -> Result<Observer, ObserveError> {
+        Observer::open_for(options, trust, Purpose::Status)
+    }
+
+    /// The user of a process, if that is a stranger.
+    pub fn stranger(&self, process: PeerName) -> Option<u32> {
+        self.processes.get(&process)?.stranger
     }
 
     /// Where it looks.
@@ -125,11 +141,12 @@ impl Observer {
 
     pub(crate) fn open_for(
         options: ObserverOptions,
+        trust: &TrustedNames,
         purpose: Purpose,
     ) -> Result<Observer, ObserveError> {
         let visit = Visit::open(&options.rendezvous.config(options.domain_id, options.access))?;
         let own = PeerName::random().map_err(RendezvousError::from)?;
-        let trust = Trust::new(&TrustedNames::of_environment())?;
+        let trust = Trust::new(trust)?;
         let asking = Arc::new(Asking { options, visit, own, trust });
         let (processes, asked, refused) = Default::default();
         Ok(Observer { asking, purpose, processes, asked, refused })

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use crossdock_shm::TrustedNames;
 use crossdock_shm::rendezvous::{PeerName, RunId};
 use crossdock_shm::socket::{FRAME_BYTES_MAX, Received};
 use rustix::event::{PollFd, PollFlags};
@@ -70,7 +71,8 @@ impl Quiescence {
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be used.
     pub fn open(options: ObserverOptions) -> Result<Quiescence, ObserveError> {
-        let observer = Observer::open_for(options, Purpose::Watch)?;
+        let observer =
+            Observer::open_for(options, &TrustedNames::of_environment(), Purpose::Watch)?;
         let buffer = vec![0; FRAME_BYTES_MAX];
         let mut quiescence = Quiescence { observer, records: BTreeMap::new(), run: None, buffer };
         quiescence.refresh()?;
