@@ -13,37 +13,15 @@ use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, RecordError, Recorder, RecorderOptions,
     TopicDescription, TopicToRecord, WriteError, WriterOptions,
 };
+use crossdock_test_support::SmallDisk;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::IoSlice;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of the small disk.
 const DISK_BYTES: u64 = 2 << 20;
-
-/// A tmpfs of [`DISK_BYTES`], unmounted at the end.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// `None` where mounting is not allowed.
-    fn mount(folder: &Path) -> Option<Self> {
-        std::fs::create_dir_all(folder).unwrap();
-        let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "crossdock-test"])
-            .arg(folder)
-            .stderr(std::process::Stdio::null())
-            .status();
-        matches!(status, Ok(status) if status.success()).then(|| Self(folder.to_owned()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
 
 /// Writes until the writer refuses; checks the refusal, the finished bag, and what it holds.
 fn fill(path: &Path, options: WriterOptions, expected: &str) {
@@ -183,7 +161,7 @@ fn record_until_full(scratch: &Scratch, out: &Path) {
 fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
     let scratch = Scratch::new("full");
     let disk = scratch.path("disk");
-    if let Some(disk) = SmallDisk::mount(&disk) {
+    if let Some(_mounted) = SmallDisk::mount(&disk, DISK_BYTES) {
         for (name, compression, chunk_bytes) in [
             ("plain.mcap", Compression::None, 100_000),
             ("lz4", Compression::Lz4, 100_000),
@@ -191,15 +169,15 @@ fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
             // Everything waits in one chunk for the space that it has.
             ("waiting.mcap", Compression::None, 4 << 20),
         ] {
-            fill(&disk.0.join(name), options(compression, chunk_bytes), "No space left");
+            fill(&disk.join(name), options(compression, chunk_bytes), "No space left");
             // The next bag gets the whole disk again.
-            let _ = std::fs::remove_file(disk.0.join(name));
-            let _ = std::fs::remove_dir_all(disk.0.join(name));
+            let _ = std::fs::remove_file(disk.join(name));
+            let _ = std::fs::remove_dir_all(disk.join(name));
         }
-        SHAPES.iter().for_each(|shape| fill_shape(&disk.0, shape));
-        record_until_full(&scratch, &disk.0.join("recorded"));
+        SHAPES.iter().for_each(|shape| fill_shape(&disk, shape));
+        record_until_full(&scratch, &disk.join("recorded"));
         // A bag that cannot be begun is not in the way of the next attempt.
-        let (next, rest) = (disk.0.join("next"), disk.0.join("rest"));
+        let (next, rest) = (disk.join("next"), disk.join("rest"));
         std::fs::write(&rest, vec![0; 64 << 20]).unwrap_err();
         let create = || BagWriter::create(&next, options(Compression::None, 1000));
         assert!(create().unwrap_err().to_string().contains("No space left"));

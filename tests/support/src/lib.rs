@@ -8,10 +8,12 @@
 mod own_memory;
 mod python;
 mod random;
+mod small_disk;
 
 pub use own_memory::OwnMemory;
 pub use python::{NUMPY, ROSBAGS, python};
 pub use random::Random;
+pub use small_disk::SmallDisk;
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -2,7 +2,7 @@
 
 use super::fabrics::Counts;
 use super::fleet::trusted;
-use super::left::{LastWords, Left, made_ns};
+use super::left::{LastWords, Left, in_flight, made_ns};
 use super::process_figures::ProcessFigures;
 use super::{calls, counts, devices};
 use crate::output::counted;
@@ -38,6 +38,9 @@ pub(crate) struct Figures {
     left: Left,
     /// Messages that were lost with them, by topic.
     lost: BTreeMap<String, u64>,
+    /// What processes had not worked off when they ended that nobody has replaced: by process, by
+    /// topic.
+    unworked: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 /// What was read.
@@ -61,8 +64,8 @@ impl Figures {
     pub(crate) fn attach(options: ObserverOptions, pids: Vec<u32>) -> Result<Self> {
         let mut observer = Observer::open(options)?;
         let unreachable = observer.refresh()?;
-        let (unheard, sums, left, lost) = Default::default();
-        Ok(Self { observer, pids, unreachable, unheard, sums, left, lost })
+        let (unheard, sums, left, lost, unworked) = Default::default();
+        Ok(Self { observer, pids, unreachable, unheard, sums, left, lost, unworked })
     }
 
     /// A process has ended: keeps its figures. Says what it was doing.
@@ -71,6 +74,8 @@ impl Figures {
         let Some(mut life) = self.last_look(pid) else { return LastWords::default() };
         debug_assert_eq!(life.table.process, process);
         let words = LastWords::of(plan, &life.table);
+        let unworked = in_flight([&life.table], &self.observer.status_tables());
+        self.unworked.insert(process.to_owned(), unworked);
         self.left.add(life.table.clone());
         life.table.connections.clear();
         match self.sums.get_mut(process) {
@@ -99,6 +104,7 @@ impl Figures {
         // next.
         let Some(next) = tables.iter().find(|table| table.pid == pid) else { return Ok(0) };
         debug_assert_eq!(next.process, process);
+        self.unworked.remove(process);
         let lost = self.left.replace(next, &tables);
         let sum = lost.values().sum();
         for (topic, count) in lost {
@@ -134,13 +140,14 @@ impl Figures {
     }
 
     /// Reads everything. `exits` says how processes have ended that did so before they were told
-    /// to; messages for those that are `returning` are lost.
+    /// to; messages for those that are `returning` are lost. If the graph is not `at_rest`, a note
+    /// says which messages were in flight.
     pub(crate) fn read(
         &self,
         plan: &Plan,
         counts: &Counts,
         exits: &BTreeMap<String, String>,
-        returning: &[&str],
+        (returning, at_rest): (&[&str], bool),
     ) -> Reading {
         let processes = self.processes();
         let nodes = node_rows(plan, &processes, exits);
@@ -161,7 +168,8 @@ impl Figures {
             match status_tables.iter().any(|seen| seen.process == *process) {
                 true => format!(
                     "the figures of process `{process}`, and its part in those of topics and \
-                     chains, are as it left them when it ended ({how})"
+                     chains, are as it left them when it ended ({how}){}",
+                    self.unworked_text(process, returning)
                 ),
                 false => format!(
                     "process `{process}` ended ({how}) before its figures could be had; they are \
@@ -169,6 +177,13 @@ impl Figures {
                 ),
             }
         }));
+        if !at_rest {
+            let tables = self.status_tables();
+            let left = in_flight(&tables, &tables);
+            notes.extend((!left.is_empty()).then(|| {
+                format!("messages that were in flight at the end of the run: {}", by_topic(&left))
+            }));
+        }
         let gateways = gateway_rows(&status_tables);
         let mut fabrics = fabric_rows(&status_tables);
         for fabric in &mut fabrics {
@@ -179,6 +194,15 @@ impl Figures {
         let services = calls::rows(&status_tables);
         let devices = devices::rows(&status_tables);
         Reading { nodes, topics, services, gateways, fabrics, devices, chains, simulated_s, notes }
+    }
+
+    /// What a process that has ended had not worked off, unless what takes its place counts that.
+    fn unworked_text(&self, process: &str, returning: &[&str]) -> String {
+        let unworked = self.unworked.get(process).filter(|it| !it.is_empty());
+        match unworked.filter(|_| !returning.contains(&process)) {
+            Some(unworked) => format!("; messages that it left: {}", by_topic(unworked)),
+            None => String::new(),
+        }
     }
 
     /// Messages by topic that were lost with ended processes, those for processes that are still
@@ -215,6 +239,13 @@ impl Figures {
         }
         processes
     }
+}
+
+/// `/image 4, /lane 1`.
+fn by_topic(messages: &BTreeMap<String, u64>) -> String {
+    let each: Vec<String> =
+        messages.iter().map(|(topic, count)| format!("{topic} {count}")).collect();
+    each.join(", ")
 }
 
 /// One row per node, in the order of the plan.
@@ -276,8 +307,8 @@ fn chain_rows(plan: &Plan, processes: &[ProcessFigures]) -> Vec<ChainRow> {
 
 /// Fails if another process publishes a topic whose publishers are all in the plan: its messages
 /// would mix with those of the run, and its nodes would hold up those of the run. Strangers hold
-/// nobody up, and a start that they could refuse would be theirs to decide: answers sentences about
-/// them.
+/// nobody up, and a start that they could refuse would be theirs to decide: gives sentences about
+/// them, to be told when the run begins.
 pub(crate) fn must_have_topics_alone(
     domain_id: u32,
     name: &str,

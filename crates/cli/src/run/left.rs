@@ -234,6 +234,29 @@ impl<'a> Gap<'a> {
     }
 }
 
+/// Messages by topic that were to release nodes of these processes and have not been worked off:
+/// published and not taken, or taken and not finished. `tables` are those of all publishers.
+pub(super) fn in_flight<'a>(
+    processes: impl IntoIterator<Item = &'a ProcessSnapshot>,
+    tables: &[ProcessSnapshot],
+) -> BTreeMap<String, u64> {
+    let mut left: BTreeMap<String, u64> = BTreeMap::new();
+    for process in processes {
+        let waiting = process.connections.iter().filter(|it| triggers(it)).filter_map(|it| {
+            let mut tables = tables.iter();
+            let publisher = tables.find(|table| table.name == it.detail.publisher_process)?;
+            let mut ports = publisher.publishers.iter();
+            let port = ports.find(|port| port.port == it.detail.publisher)?;
+            let published = port.counters[counter::MESSAGES];
+            Some((it.topic.clone(), published.saturating_sub(it.position)))
+        });
+        for (topic, count) in waiting.chain(unfinished(process)).filter(|(_, count)| *count > 0) {
+            *left.entry(topic).or_default() += count;
+        }
+    }
+    left
+}
+
 /// Messages that a process had taken and not finished, by topic.
 fn unfinished(life: &ProcessSnapshot) -> impl Iterator<Item = (String, u64)> {
     let of_triggering =

@@ -192,6 +192,8 @@ struct Session {
     troubles: Troubles,
     /// A signal came that does not wait for what is in flight.
     in_haste: bool,
+    /// The graph had work in flight when it was no longer waited for.
+    left_busy: bool,
     /// The others of a run on several hosts. They hear of the end when all else has ended.
     hosts: Option<Hosts>,
 }
@@ -207,7 +209,6 @@ impl Session {
     ) -> Result<Self> {
         let Loaded { plan, packages, bag, incomplete, options, .. } = loaded;
         let tracing = Tracing::wanted(arguments)?;
-        // Warnings come with the second look.
         let _ = figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
         // The bag first: nothing is started for a recording that cannot be written.
         let writer = match &arguments.record {
@@ -265,6 +266,7 @@ impl Session {
             notes,
             troubles: Troubles::default(),
             in_haste: false,
+            left_busy: false,
             hosts,
         })
     }
@@ -407,8 +409,9 @@ impl Session {
                     false => End::Finished("the recording has been played".to_owned()),
                 };
             }
-            if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
-                break End::Failed("the recording has stopped".to_owned());
+            if let Some(recorder) = self.recorder.take_if(|recorder| recorder.is_finished()) {
+                let why = recorder.stop().err().map(|error| format!(": {error}"));
+                break End::Failed(format!("the recording has stopped{}", why.unwrap_or_default()));
             }
             let figures = self.figures.as_ref();
             let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
@@ -491,13 +494,14 @@ impl Session {
         }
         // In simulated time that nobody makes any more, what is due by then still fires.
         let patience = if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT };
+        let until = Instant::now() + patience;
         if is_wall || interrupted && self.player.is_none() {
             self.fleet.drain();
-            if let Some(failed) = self.wait_for_rest(Instant::now() + patience)? {
+            if let Some(failed) = self.wait_for_rest(until)? {
                 return Ok(failed);
             }
         }
-        Ok(self.drain(patience)?.unwrap_or(end))
+        Ok(self.drain(until, patience)?.unwrap_or(end))
     }
 
     /// Waits until no process begins anything any more: before that, a graph without work in flight
@@ -548,7 +552,7 @@ impl Session {
 
     /// Lets the graph work off what is in flight, so that a recording holds all of it. Another
     /// Ctrl-C ends that, too. Gives the failure that ends the run meanwhile, if there is one.
-    fn drain(&mut self, patience: Duration) -> Result<Option<End>> {
+    fn drain(&mut self, until: Instant, patience: Duration) -> Result<Option<End>> {
         self.end_step()?;
         if self.in_haste {
             return Ok(None);
@@ -558,8 +562,7 @@ impl Session {
             Ok(quiescence) => {
                 // Others may look on, however slowly.
                 let mut quiescence = quiescence.of_run(self.run);
-                let until = Instant::now() + patience;
-                // Bounded by the time-out, a slice at a time.
+                // Bounded, a slice at a time.
                 loop {
                     if quiescence.wait(DRAIN_SLICE) {
                         return Ok(None);
@@ -585,6 +588,7 @@ impl Session {
     }
 
     fn note_incomplete(&mut self, note: &str) {
+        self.left_busy = true;
         self.notes
             .push(format!("{note} the end of the run; a recording may lack its last messages"));
     }
@@ -637,7 +641,9 @@ impl Session {
         let exits = self.fleet.exits();
         let figures = self.figures.as_ref();
         let returning = self.fleet.returning();
-        let read = figures.map(|it| it.read(&self.plan, &self.counts, &exits, &returning));
+        let at_rest = !self.left_busy && !self.in_haste && !matches!(end, End::Failed(_));
+        let of_processes = (&returning[..], at_rest);
+        let read = figures.map(|it| it.read(&self.plan, &self.counts, &exits, of_processes));
         let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
         let used = used.filter_map(|(name, pid, _)| Some((self.usage.of(&name, pid)?, name)));
         let used: BTreeMap<_, _> = used.map(|(used, name)| (name, used)).collect();

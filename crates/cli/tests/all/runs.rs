@@ -14,7 +14,7 @@ use crossdock_comm::{Participant, ParticipantOptions, Qos, Rendezvous, Subscribe
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_msg::types::sensor_msgs::Imu;
 use crossdock_record::BagReader;
-use crossdock_test_support::skip;
+use crossdock_test_support::{SmallDisk, skip};
 use probe::{Place, Running, look, send, size, stop, until};
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -354,6 +354,19 @@ fn a_stranger_keeps_no_graph_from_starting_and_commands_say_why_they_get_nothing
     assert!(mixed.errors.contains("end that run first"), "{}", mixed.errors);
     stranger.signal(Signal::INT);
     assert_eq!(stranger.end().code, Some(0));
+}
+
+#[test]
+fn a_run_whose_recording_finds_no_room_ends_and_says_why() {
+    let place = Place::new("full", "");
+    let Some(_disk) = SmallDisk::mount(&place.file("disk"), 4096) else {
+        return skip("a tmpfs cannot be mounted without root");
+    };
+    let bag = place.text("disk/out.mcap");
+    let ended = Running::start(place.run(SOURCE, &["--record", &bag, "--json"])).end();
+    assert_ne!(ended.code, Some(0));
+    let end = ended.summary()["end"].to_string();
+    assert!(end.contains("recording has stopped") && end.contains("No space left"), "{end}");
 }
 
 #[test]

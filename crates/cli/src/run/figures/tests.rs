@@ -205,11 +205,13 @@ fn lives_of_a_process_add_up_and_what_is_kept_of_them_does_not_grow() {
 
     // Taken and not finished: one. Not taken: two, and the two that came when nobody was there.
     let lost = |figures: &Figures, returning: &[&str]| {
-        let reading = figures.read(&plan, &Counts::default(), &BTreeMap::new(), returning);
-        reading.topics.iter().map(|row| row.losses.restart).sum::<u64>()
+        let exits = BTreeMap::from([("square".to_owned(), "killed".to_owned())]);
+        let reading = figures.read(&plan, &Counts::default(), &exits, (returning, true));
+        let lost = reading.topics.iter().map(|row| row.losses.restart).sum::<u64>();
+        (lost, reading.notes.iter().any(|it| it.ends_with("messages that it left: /numbers 3")))
     };
-    assert_eq!(lost(&figures, &["square"]), 5, "the run may end before it is back");
-    assert_eq!(lost(&figures, &[]), 0, "nothing is lost for one that never comes back");
+    assert_eq!(lost(&figures, &["square"]), (5, false), "the run may end before it is back");
+    assert_eq!(lost(&figures, &[]), (0, true), "what came behind its end was not for it");
     let mut life = Life::start(&place.0);
     connected();
     assert_eq!(figures.revive("square", life.child.id()).expect("it answers"), 5);
@@ -229,7 +231,7 @@ fn lives_of_a_process_add_up_and_what_is_kept_of_them_does_not_grow() {
     publish(&numbers);
     life.take(1, 1);
 
-    let reading = figures.read(&plan, &Counts::default(), &BTreeMap::new(), &["square"]);
+    let reading = figures.read(&plan, &Counts::default(), &BTreeMap::new(), (&["square"], true));
     let row = |topic: &str| reading.topics.iter().find(|row| row.topic == topic).expect("a row");
     let taken = 3 + LIVES + 1;
     assert_eq!(row("/numbers").messages, 7 + 2 * LIVES + 1);
@@ -239,4 +241,12 @@ fn lives_of_a_process_add_up_and_what_is_kept_of_them_does_not_grow() {
     let [node] = &reading.nodes[..] else { panic!("one node") };
     assert_eq!((node.executions, node.execute.max_ns), (taken, Some(1000)));
     assert!(reading.notes.is_empty(), "{:?}", reading.notes);
+
+    // Who ends before what is in flight has arrived says so.
+    publish(&numbers);
+    life.take(1, 0);
+    publish(&numbers);
+    let read = |at_rest| figures.read(&plan, &Counts::default(), &BTreeMap::new(), (&[], at_rest));
+    let in_flight = "messages that were in flight at the end of the run: /numbers 2";
+    assert_eq!((read(true).notes, read(false).notes), (vec![], vec![in_flight.to_owned()]));
 }
