@@ -9,10 +9,19 @@ use std::sync::Arc;
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::{Allowance, Budget};
 
+use crate::wire::limit::Limit;
+
+/// Processes that a participant is connected to, whosever they are.
+pub(crate) const PEERS_MAX: usize = 4096;
 /// Processes of one user that are connected at a time.
 pub(crate) const PROCESSES_OF_USER_MAX: usize = 32;
 /// Processes of all strangers.
 pub(crate) const PROCESSES_MAX: usize = 256;
+/// Connections of one user that have not said what for, or do not read the answer. A process has one
+/// at a time, if it is not slow or hostile.
+pub(crate) const VISITS_OF_USER_MAX: usize = 32;
+/// The same of all strangers: fewer than may be without a hello, so that they displace none of ours.
+pub(crate) const VISITS_MAX: usize = 48;
 /// Publishers that one process advertises.
 pub(crate) const PUBLISHERS_MAX: usize = 512;
 /// Pairs with one process, in each direction.
@@ -87,27 +96,83 @@ impl Budgets {
     }
 }
 
-/// Why one more process of a stranger is not let in. `connected`: users of the strangers' processes
-/// that are.
-pub(crate) fn refuses_process(uid: u32, connected: impl Iterator<Item = u32>) -> Option<String> {
-    if faults::is(fault::NO_QUOTAS) {
-        return None;
+/// Which limit one more process of a stranger exceeds. `connected`: users of the strangers'
+/// processes that are.
+pub(crate) fn refuses_process(uid: u32, connected: impl Iterator<Item = u32>) -> Option<Limit> {
+    match count(uid, connected)? {
+        (PROCESSES_OF_USER_MAX.., _) => Some(Limit::ProcessesOfUser),
+        (_, PROCESSES_MAX..) => Some(Limit::Processes),
+        _ => None,
     }
-    let (mut all, mut of_user) = (0, 0);
-    connected.for_each(|other| {
-        all += 1;
-        of_user += usize::from(other == uid);
-    });
-    match (of_user, all) {
-        (PROCESSES_OF_USER_MAX.., _) => Some(format!(
+}
+
+/// The same of one more connection that is no process's, or not yet.
+pub(crate) fn refuses_visit(uid: u32, connected: impl Iterator<Item = u32>) -> Option<Limit> {
+    match count(uid, connected)? {
+        (VISITS_OF_USER_MAX.., _) => Some(Limit::VisitsOfUser),
+        (_, VISITS_MAX..) => Some(Limit::Visits),
+        _ => None,
+    }
+}
+
+/// How many are of a user, and all of them.
+fn count(uid: u32, connected: impl Iterator<Item = u32>) -> Option<(usize, usize)> {
+    let add = |(of_user, all), other| (of_user + usize::from(other == uid), all + 1);
+    (!faults::is(fault::NO_QUOTAS)).then(|| connected.fold((0, 0), add))
+}
+
+/// Why we refuse a process of this user, and what to do.
+pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
+    match limit {
+        Limit::ProcessesOfUser => format!(
             "user {uid} has {PROCESSES_OF_USER_MAX} processes here already, as many as a user may who is \
              not trusted by name; end some of them, or trust the user (`trust` in the mapping)"
-        )),
-        (_, PROCESSES_MAX..) => Some(format!(
+        ),
+        Limit::Processes => format!(
             "{PROCESSES_MAX} processes of users who are not trusted by name are connected already; end some \
              of them, or trust their users (`trust` in the mapping)"
-        )),
-        _ => None,
+        ),
+        Limit::VisitsOfUser => format!(
+            "user {uid} has {VISITS_OF_USER_MAX} connections here that say nothing or do not read, as many \
+             as a user may who is not trusted by name; end or continue their processes"
+        ),
+        Limit::Visits => format!(
+            "{VISITS_MAX} connections of users who are not trusted by name say nothing or do not read; end \
+             or continue their processes"
+        ),
+        Limit::Peers => format!("{PEERS_MAX} processes are connected already; end some of them"),
+        Limit::Publishers => format!("it advertises more than {PUBLISHERS_MAX} publishers"),
+    }
+}
+
+/// Why a process of user `uid` refuses this one, and what to do.
+pub(crate) fn refusal_of_ours(limit: Limit, uid: u32) -> String {
+    let trust = format!("have user {uid} trust this one (`trust` in the mapping, CROSSDOCK_TRUST)");
+    let again = "it is tried again";
+    match limit {
+        Limit::ProcessesOfUser => format!(
+            "this user has {PROCESSES_OF_USER_MAX} processes there already, as many as a user may who is \
+             not trusted by name; {again}: end some of them, or {trust}"
+        ),
+        Limit::Processes => format!(
+            "{PROCESSES_MAX} processes of users who are not trusted by name are connected there already; \
+             {again}: end some of them, or {trust}"
+        ),
+        Limit::VisitsOfUser => format!(
+            "this user has {VISITS_OF_USER_MAX} connections there that say nothing or do not read; {again}: \
+             end or continue (`kill -CONT`) their processes, or {trust}"
+        ),
+        Limit::Visits => format!(
+            "{VISITS_MAX} connections of users who are not trusted by name say nothing there or do not \
+             read; {again}: end or continue (`kill -CONT`) their processes, or {trust}"
+        ),
+        Limit::Peers => {
+            format!("{PEERS_MAX} processes are connected there already; {again}: end some of them")
+        }
+        Limit::Publishers => format!(
+            "this process has more than {PUBLISHERS_MAX} publishers, as many as a process may whose user is \
+             not trusted by name; have fewer in one process, or {trust}"
+        ),
     }
 }
 
@@ -142,14 +207,20 @@ mod tests {
     }
 
     #[test]
-    fn a_user_and_all_users_have_as_many_processes_as_is_said() {
+    fn a_user_and_all_users_have_as_many_processes_and_visits_as_is_said() {
         let of = |uid: u32, count: usize| std::iter::repeat_n(uid, count);
-        assert_eq!(refuses_process(1, of(1, PROCESSES_OF_USER_MAX - 1)), None);
-        let user = refuses_process(1, of(1, PROCESSES_OF_USER_MAX)).expect("a reason");
-        assert!(user.starts_with("user 1 has 32 processes here already"), "{user}");
         // Others do not count for a user, and all of them together count.
-        assert_eq!(refuses_process(1, of(2, PROCESSES_MAX - 1)), None);
-        let all = refuses_process(1, of(2, PROCESSES_MAX)).expect("a reason");
-        assert!(all.starts_with("256 processes of users"), "{all}");
+        let few = [of(1, PROCESSES_OF_USER_MAX - 1), of(2, PROCESSES_MAX - 1)];
+        assert_eq!(few.map(|few| refuses_process(1, few)), [None; 2]);
+        let user = refuses_process(1, of(1, PROCESSES_OF_USER_MAX)).expect("a limit");
+        let all = refuses_process(1, of(2, PROCESSES_MAX)).expect("a limit");
+        assert_eq!([user, all], [Limit::ProcessesOfUser, Limit::Processes]);
+        assert!(refusal(user, 1).starts_with("user 1 has 32 processes here already"));
+        assert!(refusal(all, 1).starts_with("256 processes of users"));
+        let few = [of(1, VISITS_OF_USER_MAX - 1), of(2, VISITS_MAX - 1)];
+        assert_eq!(few.map(|few| refuses_visit(1, few)), [None; 2]);
+        let user = refuses_visit(1, of(1, VISITS_OF_USER_MAX)).expect("a limit");
+        let all = refuses_visit(1, of(2, VISITS_MAX)).expect("a limit");
+        assert_eq!([user, all], [Limit::VisitsOfUser, Limit::Visits]);
     }
 }

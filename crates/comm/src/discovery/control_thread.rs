@@ -22,7 +22,7 @@ use crate::discovery::participant_state::{
 use crate::discovery::peer_link::{Broken, PeerLink, Stage, TOKEN_PIDFD};
 use crate::discovery::scarce::is_scarce;
 use crate::discovery::{
-    buffer_exchange, graph_watch, handshake, publishing_side, subscribing_side,
+    buffer_exchange, graph_watch, handshake, publishing_side, refusals, subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{Frame, Purpose, VERSION};
@@ -34,8 +34,6 @@ const EVENTS: usize = 64;
 const FRAMES_PER_TURN: usize = 64;
 /// Connections whose peers have not said hello yet; with more the oldest is cut off.
 const STRANGERS_MAX: usize = 64;
-/// Processes that a participant is connected to.
-const PEERS_MAX: usize = 4096;
 /// Names of processes that were cut off and are not connected to again.
 const BANNED_MAX: usize = 4096;
 
@@ -220,18 +218,14 @@ fn add_peer(core: &Arc<ParticipantCore>, socket: ControlSocket, stage: Stage) ->
     let standing = match core.trust.judge(core.access, &identity) {
         Ok(standing) => standing,
         Err(error) => {
-            state.turn_away(stranger, error.to_string());
+            state.turn_away_for("access", stranger, error.to_string());
             return None;
         }
     };
-    if standing.is_stranger()
-        && let Some(reason) = refuses_stranger(&state, identity.uid)
-    {
-        state.turn_away(stranger, reason);
-        return None;
-    }
-    if state.peers.len() >= PEERS_MAX {
-        state.turn_away(stranger, format!("{PEERS_MAX} processes are connected already"));
+    if let Some(limit) = refusals::exceeded(&state, (&identity, standing), stage) {
+        state.turn_away(stranger, quotas::refusal(limit, identity.uid));
+        drop(state);
+        refusals::tell(core, &socket, limit);
         return None;
     }
     let strangers = state.peers.values_mut().map(|peer| &mut peer.link);
@@ -253,13 +247,6 @@ fn add_peer(core: &Arc<ParticipantCore>, socket: ControlSocket, stage: Stage) ->
     let (publishers, tables, graph) = Default::default();
     state.peers.insert(token, Peer { link, publishers, tables, graph });
     Some(token)
-}
-
-/// Why a further process of a stranger is not let in.
-fn refuses_stranger(state: &ParticipantState, uid: u32) -> Option<String> {
-    let links = state.peers.values().map(|peer| &peer.link);
-    let strangers = links.filter(|link| link.standing.is_stranger());
-    quotas::refuses_process(uid, strangers.map(|link| link.identity.uid))
 }
 
 fn accept(core: &Arc<ParticipantCore>, buffer: &mut [u8]) {
@@ -443,8 +430,15 @@ fn part_from(
     buffer_exchange::peer_gone(state, token, peer);
     graph_watch::peer_left(core, peer);
     match why {
-        Broken::Violation(reason) if live => state.cut_off(peer.link.peer(), reason),
-        Broken::Violation(reason) => state.turn_away(peer.link.peer(), reason),
+        Broken::Violation(reason) if live && !peer.link.standing.is_stranger() => {
+            state.cut_off(peer.link.peer(), reason);
+        }
+        Broken::Violation(reason) => {
+            // Who had joined has left, also if the reason was told of another one of its user.
+            if !state.turn_away(peer.link.peer(), reason) && live {
+                state.events.push(Event::PeerLeft(peer.link.peer()));
+            }
+        }
         Broken::Scarce(why) => {
             if live {
                 state.events.push(Event::PeerLeft(peer.link.peer()));

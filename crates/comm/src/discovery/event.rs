@@ -20,11 +20,20 @@ pub enum Event {
     PeerJoined(PeerProcess),
     /// Another process closed its end or died. What it had published can still be taken.
     PeerLeft(PeerProcess),
-    /// Another process broke a rule and was cut off.
+    /// Another process broke a rule and was cut off, or was not let in. Told once for each user and
+    /// reason, except of processes that were met and are not strangers.
     PeerCutOff {
         /// Whom.
         peer: PeerProcess,
         /// Why.
+        reason: String,
+    },
+    /// This process exceeds a limit of another one, which does not let it in or has cut it off.
+    /// Told once for each limit and user.
+    TurnedAway {
+        /// By whom.
+        peer: PeerProcess,
+        /// Why, and what to do.
         reason: String,
     },
     /// A publisher and a subscriber of one topic cannot be connected.
@@ -46,6 +55,9 @@ impl fmt::Display for Event {
             Event::PeerJoined(peer) => write!(f, "{peer} joined"),
             Event::PeerLeft(peer) => write!(f, "{peer} left"),
             Event::PeerCutOff { peer, reason } => write!(f, "{peer} was cut off: {reason}"),
+            Event::TurnedAway { peer, reason } => {
+                write!(f, "{peer} does not let this process in: {reason}")
+            }
             Event::Mismatch(mismatch) => mismatch.fmt(f),
             Event::Trouble(text) => f.write_str(text),
         }

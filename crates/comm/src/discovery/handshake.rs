@@ -19,10 +19,11 @@ use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::{Broken, Stage};
 use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
-    bells, buffer_exchange, graph_watch, publishing_side, slab_exchange, subscribing_side,
+    bells, buffer_exchange, graph_watch, publishing_side, refusals, slab_exchange, subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{DEFINITION_BYTES_MAX, Frame, PIECE_BYTES_MAX, Purpose, VERSION};
+use crate::wire::limit::Limit;
 use crate::wire::mismatch::clash;
 use crate::wire::port_info::PortInfo;
 
@@ -101,6 +102,10 @@ pub(crate) fn handle(
             slab_exchange::received(core, token, pair, offer)?;
             return Ok(None);
         }
+        (
+            Stage::AwaitHello | Stage::AwaitWelcome | Stage::Live,
+            Frame::TurnAway { limit, process },
+        ) => refusals::heard(state, token, limit, process),
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
         (Stage::Closing | Stage::Ending, _) => {}
         (stage, _) => return Err(format!("it sent an unexpected frame in stage {stage:?}")),
@@ -156,18 +161,7 @@ fn hello(
         return Ok(None);
     }
     match purpose {
-        Purpose::Peer => {
-            if name >= core.name {
-                return Err("it opened a socket that is ours to open".to_string());
-            }
-            if state.tokens_by_name.contains_key(&name) {
-                return Err("it is connected already".to_string());
-            }
-            peer.link.name = Some(name);
-            peer.link.send(&welcome, &[]);
-            state.tokens_by_name.insert(name, token);
-            become_live(state, token);
-        }
+        Purpose::Peer => welcome_peer(core, state, token, name, &welcome)?,
         Purpose::Knock => {
             if name <= core.name {
                 return Err("it knocked where it should connect".to_string());
@@ -202,6 +196,31 @@ fn hello(
         }
     }
     Ok(None)
+}
+
+/// A process that is no impostor wants to exchange messages.
+fn welcome_peer(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    token: u64,
+    name: PeerName,
+    welcome: &Frame,
+) -> Result<(), String> {
+    if name >= core.name {
+        return Err("it opened a socket that is ours to open".to_string());
+    }
+    if state.tokens_by_name.contains_key(&name) {
+        return Err("it is connected already".to_string());
+    }
+    if refusals::refuse_process(core, state, token) {
+        return Ok(());
+    }
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
+    peer.link.name = Some(name);
+    peer.link.send(welcome, &[]);
+    state.tokens_by_name.insert(name, token);
+    become_live(state, token);
+    Ok(())
 }
 
 /// Sends an answer, after which nothing follows.
@@ -404,6 +423,9 @@ fn advertise(
         Standing::Own | Standing::Trusted => PUBLISHERS_OF_PEER_MAX,
     };
     if peer.publishers.len() >= publishers_max {
+        if peer.link.standing.is_stranger() {
+            peer.link.send(&refusals::turn_away(core, Limit::Publishers), &[]);
+        }
         return Err(format!("it advertises more than {publishers_max} publishers"));
     }
     if peer.publishers.contains_key(&info.port) {

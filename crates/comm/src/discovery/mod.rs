@@ -26,6 +26,7 @@ pub(crate) mod participant_state;
 pub(crate) mod peer_link;
 pub(crate) mod port_events;
 pub(crate) mod publishing_side;
+pub(crate) mod refusals;
 pub(crate) mod scarce;
 pub(crate) mod schemas;
 pub(crate) mod service_standby;

@@ -17,6 +17,7 @@ use crate::discovery::graph_state::PeerGraph;
 use crate::discovery::local_ports::{LocalPublisher, LocalSubscriber};
 use crate::discovery::pairs::{Incoming, LOCAL, Outgoing, OutgoingKey, PeerTables};
 use crate::discovery::peer_link::{PeerLink, Stage};
+use crate::discovery::refusals::Refusals;
 use crate::discovery::scarce::{Scarcity, Unconnected};
 use crate::discovery::schemas::Schemas;
 use crate::discovery::service_standby::ServiceStandby;
@@ -33,9 +34,6 @@ pub(crate) const TOKEN_WAKE: u64 = 1;
 pub(crate) const TOKEN_LISTENER: u64 = 2;
 pub(crate) const TOKEN_ARRIVALS: u64 = 3;
 const OWN_TOKENS_MAX: u64 = 16;
-
-/// Processes that were turned away, and reasons, that are remembered.
-const CUT_OFFS_MAX: usize = 1024;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -87,8 +85,9 @@ pub(crate) struct ParticipantState {
     pub(crate) watches_graph: bool,
     /// When a peer is asked again to tell of changes of the graph.
     pub(crate) graph_patience: Option<Instant>,
-    /// For what which processes were cut off, so that each is told once.
-    cut_offs: BTreeSet<(u32, String)>,
+    /// Whom we refused, and who refused us.
+    refusals: Refusals,
+    pub(crate) refused: Refusals,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -119,7 +118,8 @@ impl ParticipantState {
             uncopied: BTreeSet::new(),
             watches_graph: false,
             graph_patience: None,
-            cut_offs: BTreeSet::new(),
+            refusals: Refusals::default(),
+            refused: Refusals::default(),
             next_token: OWN_TOKENS_MAX,
             next_port: 1,
             next_pair: 1,
@@ -223,14 +223,18 @@ impl ParticipantState {
         }
     }
 
-    /// A process is not let in, or comes again and again: told once for each reason.
-    pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) {
-        if self.cut_offs.len() >= CUT_OFFS_MAX {
-            self.cut_offs.clear();
-        }
-        if self.cut_offs.insert((peer.pid, reason.clone())) {
-            self.cut_off(peer, reason);
-        }
+    /// A process is not let in, or comes again and again: told once for each user and reason. True:
+    /// it was told.
+    pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) -> bool {
+        let kind = reason.clone();
+        self.turn_away_for(&kind, peer, reason)
+    }
+
+    /// The same where each process has a reason of its own, but all are of one kind.
+    pub(crate) fn turn_away_for(&mut self, kind: &str, peer: PeerProcess, reason: String) -> bool {
+        let Some(behind) = self.refusals.note(peer.uid, kind) else { return false };
+        self.cut_off(peer, reason + &behind);
+        true
     }
 
     pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {

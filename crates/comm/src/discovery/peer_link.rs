@@ -152,6 +152,25 @@ impl PeerLink {
         PeerProcess { name: self.process.clone(), pid, uid }
     }
 
+    /// Is this a process that we are connected to or greet, or whose end is waited for? None has two
+    /// of them: who greets in a name listens there.
+    pub(crate) fn is_process(&self) -> bool {
+        let is_process = matches!(self.stage, Stage::AwaitWelcome | Stage::Live | Stage::Ending);
+        is_process && !self.is_over()
+    }
+
+    /// Is this somebody who has not said yet what for, or who does not read the answer?
+    pub(crate) fn is_visit(&self) -> bool {
+        matches!(self.stage, Stage::AwaitHello | Stage::Watching | Stage::Closing)
+            && !self.is_over()
+    }
+
+    /// Is it removed at the end of this turn, whatever its process does?
+    fn is_over(&self) -> bool {
+        let is_said = self.stage == Stage::Closing && self.is_flushed();
+        is_said || matches!(self.broken, Some(Broken::Closed | Broken::Done))
+    }
+
     /// Watches the peer's process, too. If its pidfd cannot be had, end of file alone tells of its
     /// death.
     pub(crate) fn watch_process(&mut self) {

@@ -15,6 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
 use crate::patience::Patience;
+use crate::quotas;
 use crate::wire::frame::{Frame, Purpose, VERSION};
 use crate::wire::geometry::RingShape;
 use crate::wire::meeting_place::Rendezvous;
@@ -274,6 +275,11 @@ pub(super) fn answer(
         }),
         Received::Frame { len, fds, .. } => match Frame::decode(&buffer[..len]) {
             Ok(Frame::Nothing { reason }) => {
+                Err(ObserveError::Nothing { process: process(), reason })
+            }
+            Ok(Frame::TurnAway { limit, .. }) => {
+                let uid = socket.peer().map_or(u32::MAX, |peer| peer.uid);
+                let reason = quotas::refusal_of_ours(limit, uid);
                 Err(ObserveError::Nothing { process: process(), reason })
             }
             Ok(frame) => Ok((frame, fds)),

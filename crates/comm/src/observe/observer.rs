@@ -192,7 +192,8 @@ impl Observer {
         let waiting = self.asked.values().map(|expected| expected.asked.stranger);
         let open = self.processes.values().map(|seen| seen.stranger);
         let silent = self.refused.values().map(|refused| refused.stranger);
-        quotas::refuses_process(asked.stranger?, waiting.chain(open).chain(silent).flatten())
+        let (uid, known) = (asked.stranger?, waiting.chain(open).chain(silent).flatten());
+        Some(quotas::refusal(quotas::refuses_process(uid, known)?, uid))
     }
 
     /// Asks a process for its status table.

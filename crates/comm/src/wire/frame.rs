@@ -11,12 +11,13 @@ use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{FRAME_BYTES_MAX, FRAME_FDS_MAX};
 
 use crate::wire::fields::{FieldError, Reader, Writer, cut};
+use crate::wire::limit::Limit;
 use crate::wire::names::NameKind;
 use crate::wire::port_info::PortInfo;
 
 /// The version of the control protocol. It changes whenever a frame changes; processes of different
 /// versions do not talk.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 /// The longest opaque part: what the data plane of both sides agrees on.
 const GEOMETRY_BYTES_MAX: usize = 4096;
 /// The longest piece of a definition in one frame, in bytes.
@@ -206,6 +207,13 @@ pub(crate) enum Frame {
     },
     /// The sender's part of the graph has changed.
     GraphChanged,
+    /// The receiver exceeds a limit of the sender's and is not let in, or is cut off. The first
+    /// frame on a connection that ends with it, or one between processes that know each other.
+    TurnAway {
+        limit: Limit,
+        /// The sender's name of itself.
+        process: String,
+    },
 }
 
 /// Discriminants of purposes and frames on the wire.
@@ -242,6 +250,7 @@ mod kind {
     pub(super) const WATCH_GRAPH: u8 = 30;
     pub(super) const GRAPH_CHANGED: u8 = 31;
     pub(super) const GIVE_BACK: u8 = 32;
+    pub(super) const TURN_AWAY: u8 = 33;
 }
 
 impl Frame {
@@ -310,6 +319,9 @@ impl Frame {
             Frame::StatusTable => _ = out.u8(kind::STATUS_TABLE),
             Frame::WatchGraph { seen } => _ = out.u8(kind::WATCH_GRAPH).u64(*seen),
             Frame::GraphChanged => _ = out.u8(kind::GRAPH_CHANGED),
+            Frame::TurnAway { limit, process } => {
+                out.u8(kind::TURN_AWAY).u8(limit.number()).text(process);
+            }
         }
         debug_assert!(out.0.len() <= FRAME_BYTES_MAX, "limits of the fields keep frames short");
         out.0
@@ -377,6 +389,7 @@ impl Frame {
             kind::STATUS_TABLE => Frame::StatusTable,
             kind::WATCH_GRAPH => Frame::WatchGraph { seen: input.u64("seen")? },
             kind::GRAPH_CHANGED => Frame::GraphChanged,
+            kind::TURN_AWAY => input.turn_away()?,
             other => return Err(FieldError::Kind(other)),
         };
         match input.rest.len() {
@@ -489,6 +502,13 @@ impl Reader<'_> {
             (7, port) => Ok(Purpose::Level { port, level: NonZeroU8::new(self.u8("level")?) }),
             (number, _) => Err(self.range("purpose", number.into())),
         }
+    }
+
+    fn turn_away(&mut self) -> Result<Frame, FieldError> {
+        let number = self.u8("limit")?;
+        let limit = Limit::of_number(number);
+        let limit = limit.ok_or_else(|| self.range("limit", number.into()))?;
+        Ok(Frame::TurnAway { limit, process: self.name("process", NameKind::Process)? })
     }
 
     fn level(&mut self) -> Result<NonZeroU8, FieldError> {

@@ -6,6 +6,7 @@
 pub(crate) mod fields;
 pub(crate) mod frame;
 pub(crate) mod geometry;
+pub(crate) mod limit;
 pub(crate) mod meeting_place;
 pub(crate) mod mismatch;
 pub mod names;

@@ -148,14 +148,19 @@ pub fn told_all(participant: &Participant, wanted: &[&str]) -> String {
     texts
 }
 
-/// A connection to the victim that has said hello: with a name, a purpose and its port.
-pub fn greet(place: &Place, victim: &str, name: [u8; 16], purpose: u8) -> ControlSocket {
+/// A connection to the victim that has said nothing.
+pub fn connect(place: &Place, victim: &str) -> ControlSocket {
     let flags = rustix::net::SocketFlags::CLOEXEC;
     let (family, of) = (rustix::net::AddressFamily::UNIX, rustix::net::SocketType::SEQPACKET);
     let fd = rustix::net::socket_with(family, of, flags, None).unwrap();
     let path = place.0.join("0").join(victim);
     rustix::net::connect(&fd, &rustix::net::SocketAddrUnix::new(&path).unwrap()).unwrap();
-    let socket = ControlSocket::from_fd(fd);
+    ControlSocket::from_fd(fd)
+}
+
+/// A connection to the victim that has said hello: with a name, a purpose and its port.
+pub fn greet(place: &Place, victim: &str, name: [u8; 16], purpose: u8) -> ControlSocket {
+    let socket = connect(place, victim);
     let mut hello = vec![1];
     hello.extend(VERSION.to_le_bytes());
     hello.extend(name);
@@ -163,7 +168,7 @@ pub fn greet(place: &Place, victim: &str, name: [u8; 16], purpose: u8) -> Contro
     hello.extend(b"mallory");
     hello.push(purpose);
     hello.extend([0; 8]);
-    // Closed: who is not let in is told nothing.
+    // An error: who is not let in may have been told so and cut off already.
     let _ = socket.send(&hello, &[]);
     socket
 }

@@ -15,9 +15,9 @@ use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told, 
 use common::{LIMIT, Listener, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    ClientOptions, Observer, ObserverOptions, Part, Participant, ParticipantOptions, Publisher,
-    PublisherOptions, Qos, Rendezvous, ServerOptions, Subscriber, SubscriberOptions, Token,
-    TrustedNames,
+    ClientOptions, Event, Observer, ObserverOptions, Part, Participant, ParticipantOptions,
+    Publisher, PublisherOptions, Qos, Rendezvous, ServerOptions, Subscriber, SubscriberOptions,
+    Token, TrustedNames,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as TokenMessage;
@@ -360,6 +360,116 @@ fn a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_s
     other.finish();
 }
 
+/// Processes of one user that are let in.
+const OF_USER: usize = 32;
+
+/// Opens, all at once, as many participants as one user may have here. Meets each victim that its
+/// parent names, and tells what troubles came of it; then as its parent says.
+fn full_crowd() {
+    let open = |number| std::thread::spawn(move || join(&format!("crowd {number}")));
+    let threads: Vec<_> = (0..OF_USER).map(open).collect();
+    let mut all: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    tell("there");
+    let mut further = Vec::new();
+    while let Some(line) = hear() {
+        match line.split_once(' ') {
+            Some(("meet", victim)) => {
+                let met = |one: &Participant| one.peers().iter().any(|peer| peer == victim);
+                assert!(all.iter().all(|one| one.wait_until(LIMIT, || met(one))));
+                let events = all.iter().flat_map(|one| one.take_events().0);
+                let troubles: Vec<_> = events.filter(Event::is_trouble).collect();
+                tell(&format!("{troubles:?}"));
+            }
+            Some(("further", victim)) => further = refused_by(victim),
+            _ => all.truncate(OF_USER - 1),
+        }
+    }
+    drop(further);
+}
+
+/// Opens more participants, until the victim was to be greeted by one of them and was to greet one.
+fn refused_by(victim: &str) -> Vec<Participant> {
+    let mut all: Vec<Participant> = Vec::new();
+    let is_lower = |one: &Participant| one.peer_name().to_string().as_str() < victim;
+    while all.iter().all(is_lower) || !all.iter().any(is_lower) {
+        let one = join("further");
+        let text = told(&one, "does not let this process in");
+        assert!(text.contains("process `victim 3` (pid "), "{text}");
+        assert!(text.contains(", user 0)") && text.contains("has 32 processes there"), "{text}");
+        assert!(text.contains("trust"), "{text}");
+        all.push(one);
+    }
+    tell("told");
+    all
+}
+
+#[test]
+fn as_many_processes_as_a_user_may_have_are_let_in_at_once_and_one_more_is_refused_and_told() {
+    let test = "other_users::as_many_processes_as_a_user_may_have_are_let_in_at_once_and_one_more_is_refused_and_told";
+    if role().is_some() {
+        return full_crowd();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("full", Users::Two);
+    // The first one is there before all of them, the others meet all at once.
+    let mut victim = shared.open("victim 0");
+    let mut child = shared.start(test, "crowd");
+    child.expect("there");
+    for number in 0..4 {
+        if number > 0 {
+            victim = shared.open(&format!("victim {number}"));
+        }
+        child.say(&format!("meet victim {number}"));
+        child.expect("[]");
+        assert!(victim.wait_until(LIMIT, || victim.peers().len() == OF_USER));
+        let events = victim.take_events().0.into_iter();
+        assert_eq!(events.filter(Event::is_trouble).collect::<Vec<_>>(), []);
+    }
+    child.say(&format!("further {}", victim.peer_name()));
+    child.expect("told");
+    let text = told(&victim, "user 64101 has 32 processes here already");
+    assert_eq!(text.matches("was cut off").count(), 1, "{text}");
+    assert_eq!(victim.peers().len(), OF_USER);
+    // Who goes makes room, and nobody has to ask again.
+    child.say("leave");
+    let is_further = || victim.peers().iter().any(|peer| peer == "further");
+    assert!(victim.wait_until(LIMIT, is_further), "{:?}", victim.peers());
+    child.finish();
+}
+
+#[test]
+fn processes_of_a_user_that_are_refused_again_and_again_are_told_of_once() {
+    let test = "other_users::processes_of_a_user_that_are_refused_again_and_again_are_told_of_once";
+    match role() {
+        Some((role, _)) if role == "crowd" => return full_crowd(),
+        Some(_) => {
+            let participant = join("short-lived");
+            told(&participant, "does not let this process in");
+            return tell("told");
+        }
+        None => {}
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("again", Users::Two);
+    let victim = shared.open("victim");
+    let mut crowd = shared.start(test, "crowd");
+    crowd.expect("there");
+    assert!(victim.wait_until(LIMIT, || victim.peers().len() == OF_USER));
+    for _ in 0..4 {
+        let mut child = shared.start(test, "short-lived");
+        child.expect("told");
+        child.finish();
+    }
+    let events = victim.take_events().0;
+    let troubles: Vec<_> = events.iter().filter(|event| event.is_trouble()).collect();
+    assert_eq!(troubles.len(), 1, "{troubles:?}");
+    crowd.finish();
+}
+
 /// Has many names, and answers under none of them.
 fn silent_crowd() {
     let place = place_of_victim();
@@ -543,8 +653,10 @@ fn memory_that_a_stranger_would_share_is_refused() {
     let mut child = shared.start(test, &victim.peer_name().to_string());
     for round in 0..2 {
         child.expect("cut off");
-        let text = told(&victim, "taken of trusted processes alone");
-        assert!(text.contains("mallory") || round > 0, "{text}");
+        // The reason is the same for both, and told once of a user.
+        let wanted = ["taken of trusted processes alone", "left"][round];
+        let text = told(&victim, wanted);
+        assert!(text.contains("mallory"), "{text}");
         assert!(victim.wait_until(LIMIT, || victim.peers().is_empty()));
         child.say("next");
     }

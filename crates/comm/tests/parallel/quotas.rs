@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
 use common::ring::{CHUNKS_AT, check_word, slot_at};
-use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
+use common::users::{Shared, Users, connect, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, publisher, subscriber};
 use crossdock_comm::{Participant, PublisherOptions, Qos, Subscriber};
 use crossdock_msg::Extra;
@@ -34,20 +34,30 @@ const WELCOME: u8 = 2;
 const ADVERTISE: u8 = 3;
 const ASK_DEFINITION: u8 = 13;
 const NOTHING: u8 = 16;
+const TURN_AWAY: u8 = 33;
+/// Connections of one user that say nothing.
+const VISITS: usize = 32;
 
-/// Waits for a frame of this kind; false: the connection has ended.
-fn comes(socket: &ControlSocket, kind: u8) -> bool {
+/// Waits for a frame of one of these kinds, and gives it; `None`: the connection has ended.
+fn next_of(socket: &ControlSocket, kinds: &[u8]) -> Option<Vec<u8>> {
     let mut buffer = vec![0; FRAME_BYTES_MAX];
     let end = Instant::now() + LIMIT;
     loop {
-        assert!(Instant::now() < end, "no frame of kind {kind}");
+        assert!(Instant::now() < end, "no frame of the kinds {kinds:?}");
         match socket.receive(&mut buffer) {
-            Ok(Received::Frame { .. }) if buffer[0] == kind => return true,
+            Ok(Received::Frame { len, .. }) if kinds.contains(&buffer[0]) => {
+                return Some(buffer[..len].to_vec());
+            }
             Ok(Received::Frame { .. }) => {}
             Ok(Received::Empty) => std::thread::yield_now(),
-            Ok(Received::Closed) | Err(_) => return false,
+            Ok(Received::Closed) | Err(_) => return None,
         }
     }
+}
+
+/// Waits for a frame of this kind; false: the connection has ended.
+fn comes(socket: &ControlSocket, kind: u8) -> bool {
+    next_of(socket, &[kind]).is_some()
 }
 
 /// Sends a frame, if there is room for it; false: the connection has ended.
@@ -91,8 +101,12 @@ fn advertiser(victim: &str) {
     (0..PUBLISHERS).for_each(|port| assert!(try_send(&socket, &advertisement(port))));
     assert!(try_send(&socket, &question()) && comes(&socket, NOTHING), "the limit is legal");
     assert!(try_send(&socket, &advertisement(PUBLISHERS)));
-    let goes_on = try_send(&socket, &question()) && comes(&socket, NOTHING);
-    tell(if goes_on { "goes on" } else { "cut off" });
+    // It may be cut off by now.
+    let _ = try_send(&socket, &question());
+    let answer = next_of(&socket, &[NOTHING, TURN_AWAY]).expect("it is told");
+    let is_cut_off = answer == [TURN_AWAY, 5, 6, 0, b'v', b'i', b'c', b't', b'i', b'm'];
+    tell(if is_cut_off { "cut off" } else { "goes on" });
+    assert!(!is_cut_off || !comes(&socket, NOTHING));
     while hear().is_some() {}
 }
 
@@ -115,6 +129,45 @@ fn a_stranger_advertises_a_limited_number_of_publishers_and_our_own_user_more() 
         }
         child.finish();
     }
+}
+
+/// Connects as often as one user may without a word, once more, and again when one has gone.
+fn silent(victim: &str) {
+    let place = place_of_victim();
+    let mut silent: Vec<_> = (0..VISITS).map(|_| connect(&place, victim)).collect();
+    let one_more = connect(&place, victim);
+    let told = next_of(&one_more, &[TURN_AWAY]).expect("it is told");
+    assert_eq!(told[..2], [TURN_AWAY, 2]);
+    assert!(!comes(&one_more, WELCOME), "that is the end");
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    let waits = |one: &ControlSocket| matches!(one.receive(&mut buffer), Ok(Received::Empty));
+    assert_eq!(silent.iter().map(waits).filter(|waits| *waits).count(), VISITS);
+    silent.pop();
+    let _listener = Listener::bind(&place, [0; 16]);
+    assert!(comes(&greet(&place, victim, [0; 16], 0), WELCOME));
+    tell("met");
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_user_has_a_limited_number_of_silent_connections_and_nobody_else_is_kept_out() {
+    let test =
+        "quotas::a_user_has_a_limited_number_of_silent_connections_and_nobody_else_is_kept_out";
+    if let Some((role, _)) = role() {
+        return silent(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("silent", Users::Two);
+    let victim = shared.open("victim");
+    let mut child = shared.start(test, &victim.peer_name().to_string());
+    child.expect("met");
+    told(&victim, "user 64101 has 32 connections here that say nothing");
+    let friends: Vec<_> = (0..4).map(|number| shared.open(&format!("friend {number}"))).collect();
+    let met = || victim.peers().iter().filter(|peer| peer.starts_with("friend")).count();
+    assert!(victim.wait_until(LIMIT, || met() == friends.len()), "{:?}", victim.take_events());
+    child.finish();
 }
 
 /// The longest message of a stranger.

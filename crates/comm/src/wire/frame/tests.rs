@@ -80,6 +80,7 @@ fn all() -> Vec<Frame> {
         Frame::StatusTable,
         Frame::WatchGraph { seen: 7 },
         Frame::GraphChanged,
+        Frame::TurnAway { limit: Limit::Publishers, process: "drive".into() },
     ]
 }
 
@@ -131,6 +132,15 @@ fn damaged_frames_never_do_more_than_fail() {
 fn what_a_person_will_read_has_no_control_characters() {
     let bytes = Frame::Nothing { reason: "a\x1b[2Jb\n".into() }.encode();
     assert_eq!(Frame::decode(&bytes).unwrap(), Frame::Nothing { reason: "a [2Jb ".into() });
+}
+
+#[test]
+fn who_turns_us_away_has_a_clean_name_and_a_known_limit() {
+    let bytes = Frame::TurnAway { limit: Limit::Peers, process: "a\x1b[2Jb".into() }.encode();
+    assert!(Frame::decode(&bytes).unwrap_err().to_string().contains("process name"));
+    let mut bytes = Frame::TurnAway { limit: Limit::Peers, process: "drive".into() }.encode();
+    bytes[1] = u8::MAX;
+    assert!(Frame::decode(&bytes).unwrap_err().to_string().contains("`limit`"));
 }
 
 #[test]
