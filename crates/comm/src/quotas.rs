@@ -17,10 +17,11 @@ pub(crate) const PEERS_MAX: usize = 4096;
 pub(crate) const PROCESSES_OF_USER_MAX: usize = 32;
 /// Processes of all strangers.
 pub(crate) const PROCESSES_MAX: usize = 256;
-/// Connections of one user that have not said what for, or do not read the answer. A process has one
-/// at a time, if it is not slow or hostile.
+/// Connections of one user that have not said what for, or do not read the answer. A process has
+/// one at a time, if it is not slow or hostile.
 pub(crate) const VISITS_OF_USER_MAX: usize = 32;
-/// The same of all strangers: fewer than may be without a hello, so that they displace none of ours.
+/// The same of all strangers: fewer than may be without a hello, so that they displace none of
+/// ours.
 pub(crate) const VISITS_MAX: usize = 48;
 /// Publishers that one process advertises.
 pub(crate) const PUBLISHERS_MAX: usize = 512;

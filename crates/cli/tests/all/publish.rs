@@ -3,7 +3,8 @@
 
 use crate::place::{Place, Program};
 use crossdock_comm::{
-    AnySubscriber, Doorbell, DoorbellOptions, Participant, PublisherOptions, Qos, SubscriberOptions,
+    Access, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions,
+    PublisherOptions, Qos, Rendezvous, SubscriberOptions,
 };
 use crossdock_msg::{JsonOptions, Schema};
 use serde_json::{Value, json};
@@ -267,4 +268,74 @@ fn a_type_that_is_not_known_is_answered_with_the_nearest_one() {
     drop(input);
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "string data\n");
+}
+
+/// Processes of one user that another user's process lets in.
+const OF_USER: usize = 32;
+
+/// A folder where the members of a group meet.
+fn meeting_of(place: &Place, group: u32) -> std::path::PathBuf {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let meeting = place.path("meeting");
+    std::fs::create_dir(&meeting).expect("a folder");
+    chown(&meeting, Some(0), Some(group)).expect("we are root");
+    let mode = std::fs::Permissions::from_mode(0o2770);
+    std::fs::set_permissions(&meeting, mode).expect("our own folder");
+    meeting
+}
+
+#[test]
+fn commands_of_a_user_who_has_too_many_processes_say_who_refuses_them_and_node_list_sees_all() {
+    if !rustix::process::geteuid().is_root() {
+        return crossdock_test_support::skip("only root can start processes of other users");
+    }
+    // A group that no machine has.
+    let (place, group) = (Place::new("refused"), 64_100);
+    let meeting = meeting_of(&place, group);
+    let program = place.path("crossdock");
+    std::fs::copy(env!("CARGO_BIN_EXE_crossdock"), &program).expect("room");
+    let of_daemon = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", "daemon", "--regid", &group.to_string(), "--clear-groups"]);
+        command.arg(&program).args(arguments).current_dir("/").stdin(Stdio::null());
+        command.env("CROSSDOCK_RENDEZVOUS", &meeting).env_remove("ROS_DOMAIN_ID");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let options = ParticipantOptions {
+        rendezvous: Rendezvous::Folder(meeting.clone()),
+        access: Access::Group(group),
+        ..ParticipantOptions::new(0, "victim")
+    };
+    let victim = Participant::open(options).expect("a participant");
+    let input = SubscriberOptions {
+        node: "ear",
+        topic: TOPIC,
+        qos: Qos::best_effort(1),
+        doorbell: None,
+        group: None,
+    };
+    let _input = victim.any_subscriber(input).expect("a subscriber");
+    let others = ["topic", "pub", "/other", "std_msgs/msg/Empty", "--rate", "0.01"];
+    let others: Vec<_> = (0..OF_USER).map(|_| Program::start(of_daemon(&others))).collect();
+    assert!(victim.wait_until(PATIENCE, || victim.peers().len() == OF_USER));
+    let words =
+        ["process `victim` (pid ", ", user 0) does not let this process in", "32 processes"];
+    let publish = ["topic", "pub", "-w", "1", "--max-wait-time-secs", "1", TOPIC];
+    // The one folder where that user may write.
+    let bag = meeting.join("bag").display().to_string();
+    for (arguments, succeeds) in [
+        (&[&publish[..], &["std_msgs/msg/Header"]].concat()[..], false),
+        (&["topic", "echo", TOPIC, "--timeout", "1", "--qos-depth", "1"], true),
+        (&["bag", "record", TOPIC, "--duration", "1", "--output", &bag], false),
+    ] {
+        let output = of_daemon(arguments).output().expect("crossdock starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(words.iter().all(|word| errors.contains(word)), "{arguments:?}: {errors}");
+        assert_eq!(output.status.success(), succeeds, "{arguments:?}: {errors}");
+    }
+    let output = of_daemon(&["node", "list"]).output().expect("crossdock starts");
+    let nodes = String::from_utf8_lossy(&output.stdout);
+    assert!(nodes.contains("ear"), "{nodes}{}", String::from_utf8_lossy(&output.stderr));
+    drop(others);
 }

@@ -152,8 +152,8 @@ impl PeerLink {
         PeerProcess { name: self.process.clone(), pid, uid }
     }
 
-    /// Is this a process that we are connected to or greet, or whose end is waited for? None has two
-    /// of them: who greets in a name listens there.
+    /// Is this a process that we are connected to or greet, or whose end is waited for? None has
+    /// two of them: who greets in a name listens there.
     pub(crate) fn is_process(&self) -> bool {
         let is_process = matches!(self.stage, Stage::AwaitWelcome | Stage::Live | Stage::Ending);
         is_process && !self.is_over()

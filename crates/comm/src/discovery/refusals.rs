@@ -1,9 +1,9 @@
 //! Processes that exceed a limit: they are refused, each side tells why, and no side tells it again
 //! and again.
 //!
-//! Who is refused hears the limit in one frame, which fits in an empty socket: nobody is waited for.
-//! It has words of its own for it, and is as sparing with them as we are, because a user who starts
-//! processes without end can both be refused and refuse without end.
+//! Who is refused hears the limit in one frame, which fits in an empty socket, so nobody waits. It
+//! has words of its own for it, and is as sparing with them as we are: a user who starts processes
+//! without end can both be refused and refuse without end.
 
 use std::collections::{BTreeMap, BTreeSet};
 

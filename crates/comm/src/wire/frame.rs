@@ -304,9 +304,7 @@ impl Frame {
             Frame::Definition { port, offset, total, piece } => {
                 out.u8(kind::DEFINITION).u64(*port).u32(*offset).u32(*total).bytes(piece);
             }
-            Frame::Ring { port, geometry } => {
-                out.u8(kind::RING).u64(*port).bytes(geometry);
-            }
+            Frame::Ring { port, geometry } => _ = out.u8(kind::RING).u64(*port).bytes(geometry),
             Frame::Nothing { reason } => _ = out.u8(kind::NOTHING).text(cut(reason)),
             Frame::AskBuffer { buffer } => _ = out.u8(kind::ASK_BUFFER).u64(*buffer),
             Frame::Buffer { buffer, member, element, count, label, devices } => {

@@ -98,7 +98,7 @@ const WALLS: &[(&str, &[Room])] = &[("comm", COMM), ("executor", EXECUTOR)];
 
 const COMM: &[Room] = &[
     ("patience", &[]),
-    ("quotas", &[]),
+    ("quotas", &["wire"]),
     ("wire", &[]),
     ("error", &["wire"]),
     ("device", &[]),
