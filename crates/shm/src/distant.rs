@@ -11,10 +11,10 @@
 use crate::budget::{Budget, Charge};
 use crate::fork::PrivateFd;
 use crate::memory::Mapping;
-use crate::open_memory::{Access, OpenMemoryError, check_received, map_received};
+use crate::open_memory::{Access, OpenMemoryError, check_present, check_received, map_received};
 use crate::tables::{Kind, PREAMBLE_WORDS, Preamble};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::fs::{SealFlags, SeekFrom};
+use rustix::fs::SealFlags;
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -117,12 +117,7 @@ pub(crate) fn map_present(
     if !seals.is_ok_and(|seals| seals.intersects(SealFlags::WRITE | SealFlags::FUTURE_WRITE)) {
         return Err(OpenMemoryError::Unsealed { label: label.to_owned(), against: "writing" });
     }
-    // Looked for after the seal was seen: there are no new ones. What is swapped out is no hole.
-    let present = rustix::fs::seek(fd, SeekFrom::Hole(0)).map_err(|errno| {
-        OpenMemoryError::System { label: label.to_owned(), step: "lseek", source: errno.into() }
-    })?;
-    match present >= bytes {
-        true => Ok(mapping),
-        false => Err(OpenMemoryError::Sparse { label: label.to_owned(), present, wanted: bytes }),
-    }
+    // After the seal was seen: there are no new holes.
+    check_present(label, fd, bytes)?;
+    Ok(mapping)
 }

@@ -2,7 +2,7 @@
 
 use crate::memory::Mapping;
 use rustix::fd::BorrowedFd;
-use rustix::fs::SealFlags;
+use rustix::fs::{SealFlags, SeekFrom};
 use rustix::io::Errno;
 use rustix::mm::ProtFlags;
 use std::sync::Arc;
@@ -122,23 +122,19 @@ pub(crate) enum Access {
 const PLAIN_MEMORY: u64 = 0x0102_1994;
 
 /// Refuses received memory whose owner has not made its first `wanted` bytes present: the process
-/// that touches a page first pays for it.
+/// that touches a page first pays for it. What is swapped out counts as present. Only a seal keeps
+/// the owner from taking pages away again.
 pub(crate) fn check_present(
     label: &str,
     fd: BorrowedFd<'_>,
     wanted: u64,
 ) -> Result<(), OpenMemoryError> {
-    let label = || label.to_owned();
-    let status = rustix::fs::fstat(fd).map_err(|errno| OpenMemoryError::System {
-        label: label(),
-        step: "fstat",
-        source: errno.into(),
+    let present = rustix::fs::seek(fd, SeekFrom::Hole(0)).map_err(|errno| {
+        OpenMemoryError::System { label: label.to_owned(), step: "lseek", source: errno.into() }
     })?;
-    // In units of 512 bytes, whatever the page size is.
-    let present = u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512);
     match present >= wanted {
         true => Ok(()),
-        false => Err(OpenMemoryError::Sparse { label: label(), present, wanted }),
+        false => Err(OpenMemoryError::Sparse { label: label.to_owned(), present, wanted }),
     }
 }
 

@@ -241,8 +241,9 @@ impl SharedMemory {
     }
 
     /// The memory behind a descriptor that its owner sent, with `bytes` bytes of elements, at most
-    /// `limit_bytes`. Its owner has made all of its pages present: what this process takes for it
-    /// is address space and page tables, never memory. Makes system calls.
+    /// `limit_bytes`. Its owner has made all of its pages present, or it is refused: what this
+    /// process takes for it is address space and page tables. An owner that breaks the rules can
+    /// take pages away meanwhile, and this process makes those anew. Makes system calls.
     ///
     /// # Errors
     /// [`OpenMemoryError`]: it is not such memory, or smaller, or larger than allowed, or not all
@@ -429,6 +430,15 @@ mod tests {
         use std::os::fd::AsFd;
         let fd = sparse(64 << 20);
         let blocks = || rustix::fs::fstat(&fd).expect("its state").st_blocks;
+        let before = blocks();
+        let opened = SharedMemory::open("buffer", fd.as_fd(), 64 << 20, SHARED_BYTES_MAX);
+        assert!(matches!(opened, Err(OpenMemoryError::Sparse { .. })), "{opened:?}");
+        assert_eq!(blocks(), before);
+        // Nor if as much is present, but behind what it takes.
+        let behind = SHARED_DATA_AT + (64 << 20);
+        rustix::fs::ftruncate(&fd, 2 * behind).expect("its size");
+        let flags = rustix::fs::FallocateFlags::empty();
+        rustix::fs::fallocate(&fd, flags, behind, behind).expect("its pages");
         let before = blocks();
         let opened = SharedMemory::open("buffer", fd.as_fd(), 64 << 20, SHARED_BYTES_MAX);
         assert!(matches!(opened, Err(OpenMemoryError::Sparse { .. })), "{opened:?}");
