@@ -132,6 +132,23 @@ impl From<OwnedFd> for PrivateFd {
     }
 }
 
+impl PrivateFd {
+    /// Closes the descriptor and puts another one in its place, in one step: the number stays.
+    ///
+    /// # Errors
+    /// The limit on descriptors is below the number by now.
+    pub(crate) fn replace(&self, by: BorrowedFd<'_>) -> Result<(), rustix::io::Errno> {
+        let number = self.0.as_raw_fd();
+        // SAFETY: replaces an open descriptor that this value owns and closes later.
+        match unsafe { libc::dup3(by.as_raw_fd(), number, libc::O_CLOEXEC) } {
+            -1 => Err(rustix::io::Errno::from_raw_os_error(
+                std::io::Error::last_os_error().raw_os_error().unwrap_or_default(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl AsFd for PrivateFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -17,7 +17,6 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -25,16 +24,24 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use rustix::fs::inotify;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Gid, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::fork::PrivateFd;
 use crate::socket::{Access, ControlSocket, SocketError};
 
+mod error;
 mod folder_check;
+mod listing;
+mod opening;
 
-use folder_check::{Owner, check_folder};
+pub use error::RendezvousError;
+use error::{is_shortage, system};
+use folder_check::Owner;
+use listing::{ENTRIES_MAX, each_socket, list_abstract, list_folder};
+pub use listing::{LeftOut, Listing};
+use opening::open_folder;
 
 /// Connections that wait to be accepted. Linux caps it at `net.core.somaxconn` (4096 by default).
 const BACKLOG: i32 = 1024;
@@ -49,9 +56,6 @@ const LOCK_TRIES_MAX: u32 = 100;
 /// How often a process without the lock makes its socket, should others tidy it away before it has
 /// its name: each time takes one that has the lock and starts just then.
 const LISTEN_TRIES_MAX: u32 = 100;
-
-/// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
-const SOCKET_TABLE_BYTES_MAX: u64 = 64 << 20;
 
 /// The random name of one process's socket; written as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -227,48 +231,12 @@ pub struct RendezvousConfig {
     pub access: Access,
 }
 
-/// A rendezvous could not be opened, listed or reached.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RendezvousError {
-    /// A folder of the rendezvous belongs to somebody else or is open to others.
-    #[error("the rendezvous folder {} cannot be trusted: {found}; {advice}", path.display())]
-    Untrusted {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        found: String,
-        /// What mends it.
-        advice: String,
-    },
-    /// A process accepts no connections (it is stopped, or its queue of waiting peers is full).
-    #[error("process {name} accepts no connections, and many wait already; is it stopped?")]
-    Busy {
-        /// Name of its socket.
-        name: PeerName,
-    },
-    /// The operating system refused.
-    #[error("{what} {} failed: {errno}; check that it exists and that you may write to it",
-            place.display())]
-    System {
-        /// The attempted step.
-        what: &'static str,
-        /// File or folder.
-        place: PathBuf,
-        /// What the system said.
-        #[source]
-        errno: Errno,
-    },
-    /// A socket could not be made.
-    #[error(transparent)]
-    Socket(#[from] SocketError),
-}
-
 /// The meeting place of one domain, seen without taking part in it: lists and connects.
 ///
 /// `Send` and `Sync`. Calls may block for file-system work, never for another process.
 #[derive(Debug)]
 pub struct Visit {
+    config: RendezvousConfig,
     place: Place,
 }
 
@@ -302,21 +270,40 @@ impl Visit {
                 Place::Abstract { prefix: format!("crossdock/{owner}/{}/", config.domain_id) }
             }
         };
-        Ok(Visit { place })
+        Ok(Visit { config: config.clone(), place })
     }
 
-    /// The names of all processes that are there, at most [`LISTED_MAX`]; some may have died.
+    /// The names of the processes that are there; some may have died.
     ///
     /// # Errors
     /// [`RendezvousError`] when the folder or `/proc/net/unix` cannot be read.
-    pub fn list(&self) -> Result<Vec<PeerName>, RendezvousError> {
+    pub fn list(&self) -> Result<Listing, RendezvousError> {
         match &self.place {
-            Place::Folder { path, folder } => {
-                let names = folder_entries(path, folder.as_fd())?;
-                Ok(names.iter().filter_map(|name| name.parse().ok()).take(LISTED_MAX).collect())
-            }
+            Place::Folder { path, folder } => list_folder(path, folder.as_fd(), ENTRIES_MAX),
             Place::Abstract { prefix } => list_abstract(prefix),
         }
+    }
+
+    /// Looks from now on into the folder that the path names, if that is another one than before:
+    /// somebody has removed or moved it.
+    ///
+    /// # Errors
+    /// As [`Visit::open`]; the place stays the one that it was.
+    pub fn follow(&self) -> Result<(), RendezvousError> {
+        match self.place.has_moved() {
+            true => self.take_over(&Visit::open(&self.config)?),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes the place of another visit, which was opened later.
+    fn take_over(&self, later: &Visit) -> Result<(), RendezvousError> {
+        if let (Place::Folder { path, folder }, Place::Folder { folder: later, .. }) =
+            (&self.place, &later.place)
+        {
+            folder.replace(later.as_fd()).map_err(system("opening anew", path))?;
+        }
+        Ok(())
     }
 
     /// Connects to one process. `None`: it has died; a stale file is gone now.
@@ -334,12 +321,7 @@ impl Visit {
                 Ok(None)
             }
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::AGAIN) => Err(RendezvousError::Busy { name }),
-            Err(errno) => Err(RendezvousError::System {
-                what: "connecting to",
-                place: self.place_of(name),
-                errno,
-            }),
+            Err(errno) => Err(self.refused(name, errno)),
             Ok(socket) if socket.is_of_the_dead() => {
                 self.remove_stale(name)?;
                 Ok(None)
@@ -375,6 +357,34 @@ impl Visit {
         Ok(())
     }
 
+    /// Why a process cannot be connected to, in the same words for all names of a stranger and for
+    /// all names during a shortage: there may be thousands.
+    fn refused(&self, name: PeerName, errno: Errno) -> RendezvousError {
+        let what = "connecting to";
+        let place = self.place_of(name);
+        let Place::Folder { path, folder } = &self.place else {
+            return match errno {
+                Errno::AGAIN => RendezvousError::Busy { who: format!("process {name}") },
+                errno => RendezvousError::System { what, place, errno },
+            };
+        };
+        let found = socket_file(folder.as_fd(), &name.to_string());
+        let stranger =
+            found.map(|(_, found)| found.st_uid).ok().filter(|it| !is_ours_or_roots(*it));
+        match (errno, stranger) {
+            (Errno::AGAIN, None) => RendezvousError::Busy { who: format!("process {name}") },
+            (Errno::AGAIN, Some(user)) => {
+                RendezvousError::Busy { who: format!("a process of user {user}") }
+            }
+            (errno, _) if is_shortage(errno) => {
+                let what = "connecting to a process in";
+                RendezvousError::System { what, place: path.clone(), errno }
+            }
+            (errno, Some(user)) => RendezvousError::Closed { folder: path.clone(), user, errno },
+            (errno, None) => RendezvousError::System { what, place, errno },
+        }
+    }
+
     fn place_of(&self, name: PeerName) -> PathBuf {
         match &self.place {
             Place::Folder { path, .. } => path.join(name.to_string()),
@@ -384,6 +394,19 @@ impl Visit {
 }
 
 impl Place {
+    /// Whether the path names another folder by now, or none. One that is relative, or that we may
+    /// not look at any more, says nothing.
+    fn has_moved(&self) -> bool {
+        let Place::Folder { path, folder } = self else { return false };
+        match (rustix::fs::lstat(path), rustix::fs::fstat(folder)) {
+            (Ok(named), Ok(ours)) => {
+                (named.st_dev, named.st_ino) != (ours.st_dev, ours.st_ino) && path.is_absolute()
+            }
+            (Err(Errno::NOENT), _) => path.is_absolute(),
+            _ => false,
+        }
+    }
+
     /// Where a process listens, and what keeps that address alive. Names in the folder of a group
     /// are anybody's to take: a link is followed by nobody.
     fn address_of(&self, name: PeerName) -> Result<(SocketAddrUnix, Option<OwnedFd>), Errno> {
@@ -443,29 +466,45 @@ impl Rendezvous {
         name: PeerName,
         tidy: impl FnMut(),
     ) -> Result<Rendezvous, RendezvousError> {
-        let visit = Visit::open(config)?;
-        let (listener, inotify) = match &visit.place {
-            Place::Folder { path, folder } => {
-                let inotify = watch(path, folder)?;
-                let opened = (path.as_path(), folder.as_fd());
-                (listen_in_folder(opened, name, config, tidy)?, inotify)
-            }
-            Place::Abstract { .. } => {
-                let listener = listening_socket()?;
-                let place = visit.place_of(name);
-                let (address, _) =
-                    visit.place.address_of(name).map_err(system("naming", &place))?;
-                rustix::net::bind(&listener, &address).map_err(system("binding to", &place))?;
-                rustix::net::listen(&listener, BACKLOG).map_err(system("listening on", &place))?;
-                (listener, None)
-            }
-        };
+        let (visit, listener, inotify) = meet(config, name, tidy)?;
         Ok(Rendezvous { visit, name, listener, inotify })
+    }
+
+    /// Whether who arrives finds us: our name is in the folder, and the folder in its place. Others
+    /// may have removed them: people, or what tidies folders for temporary files.
+    pub fn is_found(&self) -> bool {
+        let Place::Folder { folder, .. } = &self.visit.place else { return true };
+        let is_gone = socket_file(folder.as_fd(), &self.name.to_string()).is_err();
+        !is_gone && !self.visit.place.has_moved()
+    }
+
+    /// Makes our name anew, and the folder if need be. [`listener`](Self::listener) and
+    /// [`arrivals`](Self::arrivals) keep their numbers and are other files: who waits for them has
+    /// to let go of them before, and to watch them again. Whoever is there is to be listed again.
+    ///
+    /// # Errors
+    /// As [`Rendezvous::join`]; nothing has changed then.
+    pub fn join_again(&self) -> Result<(), RendezvousError> {
+        let (visit, listener, inotify) = meet(&self.visit.config, self.name, || {})?;
+        let place = visit.place_of(self.name);
+        let replaced = |fd: &PrivateFd, by: &PrivateFd| {
+            fd.replace(by.as_fd()).map_err(system("listening anew on", &place))
+        };
+        self.visit.take_over(&visit)?;
+        if let (Some(before), Some(inotify)) = (&self.inotify, &inotify) {
+            replaced(before, inotify)?;
+        }
+        replaced(&self.listener, &listener)
     }
 
     /// Our own name.
     pub fn name(&self) -> PeerName {
         self.name
+    }
+
+    /// Where our own socket is, for people.
+    pub fn place(&self) -> PathBuf {
+        self.visit.place_of(self.name)
     }
 
     /// The meeting place: to list and to connect.
@@ -478,8 +517,9 @@ impl Rendezvous {
         self.listener.as_fd()
     }
 
-    /// Readable when somebody may have arrived; `None` with abstract names, or without a watch:
-    /// then a process that arrives connects.
+    /// Readable when somebody may have arrived, or something has happened to our own name
+    /// ([`is_found`](Self::is_found)); `None` with abstract names, or without a watch: then a
+    /// process that arrives connects.
     pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
@@ -502,8 +542,8 @@ impl Rendezvous {
     ///
     /// # Errors
     /// [`RendezvousError`] when the folder cannot be read.
-    pub fn read_arrivals(&self) -> Result<Vec<PeerName>, RendezvousError> {
-        let Some(inotify) = &self.inotify else { return Ok(Vec::new()) };
+    pub fn read_arrivals(&self) -> Result<Listing, RendezvousError> {
+        let Some(inotify) = &self.inotify else { return Ok(Listing::default()) };
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(inotify, &mut buffer);
         let mut names = Vec::new();
@@ -526,8 +566,35 @@ impl Rendezvous {
             }
         }
         names.retain(|name| *name != self.name);
-        Ok(names)
+        Ok(Listing { names, left_out: None })
     }
+}
+
+/// Listens at a meeting place, and watches it if it is a folder.
+fn meet(
+    config: &RendezvousConfig,
+    name: PeerName,
+    tidy: impl FnMut(),
+) -> Result<(Visit, PrivateFd, Option<PrivateFd>), RendezvousError> {
+    let visit = Visit::open(config)?;
+    let (listener, inotify) = match &visit.place {
+        Place::Folder { path, folder } => {
+            let inotify = watch(path, folder)?;
+            let opened = (path.as_path(), folder.as_fd());
+            let listener = listen_in_folder(opened, name, config, tidy)?;
+            inotify.iter().for_each(|inotify| watch_name(inotify, folder, name));
+            (listener, inotify)
+        }
+        Place::Abstract { .. } => {
+            let listener = listening_socket()?;
+            let place = visit.place_of(name);
+            let (address, _) = visit.place.address_of(name).map_err(system("naming", &place))?;
+            rustix::net::bind(&listener, &address).map_err(system("binding to", &place))?;
+            rustix::net::listen(&listener, BACKLOG).map_err(system("listening on", &place))?;
+            (listener, None)
+        }
+    };
+    Ok((visit, listener, inotify))
 }
 
 impl Drop for Rendezvous {
@@ -535,76 +602,6 @@ impl Drop for Rendezvous {
         if let Place::Folder { path, folder } = &self.visit.place {
             // What cannot be removed here is removed as stale by the next process that starts.
             let _ = unlink(path, folder.as_fd(), &self.name.to_string());
-        }
-    }
-}
-
-fn system(what: &'static str, place: &Path) -> impl FnOnce(Errno) -> RendezvousError {
-    let place = place.to_path_buf();
-    move |errno| RendezvousError::System { what, place, errno }
-}
-
-/// Opens a folder that only we (or the group) can write to; makes it first when it is not there.
-fn open_folder(
-    parent: BorrowedFd<'_>,
-    name: &Path,
-    shown: &Path,
-    access: Access,
-    owner: Owner,
-) -> Result<OwnedFd, RendezvousError> {
-    let open = |name: &Path| {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(parent, name, flags, Mode::empty())
-    };
-    let opening = || system("opening the rendezvous folder", shown);
-    let folder = match open(name) {
-        Ok(folder) => folder,
-        Err(Errno::NOENT) => {
-            let made = match access {
-                Access::SameUser => rustix::fs::mkdirat(parent, name, Mode::RWXU),
-                Access::Group(gid) => make_for_group(parent, name, Gid::from_raw(gid), open),
-            };
-            match made {
-                Ok(()) | Err(Errno::EXIST) => open(name).map_err(opening())?,
-                Err(errno) => return Err(system("making the rendezvous folder", shown)(errno)),
-            }
-        }
-        Err(errno) => return Err(opening()(errno)),
-    };
-    check_folder(folder.as_fd(), shown, access, owner)?;
-    Ok(folder)
-}
-
-/// Makes a folder that a group can write to. It gets its name only then: the umask takes the
-/// group's rights away at first, and others must not find it so. What a process that died here has
-/// left is used by the next one of its user.
-fn make_for_group(
-    parent: BorrowedFd<'_>,
-    name: &Path,
-    gid: Gid,
-    open: impl Fn(&Path) -> Result<OwnedFd, Errno>,
-) -> Result<(), Errno> {
-    let user = rustix::process::geteuid().as_raw();
-    let last = name.file_name().ok_or(Errno::INVAL)?.to_string_lossy();
-    let temporary = name.with_file_name(format!(".{last}.{user}"));
-    // What is in there is removed by its own user and by the folder's, and by nobody else.
-    let mode = Mode::RWXU | Mode::RWXG | Mode::SVTX;
-    match rustix::fs::mkdirat(parent, &temporary, mode) {
-        Ok(()) | Err(Errno::EXIST) => {}
-        Err(errno) => return Err(errno),
-    }
-    let named = open(&temporary).and_then(|folder| {
-        rustix::fs::fchown(&folder, None, Some(gid))?;
-        rustix::fs::fchmod(&folder, mode)?;
-        rustix::fs::renameat_with(parent, &temporary, parent, name, RenameFlags::NOREPLACE)
-    });
-    match named {
-        Ok(()) => Ok(()),
-        // Another process of this user had it in hand, and has named it.
-        Err(Errno::NOENT) => Err(Errno::EXIST),
-        Err(errno) => {
-            let _ = rustix::fs::unlinkat(parent, &temporary, AtFlags::REMOVEDIR);
-            Err(errno)
         }
     }
 }
@@ -683,11 +680,8 @@ fn listen_in_folder(
         // Temporary names exist only under the lock: those that are here now are of dead processes.
         // Without it (its holder stands still) nothing is tidied; should it go on just now, and
         // somebody tidy what is made here, the rename below says so, and it is made again.
-        let tidies = if lock.is_some() { folder_entries(path, folder)? } else { Vec::new() };
-        for entry in tidies {
-            if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
-                unlink(path, folder, &entry)?;
-            }
+        if lock.is_some() {
+            remove_temporaries(path, folder)?;
         }
         let listener = listening_socket()?;
         // Through the descriptor: in the folder that was checked, whatever its path names by now.
@@ -707,26 +701,24 @@ fn listen_in_folder(
     }
 }
 
+/// Removes the sockets of processes that died before they had a name.
+fn remove_temporaries(path: &Path, folder: BorrowedFd<'_>) -> Result<(), RendezvousError> {
+    let mut temporaries = Vec::new();
+    let read = each_socket(folder, ENTRIES_MAX, |name| {
+        if name.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
+            temporaries.push(name.to_owned());
+        }
+    });
+    read.map_err(system("reading the rendezvous folder", path))?;
+    temporaries.iter().try_for_each(|name| unlink(path, folder, name))
+}
+
 /// What another user's is stays: that user's next process removes it.
 fn unlink(path: &Path, folder: BorrowedFd<'_>, name: &str) -> Result<(), RendezvousError> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT | Errno::PERM) => Ok(()),
         Err(errno) => Err(system("removing the stale socket", &path.join(name))(errno)),
     }
-}
-
-fn folder_entries(path: &Path, folder: BorrowedFd<'_>) -> Result<Vec<String>, RendezvousError> {
-    let read = system("reading the rendezvous folder", path);
-    let entries = (|| {
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(folder)?.take(4 * LISTED_MAX) {
-            if let Ok(name) = entry?.file_name().to_str() {
-                names.push(name.to_string());
-            }
-        }
-        Ok(names)
-    })();
-    entries.map_err(read)
 }
 
 /// `None`: the user has as many watches as may be.
@@ -738,40 +730,22 @@ fn watch(path: &Path, folder: &PrivateFd) -> Result<Option<PrivateFd>, Rendezvou
         Err(errno) => return Err(system("making an inotify watch for", path)(errno)),
     };
     // Through the descriptor: the folder that was checked, whatever its path names by now.
-    let events = inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
+    let events = inotify::WatchFlags::MOVED_TO
+        | inotify::WatchFlags::MOVE_SELF
+        | inotify::WatchFlags::ONLYDIR;
     inotify::add_watch(&inotify, through(folder.as_fd()), events)
         .map_err(system("watching", path))?;
     Ok(Some(inotify.into()))
 }
 
-/// Who listens under our prefix, from the kernel's table of sockets.
-fn list_abstract(prefix: &str) -> Result<Vec<PeerName>, RendezvousError> {
-    let table = Path::new("/proc/net/unix");
-    let failed = |error: &std::io::Error| {
-        let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
-        system("reading", table)(errno)
-    };
-    let file = std::fs::File::open(table).map_err(|error| failed(&error))?;
-    let wanted = format!("@{prefix}");
-    let mut names = Vec::new();
-    for line in BufReader::new(file.take(SOCKET_TABLE_BYTES_MAX)).split(b'\n') {
-        let line = line.map_err(|error| failed(&error))?;
-        let line = String::from_utf8_lossy(&line);
-        names.extend(listening_name(&line, &wanted));
-        if names.len() == LISTED_MAX {
-            break;
-        }
-    }
-    Ok(names)
-}
-
-/// `Num RefCount Protocol Flags Type St Inode Path`; flag 0x10000 says that it listens.
-fn listening_name(line: &str, wanted: &str) -> Option<PeerName> {
-    let mut columns = line.split_ascii_whitespace();
-    let flags = u32::from_str_radix(columns.nth(3)?, 16).ok()?;
-    let path = columns.nth(3)?;
-    (flags & 0x1_0000 != 0).then_some(())?;
-    path.strip_prefix(wanted)?.parse().ok()
+/// Has what happens to our own name wake us, too: the file knows when one of its names is removed.
+/// Without this watch (a user may have so many), it is noticed with the next arrival.
+fn watch_name(inotify: &PrivateFd, folder: &PrivateFd, name: PeerName) {
+    let events = inotify::WatchFlags::ATTRIB
+        | inotify::WatchFlags::MOVE_SELF
+        | inotify::WatchFlags::DONT_FOLLOW;
+    let file = format!("{}/{name}", through(folder.as_fd()));
+    let _ = inotify::add_watch(inotify, file, events);
 }
 
 #[cfg(test)]

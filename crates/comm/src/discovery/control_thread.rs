@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crossdock_shm::rendezvous::{PeerName, RendezvousError};
+use crossdock_shm::rendezvous::{Listing, PeerName, RendezvousError};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -22,7 +22,7 @@ use crate::discovery::participant_state::{
 use crate::discovery::peer_link::{Broken, PeerLink, Stage, TOKEN_PIDFD};
 use crate::discovery::scarce::is_scarce;
 use crate::discovery::{
-    buffer_exchange, graph_watch, handshake, publishing_side, refusals, subscribing_side,
+    buffer_exchange, graph_watch, handshake, own_name, publishing_side, refusals, subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{Frame, Purpose, VERSION};
@@ -92,7 +92,7 @@ fn greet_again(core: &Arc<ParticipantCore>) {
         let unwelcome = &mut core.lock().unwelcome;
         (unwelcome.take_list_due(), unwelcome.take_due())
     };
-    if list {
+    if own_name::look_again(core) || list {
         greet_everybody(core);
     }
     due.into_iter().for_each(|name| greet(core, name));
@@ -109,10 +109,15 @@ fn dispatch(core: &Arc<ParticipantCore>, token: u64, flags: epoll::EventFlags, b
     match token {
         TOKEN_WAKE => core.woken(),
         TOKEN_LISTENER => accept(core, buffer),
-        TOKEN_ARRIVALS => match core.rendezvous.read_arrivals() {
-            Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
-            Err(error) => meeting_failed(core, &error),
-        },
+        TOKEN_ARRIVALS => {
+            match core.rendezvous.read_arrivals() {
+                Ok(listing) => greet_listed(core, listing),
+                Err(error) => meeting_failed(core, &error),
+            }
+            if own_name::look(core) {
+                greet_everybody(core);
+            }
+        }
         token if token & TOKEN_PIDFD != 0 => {
             // Everything that the dead process still said comes before its end. If there is more
             // than for one turn, the pidfd wakes us again.
@@ -144,16 +149,23 @@ fn dispatch(core: &Arc<ParticipantCore>, token: u64, flags: epoll::EventFlags, b
 /// Says hello to everybody who is there and not known. Later arrivals are announced.
 fn greet_everybody(core: &Arc<ParticipantCore>) {
     match core.rendezvous.visit().list() {
-        Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
+        Ok(listing) => greet_listed(core, listing),
         Err(error) => meeting_failed(core, &error),
     }
+}
+
+fn greet_listed(core: &Arc<ParticipantCore>, listing: Listing) {
+    if let Some(left_out) = listing.left_out {
+        core.lock().trouble_once(left_out.to_string());
+    }
+    listing.names.into_iter().for_each(|name| greet(core, name));
 }
 
 fn meeting_failed(core: &ParticipantCore, error: &(dyn std::error::Error + 'static)) {
     let mut state = core.lock();
     match is_scarce(error) {
         true => state.scarce(&error.to_string()),
-        false => state.trouble(error.to_string()),
+        false => state.trouble_once(error.to_string()),
     }
 }
 
@@ -175,7 +187,7 @@ fn greet(core: &Arc<ParticipantCore>, name: PeerName) {
         Err(error @ RendezvousError::Busy { .. }) => {
             let mut state = core.lock();
             if state.unwelcome.note(name) {
-                state.trouble(format!("{error} It is tried again"));
+                state.trouble_once(format!("{error} It is tried again"));
             }
             return;
         }

@@ -18,6 +18,7 @@ pub(crate) mod handshake;
 pub(crate) mod local_ports;
 pub(crate) mod mailbox;
 pub(crate) mod node_entry;
+pub(crate) mod own_name;
 pub(crate) mod pair_reports;
 pub(crate) mod pairs;
 pub(crate) mod participant;

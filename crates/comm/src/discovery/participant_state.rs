@@ -15,6 +15,7 @@ use crate::buffer::registry::BufferRegistry;
 use crate::discovery::event::{Event, Events};
 use crate::discovery::graph_state::PeerGraph;
 use crate::discovery::local_ports::{LocalPublisher, LocalSubscriber};
+use crate::discovery::own_name::OwnName;
 use crate::discovery::pairs::{Incoming, LOCAL, Outgoing, OutgoingKey, PeerTables};
 use crate::discovery::peer_link::{PeerLink, Stage};
 use crate::discovery::refusals::Refusals;
@@ -34,6 +35,9 @@ pub(crate) const TOKEN_WAKE: u64 = 1;
 pub(crate) const TOKEN_LISTENER: u64 = 2;
 pub(crate) const TOKEN_ARRIVALS: u64 = 3;
 const OWN_TOKENS_MAX: u64 = 16;
+
+/// Sentences about the meeting place that are remembered.
+const TOLD_MAX: usize = 1024;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -75,6 +79,8 @@ pub(crate) struct ParticipantState {
     pub(super) told: u64,
     /// Processes that closed our connection before they welcomed us.
     pub(crate) unwelcome: Unwelcome,
+    /// Whether others find us.
+    pub(crate) own_name: OwnName,
     /// What strangers have used.
     pub(crate) budgets: Budgets,
     /// Deadlines and leases.
@@ -88,6 +94,8 @@ pub(crate) struct ParticipantState {
     /// Whom we refused, and who refused us.
     refusals: Refusals,
     pub(crate) refused: Refusals,
+    /// What was told of the meeting place, which others can have us look at again and again.
+    told_once: BTreeSet<String>,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -113,6 +121,7 @@ impl ParticipantState {
             changes: 0,
             told: 0,
             unwelcome: Unwelcome::default(),
+            own_name: OwnName::default(),
             budgets: Budgets::default(),
             watches: Watches::default(),
             uncopied: BTreeSet::new(),
@@ -120,6 +129,7 @@ impl ParticipantState {
             graph_patience: None,
             refusals: Refusals::default(),
             refused: Refusals::default(),
+            told_once: BTreeSet::new(),
             next_token: OWN_TOKENS_MAX,
             next_port: 1,
             next_pair: 1,
@@ -186,13 +196,24 @@ impl ParticipantState {
     pub(crate) fn patience(&self) -> Option<Duration> {
         let graph = self.graph_patience.map(|due| due.saturating_duration_since(Instant::now()));
         let watches = self.watches.patience();
-        let all = [self.scarcity.patience(), self.unwelcome.patience(), graph, watches];
+        let own_name = self.own_name.patience();
+        let all = [self.scarcity.patience(), self.unwelcome.patience(), own_name, graph, watches];
         all.into_iter().flatten().min()
     }
 
     pub(crate) fn trouble(&mut self, text: String) {
         self.events.push(Event::Trouble(text));
         self.changes += 1;
+    }
+
+    /// What others can give reason to again and again: told once.
+    pub(crate) fn trouble_once(&mut self, text: String) {
+        if self.told_once.len() >= TOLD_MAX {
+            self.told_once.clear();
+        }
+        if self.told_once.insert(text.clone()) {
+            self.trouble(text);
+        }
     }
 
     /// A pair could not be connected for want of descriptors or memory: it is tried again.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossdock_msg::Schema;
-use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
+use crossdock_shm::rendezvous::{Listing, PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::ControlSocket;
 use crossdock_shm::status::{EntitySnapshot, StatusView};
 use crossdock_shm::{Trust, TrustedNames};
@@ -36,6 +36,8 @@ const ASKED_MAX: usize = 64;
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Frames of one answer: a definition of the largest legal size, and some.
 const ANSWER_FRAMES_MAX: usize = 64;
+/// Reasons that are told why processes cannot be looked at.
+const REASONS_MAX: usize = 64;
 
 /// One process whose status table is open.
 pub(crate) struct Observed {
@@ -71,7 +73,7 @@ impl Expected {
 struct Refused {
     until: Instant,
     why: String,
-    /// The user of one that is silent, if that is a stranger.
+    /// The user of one that is silent or whose answer is of no use, if that is a stranger.
     stranger: Option<u32>,
 }
 
@@ -152,12 +154,15 @@ impl Observer {
         Ok(Observer { asking, purpose, processes, asked, refused })
     }
 
-    /// Looks for processes that came and went. Returns why others could not be looked at.
+    /// Looks for processes that came and went. Returns why others could not be looked at, or may
+    /// be missed.
     ///
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be read.
     pub fn refresh(&mut self) -> Result<Vec<String>, ObserveError> {
-        let listed: BTreeSet<PeerName> = self.asking.visit.list()?.into_iter().collect();
+        self.asking.visit.follow()?;
+        let Listing { names, left_out } = self.asking.visit.list()?;
+        let listed: BTreeSet<PeerName> = names.into_iter().collect();
         let now = Instant::now();
         self.processes.retain(|name, seen| listed.contains(name) && !seen.has_died());
         self.asked.retain(|name, _| listed.contains(name));
@@ -180,11 +185,14 @@ impl Observer {
             }
         }
         let silent = self.asked.iter().filter(|(_, asked)| asked.deadline <= Instant::now());
-        let silent = silent
-            .map(|(name, asked)| ObserveError::Silent { process: asked.label(*name) }.to_string());
-        let told = silent.chain(self.refused.values().map(|refused| refused.why.clone()));
-        // Of a user with too many processes each would be told with the same words.
-        Ok(told.collect::<BTreeSet<String>>().into_iter().collect())
+        let silent = silent.map(|(name, asked)| {
+            let error = ObserveError::Silent { process: asked.label(*name) };
+            (asked.asked.stranger.is_some(), error.to_string())
+        });
+        let refused = self.refused.values();
+        let refused = refused.map(|refused| (refused.stranger.is_some(), refused.why.clone()));
+        let told = reasons(silent.chain(refused).collect());
+        Ok(left_out.map(|it| it.to_string()).into_iter().chain(told).collect())
     }
 
     /// Why this process is not asked: its user is a stranger who has as many here as one may.
@@ -206,13 +214,13 @@ impl Observer {
                     self.asked.insert(name, Expected { asked, deadline });
                 }
             },
-            Err(error) => self.fail(name, &error),
+            Err(error) => self.fail(name, &error, None),
         }
     }
 
-    fn fail(&mut self, name: PeerName, error: &ObserveError) {
+    fn fail(&mut self, name: PeerName, error: &ObserveError, stranger: Option<u32>) {
         if !matches!(error, ObserveError::Gone { .. }) {
-            self.refuse(name, error.to_string(), None);
+            self.refuse(name, error.to_string(), stranger);
         }
     }
 
@@ -240,9 +248,10 @@ impl Observer {
             let ready: Vec<_> = names.filter_map(|(name, is)| is.then_some(name)).collect();
             for name in ready {
                 let Some(asked) = self.asked.remove(&name) else { continue };
+                let stranger = asked.asked.stranger;
                 match self.attach(name, asked) {
                     Ok(observed) => drop(self.processes.insert(name, observed)),
-                    Err(error) => self.fail(name, &error),
+                    Err(error) => self.fail(name, &error, stranger),
                 }
             }
         }
@@ -412,5 +421,34 @@ impl Observer {
         let pid = if pid == 0 { view.pid() } else { pid };
         let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));
         Ok(Observed { name, view, pid, stranger, pidfd, socket })
+    }
+}
+
+/// Why processes cannot be looked at (of a stranger?): what many have in common once, and only so
+/// many, those of strangers last.
+fn reasons(all: BTreeSet<(bool, String)>) -> Vec<String> {
+    let is_cut = all.len() > REASONS_MAX;
+    let mut told: Vec<String> = all.into_iter().take(REASONS_MAX).map(|(_, why)| why).collect();
+    if is_cut {
+        told.push(format!(
+            "there are more than {REASONS_MAX} reasons why processes cannot be looked at; no more \
+             are told"
+        ));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_reasons_are_told_and_a_strangers_displace_none_of_ours() {
+        let of_stranger = (0..100).map(|number| (true, format!("a {number}")));
+        let all: BTreeSet<_> = of_stranger.chain([(false, "z".to_owned())]).collect();
+        let told = reasons(all);
+        assert_eq!((told.len(), told[0].as_str()), (REASONS_MAX + 1, "z"));
+        assert!(told[REASONS_MAX].contains("no more are told"), "{told:?}");
+        assert_eq!(reasons(BTreeSet::from([(true, "a".to_owned())])), ["a"]);
     }
 }

@@ -16,6 +16,7 @@ mod gateways;
 mod graph_view;
 mod hostile_services;
 mod introspection;
+mod meeting_place;
 mod mutating_process;
 mod observing;
 mod one_process;

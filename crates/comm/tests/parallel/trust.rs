@@ -99,6 +99,44 @@ fn a_folder_that_is_named_for_a_group_is_refused_with_the_mode_that_it_needs() {
 }
 
 #[test]
+fn what_a_member_puts_in_the_place_of_a_domains_folder_is_told_with_who_can_mend_it() {
+    let test =
+        "trust::what_a_member_puts_in_the_place_of_a_domains_folder_is_told_with_who_can_mend_it";
+    if role().is_some() {
+        return open_by_default();
+    }
+    if !is_root() {
+        return;
+    }
+    let (program, place) = (Program::copy("spoiled"), Place::new("spoiled"));
+    let root = Folder::make(place.0.clone(), (0, GROUP), 0o3770);
+    let domain = root.0.join("0");
+    let said = |mends: &str| {
+        let said = program.as_victim(test, Some(&root.0));
+        let who = said.contains("user 64101") && said.contains("user 64101 and root can");
+        assert!(who && said.contains(mends), "{said}");
+        assert!(said.contains("or use another ROS_DOMAIN_ID"), "{said}");
+    };
+    let folder = Folder::make(domain.clone(), (OTHER, GROUP), 0o0700);
+    said("`chmod 770`");
+    drop(folder);
+    std::fs::write(&domain, "").unwrap();
+    std::os::unix::fs::chown(&domain, Some(OTHER), Some(GROUP)).unwrap();
+    said("can remove it");
+    std::fs::remove_file(&domain).unwrap();
+    std::os::unix::fs::symlink("/tmp", &domain).unwrap();
+    std::os::unix::fs::lchown(&domain, Some(OTHER), Some(GROUP)).unwrap();
+    said("can remove it");
+    drop(root);
+    // Who is no member is told of which group.
+    let root = Folder::make(place.0.clone(), (0, OTHER), 0o3770);
+    let said = program.as_victim(test, Some(&root.0));
+    assert!(said.contains("only members of group 64101 may, and user 64102 is none"), "{said}");
+    assert!(said.contains("usermod -aG 64101"), "{said}");
+    drop(root);
+}
+
+#[test]
 fn a_domains_folder_in_a_groups_folder_is_refused_with_who_can_mend_it_and_how() {
     let test = "trust::a_domains_folder_in_a_groups_folder_is_refused_with_who_can_mend_it_and_how";
     if role().is_some() {

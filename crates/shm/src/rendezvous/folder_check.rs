@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::{RendezvousError, is_ours_or_roots, named_folder, system};
+use super::error::{RendezvousError, system};
+use super::{is_ours_or_roots, named_folder};
 use crate::faults::{self, fault};
 use crate::socket::Access;
 
@@ -43,15 +44,12 @@ pub(super) fn check_folder(
         }
         Access::Group(_) => (0o007, owner == Owner::Member || is_ours_or_roots(user)),
     };
-    // Only a folder that is named can be for a group.
-    let is_named = || owner == Owner::RootOrUs && named_folder().is_some_and(|root| root == shown);
     if !theirs {
-        let found = format!("it belongs to user {user}, not to {own}, and has mode {mode:04o}");
-        return untrusted(found, advice_on_owner(is_named()).to_string());
+        return Err(of_other_user(shown, user, mode, owner));
     }
     if mode & others != 0 {
         let advice = match (access, owner) {
-            (Access::SameUser, _) => advice_on_mode(is_named()).to_string(),
+            (Access::SameUser, _) => advice_on_mode(is_named(shown, owner)).to_string(),
             (Access::Group(_), Owner::RootOrUs) => by_owner("chmod 2770"),
             (Access::Group(_), Owner::Member) => by_owner("chmod 770"),
         };
@@ -69,6 +67,19 @@ pub(super) fn check_folder(
         }
     }
     Ok(())
+}
+
+/// The folder of a user who may not own it.
+pub(super) fn of_other_user(shown: &Path, user: u32, mode: u32, owner: Owner) -> RendezvousError {
+    let own = rustix::process::geteuid().as_raw();
+    let found = format!("it belongs to user {user}, not to {own}, and has mode {mode:04o}");
+    let advice = advice_on_owner(is_named(shown, owner)).to_string();
+    RendezvousError::Untrusted { path: shown.to_path_buf(), found, advice }
+}
+
+/// Only a folder that is named can be for a group.
+fn is_named(shown: &Path, owner: Owner) -> bool {
+    owner == Owner::RootOrUs && named_folder().is_some_and(|root| root == shown)
 }
 
 /// Of a folder that is somebody else's.

@@ -1,5 +1,7 @@
 //! A folder and the abstract names as processes that come, go and die leave them.
 
+use super::listing::listening_name;
+use super::opening::make_for_group;
 use super::*;
 use crate::socket::{FRAME_BYTES_MAX, Received};
 
@@ -26,10 +28,13 @@ impl Scratch {
 
     /// The socket that has no name of its own yet.
     fn unnamed(&self) -> PathBuf {
-        let files = std::fs::read_dir(self.0.join("7")).unwrap().map(|file| file.unwrap().path());
-        let mut files =
-            files.filter(|path| path.file_name().unwrap().as_encoded_bytes()[0] == b'.');
-        files.next().expect("a socket without a name")
+        use std::os::unix::fs::FileTypeExt;
+        let mut files = std::fs::read_dir(self.0.join("7")).unwrap().map(Result::unwrap);
+        let is_unnamed = |file: &std::fs::DirEntry| {
+            let is_socket = file.file_type().unwrap().is_socket();
+            is_socket && file.file_name().as_encoded_bytes()[0] == b'.'
+        };
+        files.find(is_unnamed).expect("a socket without a name").path()
     }
 }
 
@@ -69,10 +74,10 @@ fn a_folder_whose_lock_somebody_keeps_can_be_joined_all_the_same() {
     let b = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
     assert!(b.visit().connect(a.name()).unwrap().is_some());
     assert!(a.visit().connect(*name).unwrap().is_none(), "it is dead, whoever removes its file");
-    assert_eq!(visit.list().unwrap().len(), 3);
+    assert_eq!(visit.list().unwrap().names.len(), 3);
     drop(held);
     assert!(a.visit().connect(*name).unwrap().is_none());
-    assert_eq!(visit.list().unwrap().len(), 2);
+    assert_eq!(visit.list().unwrap().names.len(), 2);
 }
 
 #[test]
@@ -80,11 +85,131 @@ fn processes_are_found_among_many_files_that_are_none() {
     let scratch = Scratch::new("crowded");
     let process = || Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
     let processes: Vec<Rendezvous> = (0..10).map(|_| process()).collect();
-    // As many as a folder of all processes and of what they leave may hold.
-    for number in 0..2 * LISTED_MAX {
-        std::fs::write(scratch.0.join("7").join(format!("file-{number}")), "").unwrap();
+    // Beside other files such that look like processes, more than a listing returns.
+    for number in 0..10 * LISTED_MAX as u128 {
+        let name = match number % 2 {
+            0 => format!("file-{number}"),
+            _ => PeerName::from_bytes(number.to_be_bytes()).to_string(),
+        };
+        std::fs::write(scratch.0.join("7").join(name), "").unwrap();
     }
-    assert_eq!(processes[0].visit().list().unwrap().len(), processes.len());
+    let seen = processes[0].visit().list().unwrap();
+    assert_eq!((seen.names.len(), seen.left_out), (processes.len(), None));
+}
+
+/// Names of processes in a folder that all are those of one that is there.
+fn crowd(scratch: &Scratch, of: &Rendezvous, names: std::ops::Range<u128>) {
+    let folder = scratch.0.join("7");
+    for number in names {
+        let name = PeerName::from_bytes(number.to_be_bytes()).to_string();
+        std::fs::hard_link(folder.join(of.name().to_string()), folder.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn more_names_than_are_looked_at_are_told() {
+    let scratch = Scratch::new("many");
+    let process = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let names = LISTED_MAX as u128;
+    crowd(&scratch, &process, 1..names);
+    let seen = process.visit().list().unwrap();
+    assert_eq!((seen.names.len(), seen.left_out), (LISTED_MAX, None));
+    crowd(&scratch, &process, names..names + 1);
+    let Listing { names, left_out } = process.visit().list().unwrap();
+    let told = left_out.expect("one is left out").to_string();
+    let user = rustix::process::geteuid().as_raw();
+    assert_eq!(names.len(), LISTED_MAX);
+    assert!(told.contains("more than 4096 processes"), "{told}");
+    assert!(told.contains(&format!("user {user} who owns the folder, and root can")), "{told}");
+}
+
+#[test]
+fn names_of_others_do_not_displace_our_own_and_share_what_is_left() {
+    if !rustix::process::geteuid().is_root() {
+        return crossdock_test_support::skip("only root can make files of other users");
+    }
+    let scratch = Scratch::new("displaced");
+    let process = || Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let own: Vec<Rendezvous> = (0..3).map(|_| process()).collect();
+    let folder = scratch.0.join("7");
+    let of_user = |user: u32, names: std::ops::Range<u128>| {
+        let other = process();
+        let path = folder.join(other.name().to_string());
+        std::os::unix::fs::chown(&path, Some(user), None).unwrap();
+        crowd(&scratch, &other, names);
+    };
+    let many = 2 * LISTED_MAX as u128;
+    of_user(1, 1..many);
+    of_user(2, many..many + 5);
+    let Listing { names, left_out } = own[0].visit().list().unwrap();
+    assert_eq!(names.len(), LISTED_MAX);
+    assert!(own.iter().all(|process| names.contains(&process.name())));
+    let of_second = |name: &&PeerName| u128::from_be_bytes(name.to_bytes()) >= many;
+    assert!(names.iter().filter(of_second).count() >= 3 + 5, "the second user's, and ours");
+    assert!(matches!(left_out, Some(LeftOut::Names { most: 1, owner: 0, .. })), "{left_out:?}");
+}
+
+#[test]
+fn more_entries_than_are_read_are_told() {
+    let scratch = Scratch::new("endless");
+    let process = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let Place::Folder { path, folder } = &process.visit().place else { panic!("a folder") };
+    // The process, the folder itself and the one that it is in.
+    assert_eq!(list_folder(path, folder.as_fd(), 3).unwrap().left_out, None);
+    std::fs::write(path.join("file"), "").unwrap();
+    let told = list_folder(path, folder.as_fd(), 3).unwrap().left_out.expect("not all was read");
+    assert!(told.to_string().contains("has more entries than the 262144"), "{told}");
+}
+
+/// What removes a process's name.
+fn lose(scratch: &Scratch, process: &Rendezvous, how: usize) {
+    let folder = scratch.0.join("7");
+    match how {
+        0 => std::fs::remove_file(folder.join(process.name().to_string())).unwrap(),
+        1 => std::fs::remove_dir_all(&scratch.0).unwrap(),
+        2 => std::fs::rename(&folder, scratch.0.join("moved")).unwrap(),
+        _ => {
+            std::fs::rename(folder.join(process.name().to_string()), folder.join("moved")).unwrap()
+        }
+    }
+}
+
+#[test]
+fn a_process_hears_that_its_name_is_gone_and_makes_it_anew() {
+    for how in 0..4 {
+        let scratch = Scratch::new("gone");
+        let join = || Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        let process = join();
+        let arrivals = process.arrivals().expect("a watch");
+        assert!(process.is_found());
+        lose(&scratch, &process, how);
+        wait_readable(arrivals);
+        assert!(process.read_arrivals().unwrap().names.is_empty());
+        assert!(!process.is_found(), "case {how}");
+        process.join_again().unwrap();
+        assert!(process.is_found());
+        // Who comes now and who was there meet, and the same can happen again.
+        let newcomer = join();
+        assert!(newcomer.visit().list().unwrap().names.contains(&process.name()));
+        let connected = newcomer.visit().connect(process.name()).unwrap();
+        assert!(connected.is_some() && process.accept().unwrap().is_some());
+        wait_readable(arrivals);
+        assert_eq!(process.read_arrivals().unwrap().names, [newcomer.name()]);
+        lose(&scratch, &process, 0);
+        wait_readable(arrivals);
+        assert!(!process.is_found());
+    }
+}
+
+#[test]
+fn who_looks_follows_a_folder_that_was_made_anew() {
+    let scratch = Scratch::new("followed");
+    let visit = Visit::open(&scratch.config()).unwrap();
+    visit.follow().unwrap();
+    std::fs::remove_dir_all(&scratch.0).unwrap();
+    let process = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    visit.follow().unwrap();
+    assert_eq!(visit.list().unwrap().names, [process.name()]);
 }
 
 #[test]
@@ -165,7 +290,7 @@ fn who_is_there_hears_of_an_arrival_and_can_connect() {
     let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
     let b = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
     wait_readable(a.arrivals().unwrap());
-    assert_eq!(a.read_arrivals().unwrap(), [b.name()]);
+    assert_eq!(a.read_arrivals().unwrap().names, [b.name()]);
     let to_b = a.visit().connect(b.name()).unwrap().unwrap();
     let from_a = b.accept().unwrap().unwrap();
     assert!(!is_inherited(&from_a) && !is_inherited(b.listener()));
@@ -173,7 +298,7 @@ fn who_is_there_hears_of_an_arrival_and_can_connect() {
     let _ = to_b.send(b"hello", &[]).unwrap();
     let mut buffer = [0; FRAME_BYTES_MAX];
     assert!(matches!(from_a.receive(&mut buffer).unwrap(), Received::Frame { len: 5, .. }));
-    assert_eq!(b.visit().list().unwrap().len(), 2);
+    assert_eq!(b.visit().list().unwrap().names.len(), 2);
     drop((a, b));
     assert_eq!(scratch.files(), 0);
 }
@@ -193,7 +318,9 @@ fn a_process_that_accepts_nobody_keeps_nobody_waiting() {
         std::iter::from_fn(|| visit.connect(name).ok()).flatten().take(10).collect();
     assert!(waiting.len() < 10, "only so many wait");
     let refused = visit.connect(name);
-    assert!(matches!(refused, Err(RendezvousError::Busy { name: busy }) if busy == name));
+    assert!(
+        matches!(refused, Err(RendezvousError::Busy { who }) if who.ends_with(&name.to_string()))
+    );
     assert_eq!(scratch.files(), 1, "it lives");
 }
 
@@ -237,7 +364,9 @@ fn a_folder_that_others_can_enter_is_refused() {
 fn a_link_in_the_place_of_the_folder_is_refused() {
     let scratch = Scratch::new("link");
     std::os::unix::fs::symlink("/tmp", &scratch.0).unwrap();
-    assert!(Visit::open(&scratch.config()).is_err());
+    let error = Visit::open(&scratch.config()).unwrap_err().to_string();
+    assert!(error.contains("it is a link, and belongs to user"), "{error}");
+    assert!(error.contains("CROSSDOCK_RENDEZVOUS to another folder"), "{error}");
     std::fs::remove_file(&scratch.0).unwrap();
 }
 
@@ -249,8 +378,10 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     std::fs::write(scratch.0.join("7"), "").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(scratch.0.join("7"), mode).unwrap();
-    let error = Visit::open(&scratch.config()).unwrap_err();
-    assert!(matches!(error, RendezvousError::System { errno: Errno::NOTDIR, .. }), "{error}");
+    let error = Visit::open(&scratch.config()).unwrap_err().to_string();
+    let own = rustix::process::geteuid().as_raw();
+    assert!(error.contains(&format!("no folder, and belongs to user {own}")), "{error}");
+    assert!(error.contains("root can remove it, or use another ROS_DOMAIN_ID"), "{error}");
 }
 
 #[test]
@@ -269,11 +400,11 @@ fn a_path_longer_than_a_socket_address_works() {
 fn abstract_names_are_found_in_the_kernels_table_and_vanish() {
     let a = Rendezvous::join(&abstract_config(), PeerName::random().unwrap()).unwrap();
     let visit = Visit::open(&abstract_config()).unwrap();
-    assert!(visit.list().unwrap().contains(&a.name()));
+    assert!(visit.list().unwrap().names.contains(&a.name()));
     assert!(visit.connect(a.name()).unwrap().is_some());
     let name = a.name();
     drop(a);
-    assert!(!visit.list().unwrap().contains(&name));
+    assert!(!visit.list().unwrap().names.contains(&name));
     assert!(visit.connect(name).unwrap().is_none());
 }
 

@@ -1,0 +1,119 @@
+//! Our own name at the meeting place, which others can remove: people who tidy, what tidies folders
+//! for temporary files, the end of a user's session. Connections stay, but nobody who comes then
+//! would find us. So the name is made anew, and somebody is told.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll;
+
+use crate::discovery::participant_core::ParticipantCore;
+use crate::discovery::participant_state::{TOKEN_ARRIVALS, TOKEN_LISTENER};
+
+/// Before the second try, because what was removed was perhaps not removed as a whole yet; each
+/// further pause is twice as long.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+/// The longest pause. A name that stayed for longer is made anew at once.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// A try that failed is told from this pause on.
+const TOLD_FROM: Duration = Duration::from_secs(1);
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub(crate) struct OwnName {
+    /// When it was to be made anew for the last time, and how long not again then.
+    tried: Option<(Instant, Duration)>,
+    /// It is not there.
+    is_lost: bool,
+}
+
+impl OwnName {
+    /// How long the control thread may sleep; `None`: for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let left = |(tried, pause): (Instant, Duration)| pause.saturating_sub(tried.elapsed());
+        self.is_lost.then(|| self.tried.map_or(Duration::ZERO, left))
+    }
+
+    /// Notes whether it is there. Answers the pause after the try that is due now, if one is.
+    fn note(&mut self, is_lost: bool) -> Option<Duration> {
+        self.is_lost = is_lost;
+        self.patience().filter(Duration::is_zero)?;
+        let recent = self.tried.filter(|(tried, pause)| tried.elapsed() <= *pause + PAUSE_MAX);
+        let pause = recent.map_or(PAUSE_MIN, |(_, pause)| (2 * pause).min(PAUSE_MAX));
+        self.tried = Some((Instant::now(), pause));
+        Some(pause)
+    }
+}
+
+/// Tries again, when it is time. True: whoever is there is to be greeted.
+pub(crate) fn look_again(core: &ParticipantCore) -> bool {
+    let is_due = core.lock().own_name.patience().is_some_and(|left| left.is_zero());
+    is_due && look(core)
+}
+
+/// Looks whether our name is there, and makes it anew if it is not. True: it was made, and whoever
+/// is there is to be greeted.
+pub(crate) fn look(core: &ParticipantCore) -> bool {
+    let is_lost = !core.rendezvous.is_found();
+    let Some(pause) = core.lock().own_name.note(is_lost) else { return false };
+    let place = core.rendezvous.place().display().to_string();
+    let made = make_anew(core);
+    let mut state = core.lock();
+    state.own_name.is_lost = made.is_err();
+    if made.is_err() && pause < TOLD_FROM {
+        return false;
+    }
+    let next = match &made {
+        Ok(()) => "it was made anew, and they meet again; let nothing remove what is in that \
+                   folder while processes run (systemd-tmpfiles(8) does after days in /tmp)"
+            .to_owned(),
+        Err(error) => {
+            format!("it cannot be made anew: {error}; it is tried again, at last once a minute")
+        }
+    };
+    state.trouble_once(format!(
+        "the socket {place} by which others find this process was removed, so processes that \
+         started since have not met it; {next}"
+    ));
+    made.is_ok()
+}
+
+fn make_anew(core: &ParticipantCore) -> Result<(), crossdock_shm::rendezvous::RendezvousError> {
+    let rendezvous = &core.rendezvous;
+    let watched =
+        [(Some(rendezvous.listener()), TOKEN_LISTENER), (rendezvous.arrivals(), TOKEN_ARRIVALS)];
+    // The numbers become those of other files, and epoll knows files.
+    for fd in watched.iter().filter_map(|(fd, _)| *fd) {
+        let _ = epoll::delete(&*core.epoll, fd);
+    }
+    let made = rendezvous.join_again();
+    for (fd, token) in watched {
+        let data = epoll::EventData::new_u64(token);
+        // What was there a moment ago has room.
+        let _ = fd.map(|fd| epoll::add(&*core.epoll, fd, data, epoll::EventFlags::IN));
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_made_anew_at_once_and_then_after_pauses_that_grow() {
+        let mut own_name = OwnName::default();
+        assert_eq!((own_name.note(false), own_name.patience()), (None, None));
+        let mut pauses = Vec::new();
+        for _ in 0..15 {
+            let pause = own_name.note(true).expect("it is due");
+            assert_eq!(own_name.note(true), None, "not again at once");
+            assert!(own_name.patience().is_some_and(|left| left <= pause));
+            pauses.push(pause);
+            own_name.tried = Instant::now().checked_sub(pause).map(|tried| (tried, pause));
+        }
+        assert!(pauses.is_sorted() && pauses[0] == PAUSE_MIN && pauses[14] == PAUSE_MAX);
+        // It was there for a while.
+        let long_ago = Instant::now().checked_sub(3 * PAUSE_MAX).expect("a time");
+        own_name.tried = Some((long_ago, PAUSE_MAX));
+        assert_eq!(own_name.note(true), Some(PAUSE_MIN));
+    }
+}

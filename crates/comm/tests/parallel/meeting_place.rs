@@ -1,0 +1,129 @@
+//! A meeting place that others spoil: more names than are looked at, names under which nobody is
+//! let in, a folder that is removed while processes run.
+//!
+//! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
+
+use crate::common;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+
+use common::users::{GROUP, OTHER, Shared, Users, is_root, told};
+use common::{LIMIT, Place, publisher, reliable, subscriber};
+use crossdock_comm::{Access, Observer, ObserverOptions, PeerName, Rendezvous};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+fn observer(place: &Place, access: Access) -> Observer {
+    let rendezvous = Rendezvous::Folder(place.0.clone());
+    Observer::open(ObserverOptions { rendezvous, access, ..ObserverOptions::new(0, "observer") })
+        .unwrap()
+}
+
+/// One that children of other tests do not inherit.
+fn socket() -> OwnedFd {
+    let (family, of) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+    rustix::net::socket_with(family, of, SocketFlags::CLOEXEC, None).unwrap()
+}
+
+/// What a process leaves that died: its names.
+fn names_of_the_dead(place: &Place, count: usize) {
+    let socket = names(place, count, 1);
+    // Also where somebody has forked meanwhile.
+    rustix::net::shutdown(&socket, rustix::net::Shutdown::Both).unwrap();
+}
+
+/// A socket in the folder of domain 0, which has so many names there; its process: ours.
+fn names(place: &Place, count: usize, backlog: i32) -> OwnedFd {
+    let folder = place.0.join("0");
+    let name = || folder.join(PeerName::random().unwrap().to_string());
+    let first = name();
+    let socket = socket();
+    rustix::net::bind(&socket, &SocketAddrUnix::new(&first).unwrap()).unwrap();
+    rustix::net::listen(&socket, backlog).unwrap();
+    (1..count).for_each(|_| std::fs::hard_link(&first, name()).unwrap());
+    socket
+}
+
+#[test]
+fn who_looks_and_who_takes_part_is_told_of_more_names_than_are_looked_at() {
+    let place = Place::new("crowded");
+    let one = place.open("one");
+    let mut observer = observer(&place, Access::SameUser);
+    // They are removed when somebody looks.
+    names_of_the_dead(&place, 4100);
+    let seen = observer.snapshot().unwrap();
+    assert_eq!(seen.unreachable.len(), 1, "{:?}", seen.unreachable);
+    assert!(seen.unreachable[0].contains("names of more than 4096"), "{:?}", seen.unreachable);
+    observer.snapshot().unwrap();
+    let seen = observer.snapshot().unwrap();
+    assert_eq!((seen.processes.len(), seen.unreachable.len()), (1, 0));
+    names_of_the_dead(&place, 4100);
+    let other = place.open("other");
+    told(&other, "names of more than 4096");
+    assert!(one.wait_until(LIMIT, || one.peers() == ["other"]));
+}
+
+#[test]
+fn a_process_whose_place_is_removed_says_so_and_meets_those_who_come_then() {
+    let place = Place::new("removed");
+    let (one, other) = (place.open("one"), place.open("other"));
+    let output = publisher(&one, "/image", reliable(4));
+    let _input = subscriber(&other, "/image", reliable(4));
+    assert!(one.wait_until(LIMIT, || output.peers() == 1));
+    let mut observer = observer(&place, Access::SameUser);
+    assert_eq!(observer.snapshot().unwrap().processes.len(), 2);
+    // Fails if a process makes its name anew meanwhile.
+    let _ = std::fs::remove_dir_all(&place.0);
+    for participant in [&one, &other] {
+        let said = told(participant, "was removed");
+        assert!(said.contains(place.path()) && said.contains("it was made anew"), "{said}");
+    }
+    let newcomer = place.open("newcomer");
+    let _further = subscriber(&newcomer, "/image", reliable(4));
+    assert!(one.wait_until(LIMIT, || output.peers() == 2));
+    assert!(newcomer.wait_until(LIMIT, || newcomer.peers().len() == 2));
+    assert_eq!(observer.snapshot().unwrap().processes.len(), 3, "it looks where they are");
+    // Whoever was connected stayed so.
+    let texts: Vec<_> = one.take_events().0.iter().map(ToString::to_string).collect();
+    assert!(!texts.iter().any(|text| text.contains("left")), "{texts:?}");
+}
+
+#[test]
+fn names_of_a_stranger_under_which_nobody_is_let_in_are_told_once() {
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("closed-names", Users::Two);
+    let own = shared.open("own");
+    // As a stranger has them whose sockets nobody else may connect to, and of whom nobody accepts.
+    let domain = shared.place.0.join("0");
+    let strangers = |backlog: i32, mode: u32| {
+        let before: std::collections::BTreeSet<_> = paths(&domain).collect();
+        let socket = names(&shared.place, 300, backlog);
+        for path in paths(&domain).filter(|path| !before.contains(path)) {
+            std::os::unix::fs::chown(&path, Some(OTHER), Some(GROUP)).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        socket
+    };
+    let full = strangers(0, 0o660);
+    let address = rustix::net::getsockname(&full).unwrap();
+    let waiting = socket();
+    rustix::net::connect(&waiting, &SocketAddrUnix::try_from(address).unwrap()).unwrap();
+    let mut observer = observer(&shared.place, shared.access);
+    let seen = observer.snapshot().unwrap();
+    assert_eq!(seen.processes.len(), 1);
+    assert_eq!(seen.unreachable.len(), 1, "{:?}", seen.unreachable);
+    let said = &seen.unreachable[0];
+    assert!(said.contains("user 64101") && said.contains("accepts no connections"), "{said}");
+    let late = shared.open("late");
+    told(&late, "accepts no connections");
+    assert!(late.wait_until(LIMIT, || late.peers() == ["own"]));
+    let texts: Vec<_> = late.take_events().0.iter().map(ToString::to_string).collect();
+    let more = texts.iter().filter(|text| text.contains("accepts no connections")).count();
+    assert_eq!(more, 0, "{texts:?}");
+    drop(own);
+}
+
+fn paths(folder: &std::path::Path) -> impl Iterator<Item = std::path::PathBuf> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
+}
