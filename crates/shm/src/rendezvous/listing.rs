@@ -51,8 +51,8 @@ pub enum LeftOut {
     },
     /// More of whatever is in a folder.
     #[error(
-        "the rendezvous folder {} has more entries than the {ENTRIES_MAX} that are read, so processes \
-         may be missed; user {owner}, who owns the folder, and root can remove \
+        "the rendezvous folder {} has more entries than the {ENTRIES_MAX} that are read, so \
+         processes may be missed; user {owner}, who owns the folder, and root can remove \
          what is no process's socket",
         folder.display()
     )]

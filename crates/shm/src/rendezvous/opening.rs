@@ -41,8 +41,8 @@ pub(super) fn open_folder(
     Ok(folder)
 }
 
-/// Why what is in the place of a folder cannot be opened as one: what it is, whose, and who can mend
-/// it. In the folder of a group, members can put there what they like.
+/// Why what is in the place of a folder cannot be opened as one: what it is, whose, and who can
+/// mend it. In the folder of a group, members can put there what they like.
 fn unusable(
     (parent, name): (BorrowedFd<'_>, &Path),
     shown: &Path,
