@@ -9,7 +9,9 @@ use crate::expansion::{
     NodeName, ROOT, expanded_service, expanded_topic, free_topic_fault, join, shown,
 };
 use crate::graph_file::{Draft, read_draft};
-use crate::limits::{INCLUDE_DEPTH_MAX, INCLUDES_MAX, VIOLATIONS_MAX};
+use crate::limits::{
+    GRAPH_BYTES_MAX, INCLUDE_DEPTH_MAX, INCLUDES_MAX, NODES_MAX, PORTS_MAX, VIOLATIONS_MAX,
+};
 use crate::merge::{Merge, replace_names};
 use crate::model::{Graph, GraphNode};
 use crate::names::{did_you_mean, namespace_fault, node_fault};
@@ -115,8 +117,8 @@ impl Graph {
     /// Keys that nobody knows do not end it: with the graph comes what is wrong with them. So the
     /// rest of it can be checked, too.
     ///
-    /// Takes time and memory in proportion to the files, whose size and number have limits. Blocks
-    /// as `open` does.
+    /// Takes time and memory in proportion to the files. Their number and what they hold all
+    /// together have limits: reading ends where one is exceeded. Blocks as `open` does.
     ///
     /// # Errors
     /// Everything that is wrong with the files by themselves, file by file, if anything else is.
@@ -125,13 +127,56 @@ impl Graph {
         text: &[u8],
         open: &mut OpenIncluded<'_>,
     ) -> Result<(Self, Vec<Violation>), Vec<Violation>> {
-        let mut files =
-            Files { open, opened: 0, stack: Vec::new(), unknown: Vec::new(), faults: Vec::new() };
-        let graph = files.read(file, text, ROOT);
+        let mut files = Files {
+            open,
+            opened: 0,
+            stack: Vec::new(),
+            amounts: Amounts::default(),
+            is_full: false,
+            unknown: Vec::new(),
+            faults: Vec::new(),
+        };
+        let graph = files.read(file, text, ROOT, None);
         match graph {
             Some(graph) if files.faults.is_empty() => Ok((graph, files.unknown)),
             _ => Err([files.unknown, files.faults].concat()),
         }
+    }
+}
+
+/// What all files of a graph hold together, each as often as it is included. A small file can
+/// include a large one hundreds of times, so this is counted while they are read.
+#[derive(Default)]
+struct Amounts {
+    bytes: usize,
+    nodes: usize,
+    ports: usize,
+}
+
+impl Amounts {
+    /// Counts a file; `Some`: what of it is too much, and the advice.
+    fn add_text(&mut self, text: &[u8]) -> Option<(String, &'static str)> {
+        self.bytes += text.len();
+        let bytes = self.bytes;
+        (bytes > GRAPH_BYTES_MAX).then(|| {
+            let message = format!(
+                "the graph's files have {bytes} bytes up to here, each as often as it is included, \
+                 more than {GRAPH_BYTES_MAX}"
+            );
+            (message, "include smaller files, or split the graph")
+        })
+    }
+
+    /// Counts what a file has described, likewise.
+    fn add_nodes(&mut self, nodes: &[GraphNode]) -> Option<(String, &'static str)> {
+        let before = self.nodes;
+        self.nodes += nodes.len();
+        self.ports += nodes.iter().map(|it| it.inputs.len() + it.outputs.len()).sum::<usize>();
+        let up_to = if before > 0 { " up to here" } else { "" };
+        let amounts = [("nodes", self.nodes, NODES_MAX), ("ports", self.ports, PORTS_MAX)];
+        let (what, count, max) = amounts.into_iter().find(|(_, count, max)| count > max)?;
+        let message = format!("the graph has {count} {what}{up_to}, more than {max}");
+        Some((message, "split the graph"))
     }
 }
 
@@ -142,17 +187,31 @@ struct Files<'o, 'f> {
     opened: usize,
     /// The files around the one that is read now, the outermost first.
     stack: Vec<String>,
+    amounts: Amounts,
+    /// A limit of all files together is exceeded: no more of them is opened.
+    is_full: bool,
     unknown: Vec<Violation>,
     faults: Vec<Violation>,
 }
 
 impl Files<'_, '_> {
-    /// The graph of a file whose names are below `base`.
-    fn read(&mut self, file: &str, text: &[u8], base: &str) -> Option<Graph> {
+    /// The graph of a file whose names are below `base`; `from`: the file that includes it, and
+    /// where.
+    fn read(
+        &mut self,
+        file: &str,
+        text: &[u8],
+        base: &str,
+        from: Option<(&str, Place)>,
+    ) -> Option<Graph> {
+        let (at, place) = from.map_or((file, None), |(file, place)| (file, Some(place)));
+        let too_much = self.amounts.add_text(text);
+        self.end_if(too_much, at, place)?;
         let (draft, reading) = read_draft(file, text);
         let (draft, source) = match reading.finish_without_unknown_keys(draft) {
             Ok((draft, source, unknown)) => {
                 self.unknown.extend(unknown);
+                self.unknown.truncate(VIOLATIONS_MAX);
                 (draft, source)
             }
             Err(violations) => {
@@ -160,6 +219,9 @@ impl Files<'_, '_> {
                 return None;
             }
         };
+        let place = place.or_else(|| source.find(&[]).1);
+        let too_much = self.amounts.add_nodes(&draft.graph.nodes);
+        self.end_if(too_much, at, place)?;
         let namespace = join(base, draft.namespace.as_deref().unwrap_or_default());
         let Draft { graph, namespaces, includes, .. } = draft;
         let (graph, faults) = spelt_out(Graph { source, ..graph }, &namespace, &namespaces);
@@ -168,11 +230,24 @@ impl Files<'_, '_> {
         self.stack.push(file.to_owned());
         for include in &includes {
             if let Some(part) = self.included(file, include, &namespace, &whole) {
-                self.faults.extend(whole.add(part));
+                self.note(whole.add(part));
             }
         }
         self.stack.pop();
         Some(whole.finish())
+    }
+
+    /// Notes what is too much, after which no file is opened any more; `None`: something is.
+    fn end_if(
+        &mut self,
+        too_much: Option<(String, &str)>,
+        file: &str,
+        place: Option<Place>,
+    ) -> Option<()> {
+        let Some((message, advice)) = too_much else { return Some(()) };
+        self.is_full = true;
+        self.note([Violation::placed(ViolationKind::Limit, file, place, message, advice)]);
+        None
     }
 
     /// The graph of an included file, with the names that it has here.
@@ -186,12 +261,15 @@ impl Files<'_, '_> {
         let fault = |kind, message: String, advice: &str| {
             Violation::placed(kind, file, Some(include.place), message, advice)
         };
-        self.opened += 1;
-        if self.opened > INCLUDES_MAX {
-            let message = format!("more than {INCLUDES_MAX} files are included, all together");
-            self.note([fault(ViolationKind::Limit, message, "write some of them into one file")]);
+        if self.is_full {
             return None;
         }
+        self.opened += 1;
+        let too_many = (self.opened > INCLUDES_MAX).then(|| {
+            let message = format!("more than {INCLUDES_MAX} files are included, all together");
+            (message, "write some of them into one file")
+        });
+        self.end_if(too_many, file, Some(include.place))?;
         if self.stack.len() > INCLUDE_DEPTH_MAX {
             let message = format!(
                 "files include each other more than {INCLUDE_DEPTH_MAX} deep: {}",
@@ -217,7 +295,7 @@ impl Files<'_, '_> {
             return None;
         }
         let base = join(namespace, include.namespace.as_deref().unwrap_or_default());
-        let part = self.read(&opened.name, &opened.text, &base)?;
+        let part = self.read(&opened.name, &opened.text, &base, Some((file, include.place)))?;
         let part = self.replaced(part, file, include, namespace);
         Some(self.with_parameters(part, include, whole))
     }
@@ -233,6 +311,10 @@ impl Files<'_, '_> {
             let from = join(&inner, &remap.from);
             if used.contains(&from) {
                 continue;
+            }
+            if self.faults.len() >= VIOLATIONS_MAX {
+                // Nobody would see it, and to look for a similar name takes time.
+                break;
             }
             let names = part.topic_names().into_iter().chain(part.service_names());
             let near = did_you_mean(&from, names);
@@ -252,6 +334,9 @@ impl Files<'_, '_> {
             let name = shown(part.source.namespace(), written);
             let path = ["include", include.index.as_str(), "parameters", written];
             if part.node(&name).is_none() {
+                if self.faults.len() >= VIOLATIONS_MAX {
+                    break;
+                }
                 let known = part.nodes.iter().map(|node| node.name.as_str());
                 let near = did_you_mean(&name, known);
                 let advice = if near.is_empty() { "remove it".to_owned() } else { near };

@@ -19,6 +19,8 @@ pub const NODE_CHARS_MAX: usize = 128;
 pub const INCLUDE_DEPTH_MAX: usize = 8;
 /// Files that one graph includes, each as often as it is included.
 pub const INCLUDES_MAX: usize = 256;
+/// Bytes of all files of one graph, each as often as it is included: 2 kB for each of its nodes.
+pub const GRAPH_BYTES_MAX: usize = 4 << 20;
 /// Nodes of one graph.
 pub const NODES_MAX: usize = 2_000;
 /// Ports of one graph, inputs and outputs together.

@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A graph that others are added to. What it says itself counts before what they say.
 pub(crate) struct Merge {
     graph: Graph,
+    topics: Places,
+    services: Places,
     /// Topics and services that only a part calls external, and does not publish or serve itself:
     /// if another part does, they are not.
     open_topics: BTreeSet<String>,
@@ -20,7 +22,10 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(crate) fn new(graph: Graph) -> Self {
-        Self { graph, open_topics: BTreeSet::new(), open_services: BTreeSet::new() }
+        let topics = places(graph.topics.iter().map(|topic| &topic.name));
+        let services = places(graph.services.iter().map(|service| &service.name));
+        let (open_topics, open_services) = Default::default();
+        Self { graph, topics, services, open_topics, open_services }
     }
 
     pub(crate) fn source(&self) -> &Source {
@@ -38,7 +43,7 @@ impl Merge {
         let published = published_topics(&part);
         let served = served_services(&part);
         for topic in &part.topics {
-            let declared = self.graph.topic(&topic.name);
+            let declared = self.topics.get(&topic.name).map(|place| &self.graph.topics[*place]);
             if topic.external
                 && !published.contains(&topic.name)
                 && declared.is_none_or(|declared| !declared.external)
@@ -56,7 +61,9 @@ impl Merge {
             }
         }
         for service in part.services.iter().filter(|it| it.external && !served.contains(&it.name)) {
-            if self.graph.service(&service.name).is_none_or(|declared| !declared.external) {
+            let declared = self.services.get(&service.name);
+            let declared = declared.map(|place| &self.graph.services[*place]);
+            if declared.is_none_or(|declared| !declared.external) {
                 self.open_services.insert(service.name.clone());
             }
         }
@@ -64,15 +71,19 @@ impl Merge {
         self.graph.arguments.extend(arguments);
         self.graph.nodes.extend(nodes);
         self.graph.chains.extend(chains);
-        topics.into_iter().for_each(|topic| add_topic(&mut self.graph.topics, topic));
-        services.into_iter().for_each(|service| add_service(&mut self.graph.services, service));
+        for topic in topics {
+            add_topic(&mut self.graph.topics, &mut self.topics, topic);
+        }
+        for service in services {
+            add_service(&mut self.graph.services, &mut self.services, service);
+        }
         self.graph.source.absorb(source);
         faults
     }
 
     /// All of it.
     pub(crate) fn finish(self) -> Graph {
-        let Self { mut graph, open_topics, open_services } = self;
+        let Self { mut graph, open_topics, open_services, .. } = self;
         let (published, served) = (published_topics(&graph), served_services(&graph));
         for topic in &mut graph.topics {
             topic.external &=
@@ -116,11 +127,22 @@ pub(crate) fn served_services(graph: &Graph) -> BTreeSet<String> {
     graph.nodes.iter().flat_map(|node| &node.servers).map(|it| it.service.clone()).collect()
 }
 
+/// Where the declarations of a list are, by name: a file may have a hundred thousand of them.
+pub(crate) type Places = BTreeMap<String, usize>;
+
+/// The places of these names; of a name that is there twice, the first.
+fn places<'a>(names: impl Iterator<Item = &'a String>) -> Places {
+    let mut places = Places::new();
+    for (place, name) in names.enumerate() {
+        places.entry(name.clone()).or_insert(place);
+    }
+    places
+}
+
 /// Adds a declaration to those of other topics. What stands there already about the topic counts.
-pub(crate) fn add_topic(topics: &mut Vec<GraphTopic>, topic: GraphTopic) {
-    let Some(known) = topics.iter_mut().find(|known| known.name == topic.name) else {
-        return topics.push(topic);
-    };
+pub(crate) fn add_topic(topics: &mut Vec<GraphTopic>, places: &mut Places, topic: GraphTopic) {
+    let place = *places.entry(topic.name.clone()).or_insert(topics.len());
+    let Some(known) = topics.get_mut(place) else { return topics.push(topic) };
     known.message_type = known.message_type.take().or(topic.message_type);
     known.external |= topic.external;
     known.several_publishers |= topic.several_publishers;
@@ -135,10 +157,13 @@ pub(crate) fn add_topic(topics: &mut Vec<GraphTopic>, topic: GraphTopic) {
 }
 
 /// As [`add_topic`], for services.
-pub(crate) fn add_service(services: &mut Vec<GraphService>, service: GraphService) {
-    let Some(known) = services.iter_mut().find(|known| known.name == service.name) else {
-        return services.push(service);
-    };
+pub(crate) fn add_service(
+    services: &mut Vec<GraphService>,
+    places: &mut Places,
+    service: GraphService,
+) {
+    let place = *places.entry(service.name.clone()).or_insert(services.len());
+    let Some(known) = services.get_mut(place) else { return services.push(service) };
     known.service_type = known.service_type.take().or(service.service_type);
     known.external |= service.external;
     known.max_request_bytes = known.max_request_bytes.or(service.max_request_bytes);
@@ -170,20 +195,21 @@ pub(crate) fn replace_names(
         replace(&mut chain.from);
         replace(&mut chain.to);
     }
-    let mut moved = BTreeMap::new();
+    let (mut moved, mut places) = (BTreeMap::new(), Places::new());
     for mut topic in std::mem::take(&mut graph.topics) {
         let old = topic.name.clone();
         replace(&mut topic.name);
         moved.insert(old, topic.name.clone());
-        add_topic(&mut graph.topics, topic);
+        add_topic(&mut graph.topics, &mut places, topic);
     }
     source.rename("topics", &moved);
     moved.clear();
+    places.clear();
     for mut service in std::mem::take(&mut graph.services) {
         let old = service.name.clone();
         replace(&mut service.name);
         moved.insert(old, service.name.clone());
-        add_service(&mut graph.services, service);
+        add_service(&mut graph.services, &mut places, service);
     }
     source.rename("services", &moved);
     (Graph { source, ..graph }, used)

@@ -8,7 +8,7 @@
 use crate::expansion::{NodeName, expanded_service, expanded_topic, join};
 use crate::include::for_each_name;
 use crate::mapping::Mapping;
-use crate::merge::{add_service, add_topic, published_topics, served_services};
+use crate::merge::{Places, add_service, add_topic, published_topics, served_services};
 use crate::model::{Graph, GraphNode};
 use crate::names::{did_you_mean, node_fault};
 use crate::ros_arguments::{RemapRule, Remapped};
@@ -193,6 +193,7 @@ impl Remapping<'_> {
             self.names.names.insert(name, vec![new]);
         }
         let published = published_topics(graph);
+        let mut places = Places::new();
         for mut topic in std::mem::take(&mut graph.topics) {
             let old = topic.name.clone();
             for new in self.names.of(&old) {
@@ -200,17 +201,18 @@ impl Remapping<'_> {
                 let mut declared = topic.clone();
                 // Those who publish there now are in the graph.
                 declared.external &= new == old || !published.contains(&new);
-                add_topic(&mut graph.topics, declared);
+                add_topic(&mut graph.topics, &mut places, declared);
             }
         }
         let served = served_services(graph);
+        places.clear();
         for mut service in std::mem::take(&mut graph.services) {
             let old = service.name.clone();
             for new in self.names.of(&old) {
                 service.name.clone_from(&new);
                 let mut declared = service.clone();
                 declared.external &= new == old || !served.contains(&new);
-                add_service(&mut graph.services, declared);
+                add_service(&mut graph.services, &mut places, declared);
             }
         }
         // A chain whose topic has become several stays with the ports that have kept its name.

@@ -480,7 +480,7 @@ impl Rendezvous {
 
     /// Makes our name anew, and the folder if need be. [`listener`](Self::listener) and
     /// [`arrivals`](Self::arrivals) keep their numbers and are other files: who waits for them has
-    /// to let go of them before, and to watch them again. Whoever is there is to be listed again.
+    /// to let go of them before, and to watch them again. All who are there are to be listed again.
     ///
     /// # Errors
     /// As [`Rendezvous::join`]; nothing has changed then.

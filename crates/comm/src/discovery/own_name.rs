@@ -44,14 +44,14 @@ impl OwnName {
     }
 }
 
-/// Tries again, when it is time. True: whoever is there is to be greeted.
+/// Tries again, when it is time. True: all who are there are to be greeted.
 pub(crate) fn look_again(core: &ParticipantCore) -> bool {
     let is_due = core.lock().own_name.patience().is_some_and(|left| left.is_zero());
     is_due && look(core)
 }
 
-/// Looks whether our name is there, and makes it anew if it is not. True: it was made, and whoever
-/// is there is to be greeted.
+/// Looks whether our name is there, and makes it anew if it is not. True: it was made, and all who
+/// are there are to be greeted.
 pub(crate) fn look(core: &ParticipantCore) -> bool {
     let is_lost = !core.rendezvous.is_found();
     let Some(pause) = core.lock().own_name.note(is_lost) else { return false };

@@ -12,6 +12,10 @@ impl<'a> Check<'a> {
     pub(super) fn structure(&mut self) {
         let graph = self.graph;
         self.sizes();
+        if !self.violations.is_empty() {
+            // What is too much is not looked at.
+            return;
+        }
         self.name(&graph.name, "the graph", &[], token_fault);
         let names = graph.nodes.iter().map(|node| node.name.as_str());
         self.unique(names, "node", |name| vec!["nodes", name]);

@@ -280,6 +280,50 @@ fn files_that_include_each_other_end() {
     assert!(violations.len() <= 200);
 }
 
+/// What is said first of a graph that includes this file 255 times, each time in a namespace of its
+/// own, and how often the file was opened.
+fn included_often(file: &str) -> (String, usize) {
+    let items = (0..255).map(|index| format!("  - {{ file: a.yaml, namespace: n{index} }}\n"));
+    let text = format!("crossdock: 1\nname: outer\ninclude:\n{}", items.collect::<String>());
+    let mut opened = 0;
+    let mut open = |_: &str, name: &str| {
+        opened += 1;
+        Ok(IncludedFile { name: name.to_owned(), text: file.as_bytes().to_vec() })
+    };
+    let violations = Graph::read("outer.yaml", text.as_bytes(), &mut open).unwrap_err();
+    assert_eq!(violations.len(), 1, "{violations:?}");
+    (violations[0].to_string(), opened)
+}
+
+#[test]
+fn what_all_files_hold_together_ends_their_reading() {
+    let file = |nodes: usize, node: &dyn Fn(usize) -> String| {
+        let nodes = (0..nodes).map(node).collect::<String>();
+        format!("crossdock: 1\nname: inner\nnodes:\n{nodes}")
+    };
+    let node = |index| format!("  n{index}: {{ package: p, type: t }}\n");
+    let told =
+        "outer.yaml:5:5: the graph has 3998 nodes up to here, more than 2000; split the graph";
+    assert_eq!(included_often(&file(1999, &node)), (told.to_owned(), 2));
+    let ports = |node: usize| {
+        let ports: String = (0..12).map(|index| format!("p{index}: /t{index}, ")).collect();
+        format!("  n{node}: {{ package: p, type: t, inputs: {{ {ports} }} }}\n")
+    };
+    let told = "outer.yaml:5:5: the graph has 24000 ports up to here, more than 20000; split the \
+                graph";
+    assert_eq!(included_often(&file(1000, &ports)), (told.to_owned(), 2));
+    let long = file(1, &node) + &"#".repeat(1_000_000);
+    let (told, opened) = included_often(&long);
+    assert_eq!(opened, (4 << 20) / long.len() + 1);
+    let wanted = "bytes up to here, each as often as it is included, more than 4194304";
+    assert!(told.contains(wanted), "{told}");
+    // One file alone, which is not checked.
+    let violations = read(&file(2001, &node), &[]).unwrap_err();
+    let told = "outer.yaml:1:1: the graph has 2001 nodes, more than 2000; split the graph";
+    assert_eq!(violations.iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
+    assert_eq!(read(&file(2000, &node), &[]).unwrap().nodes.len(), 2000);
+}
+
 #[test]
 fn rules_rename_topics_as_in_ros_2() {
     let front = CAMERA.replace("name: camera", "name: camera\nnamespace: front");
