@@ -40,6 +40,7 @@ mod source;
 mod sqlite;
 mod stepper;
 mod typed;
+mod write_error;
 mod writer;
 mod yaml;
 
@@ -49,8 +50,8 @@ pub use messages::{BagMessage, Messages};
 pub use options::{OpeningProgress, ReaderOptions};
 pub use pace::{Rate, StepTimer, Steps};
 pub use player::{
-    PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player, PlayerOptions,
-    RequestSource, RequestsToPlay, StartPlayerError, TopicToPlay, Unplayable,
+    PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player,
+    PlayerOptions, RequestSource, RequestsToPlay, StartPlayerError, TopicToPlay, Unplayable,
 };
 pub use qos::{
     Durability, History, Liveliness, OfferedQos, QosLimits, QosOverridesError, Reliability,
@@ -62,7 +63,5 @@ pub use recorder::{
 };
 pub use reindex::{ReindexError, Reindexed, reindex, reindex_telling};
 pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
-pub use writer::{
-    BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,
-    WrittenTopic,
-};
+pub use write_error::{CreateBagError, Saved, WriteError};
+pub use writer::{BagWriter, Compression, TopicDescription, WriterOptions, WrittenTopic};

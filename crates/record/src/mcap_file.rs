@@ -14,6 +14,11 @@ use std::io::{self, IoSlice, Write};
 /// fewer costs less than a chunk of their own.
 pub(crate) const DIRECT_BYTES_MIN: u64 = 64 << 10;
 
+const TOO_MANY_CHANNELS: &str =
+    "a file holds at most 65536 topics; choose some of them, and the others for another bag";
+const TOO_MANY_TYPES: &str =
+    "a file holds at most 65535 types; choose some of the topics, and the others for another bag";
+
 /// Key of a channel's metadata: the hash of its type.
 pub(crate) const TYPE_HASH_KEY: &str = "topic_type_hash";
 
@@ -112,14 +117,17 @@ impl McapFile {
         self.span_ns
     }
 
-    /// Adds a channel; `None`: the format has no more of them.
+    /// Adds a channel. The format numbers channels and types with 16 bits.
+    ///
+    /// # Errors
+    /// There are no more numbers, as a phrase with the next step.
     pub(crate) fn add_channel(
         &mut self,
         topic: &str,
         (type_name, definition): (&str, &str),
         metadata: &[(&str, &str)],
-    ) -> Option<u16> {
-        let channel = u16::try_from(self.counts.len()).ok()?;
+    ) -> Result<u16, &'static str> {
+        let channel = u16::try_from(self.counts.len()).map_err(|_| TOO_MANY_CHANNELS)?;
         let key = (type_name.to_owned(), definition.to_owned());
         let hashed = metadata.iter().any(|(key, hash)| *key == TYPE_HASH_KEY && !hash.is_empty());
         let known = hashed || !definition.is_empty();
@@ -127,7 +135,8 @@ impl McapFile {
             Some(schema) => *schema,
             None => {
                 // 0 is no schema.
-                let schema = u16::try_from(self.schema_ids.len() + 1).ok()?;
+                let schema =
+                    u16::try_from(self.schema_ids.len() + 1).map_err(|_| TOO_MANY_TYPES)?;
                 let start = self.schemas.len();
                 record(&mut self.schemas, op::SCHEMA, |body| {
                     body.extend(schema.to_le_bytes());
@@ -157,7 +166,7 @@ impl McapFile {
         self.open.plain.extend_from_slice(&self.channels[start..]);
         self.open.index.push(Vec::new());
         self.counts.push(0);
-        Some(channel)
+        Ok(channel)
     }
 
     /// Bytes of the open chunk.
@@ -283,7 +292,8 @@ impl McapFile {
         body.extend(first.to_le_bytes());
         body.extend(last.to_le_bytes());
         sized(body, |pairs| {
-            for (channel, count) in (0_u16..).zip(&self.counts).filter(|(_, count)| **count > 0) {
+            let counts = (0..=u16::MAX).zip(&self.counts);
+            for (channel, count) in counts.filter(|(_, count)| **count > 0) {
                 pairs.extend(channel.to_le_bytes());
                 pairs.extend(count.to_le_bytes());
             }
@@ -348,7 +358,7 @@ impl McapFile {
             body.extend(start.to_le_bytes());
             body.extend(chunk_bytes.to_le_bytes());
             sized(body, |pairs| {
-                for (channel, entries) in (0_u16..).zip(&mut self.open.index) {
+                for (channel, entries) in (0..=u16::MAX).zip(&mut self.open.index) {
                     if entries.is_empty() {
                         continue;
                     }

@@ -1,7 +1,8 @@
 //! The newest messages of a recording, kept in memory until a snapshot asks for them.
 
 use crate::recorder::{LogTime, RecorderOptions, StartRecorderError};
-use crate::writer::{WriteError, WrittenTopic};
+use crate::write_error::WriteError;
+use crate::writer::WrittenTopic;
 use std::collections::VecDeque;
 use std::io::IoSlice;
 

@@ -9,7 +9,8 @@ use crate::recorder::{
     StartRecorderError, TopicToRecord, Wish,
 };
 use crate::run_clock::RunClock;
-use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
+use crate::write_error::{Saved, WriteError};
+use crate::writer::{BagWriter, TopicDescription, WrittenTopic};
 use crossdock_comm::step::{STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{
     AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, Participant, PortError,

@@ -8,10 +8,11 @@
 
 use crate::mcap_file::{McapFile, MessageFields, TYPE_HASH_KEY};
 use crate::metadata::{BagSummary, FileSummary, TopicCount};
-use crate::names::Shown;
 use crate::outer::{FileCompression, MessageEncoder, Outer, compressed_name};
 use crate::qos::{OfferedQos, write_profiles};
 use crate::reserve::Reserve;
+use crate::write_error::{CreateBagError, Saved, WriteError};
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -102,127 +103,6 @@ const OTHER_NAMESPACES: [&str; 2] = ["/srv/", "/action/"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenTopic(usize);
 
-/// Why a bag cannot be created.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CreateBagError {
-    /// Only a folder can have this compression.
-    #[error(
-        "{} is one file, but to compress files or messages is for bags in folders, whose metadata.yaml \
-         says it; give a name without .mcap, or compress chunks",
-        path.display()
-    )]
-    NoFolder {
-        /// The file.
-        path: PathBuf,
-    },
-    /// There is something at the path already.
-    #[error(
-        "{} exists already and is not overwritten; give another name, or move it away",
-        path.display()
-    )]
-    Exists {
-        /// The file or folder.
-        path: PathBuf,
-    },
-    /// The path has no name for a bag.
-    #[error("{} does not name a bag; give a name like `drive.mcap` or `drive`", path.display())]
-    Name {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The operating system refused.
-    #[error(
-        "{} cannot be created: {source}; give a place that you may write to and that has room",
-        path.display()
-    )]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
-}
-
-/// What of a bag is safe on the disk when writing stops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Saved {
-    /// Messages.
-    pub messages: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
-}
-
-/// Why a message, a topic or the end of a bag was not written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WriteError {
-    /// The disk, quota or file size limit is used up. Nothing that was accepted is lost: the bag
-    /// can be finished, or written on once there is space.
-    #[error(
-        "{} cannot grow by {needed_bytes} bytes: {source}; all {} messages so far ({} bytes) are \
-         safe; free some space or record to another disk",
-        path.display(), saved.messages, saved.bytes
-    )]
-    NoSpace {
-        /// The file.
-        path: PathBuf,
-        /// Bytes that were asked for.
-        needed_bytes: u64,
-        /// What is safe.
-        saved: Saved,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// Writing failed in a way that ends the bag. The file was cut back to what is complete.
-    #[error(
-        "writing {} failed: {reason}; its first {} messages ({} bytes) are safe, but without an \
-         index: who plays it looks through the whole file first",
-        path.display(), saved.messages, saved.bytes
-    )]
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// What happened.
-        reason: String,
-        /// What is safe.
-        saved: Saved,
-    },
-    /// A topic, type or definition is longer than the file format allows, or there are too many.
-    #[error("topic {} cannot be written to {}: {reason}", Shown(topic), path.display())]
-    Topic {
-        /// The file.
-        path: PathBuf,
-        /// The topic.
-        topic: String,
-        /// What the format does not allow.
-        reason: String,
-    },
-    /// A complete file could not be compressed as a whole. It stays as it is.
-    #[error(
-        "{} cannot be compressed: {source}; it is whole and stays as it is, and so do all files that \
-         follow",
-        path.display()
-    )]
-    Uncompressed {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// metadata.yaml could not be written; the MCAP file is complete.
-    #[error(
-        "{} cannot be written: {source}; the .mcap file beside it is complete: open that",
-        path.display()
-    )]
-    Metadata {
-        /// metadata.yaml.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
-}
-
 /// Chunks in the least size of a file after which the next one begins: so much a file may be
 /// longer.
 const CHUNKS_OF_SPLIT: u64 = 8;
@@ -278,6 +158,8 @@ pub struct BagWriter {
     mcap: Option<McapFile>,
     reserve: Reserve,
     topics: Vec<Topic>,
+    /// Places in the list: a bag may have tens of thousands of topics.
+    by_name: BTreeMap<String, Vec<usize>>,
     open: OpenChunk,
     /// Bytes of definitions in this file, and of all in metadata.yaml.
     definition_bytes: u64,
@@ -352,6 +234,7 @@ impl BagWriter {
             mcap: Some(mcap),
             reserve: Reserve::new(),
             topics: Vec::new(),
+            by_name: BTreeMap::new(),
             open: OpenChunk::default(),
             definition_bytes: 0,
             metadata_bytes: METADATA_BYTES,
@@ -390,7 +273,8 @@ impl BagWriter {
         if OTHER_NAMESPACES.iter().any(|namespace| topic.type_name.contains(namespace)) {
             topic.type_hash.clear();
         }
-        let known = self.topics.iter().position(|known| known.description == topic);
+        let of_name = self.by_name.get(&topic.name).into_iter().flatten();
+        let known = of_name.copied().find(|place| self.topics[*place].description == topic);
         if let Some(known) = known {
             return Ok(WrittenTopic(known));
         }
@@ -403,6 +287,8 @@ impl BagWriter {
             self.metadata_bytes -= topic.map_or(0, |topic| bytes_of(&topic.description));
             return Err(error);
         }
+        let name = self.topics[place].description.name.clone();
+        self.by_name.entry(name).or_default().push(place);
         Ok(WrittenTopic(place))
     }
 
@@ -423,11 +309,16 @@ impl BagWriter {
         let metadata =
             [("offered_qos_profiles", profiles.as_str()), (TYPE_HASH_KEY, type_hash.as_str())];
         let Some(mcap) = &mut self.mcap else { return Err(self.closed()) };
-        let Some(channel) = mcap.add_channel(name, (type_name, definition), &metadata) else {
-            return Err(self.topic_error(place, "a file holds at most 65535 topics"));
-        };
-        self.topics[place].channel = Some(channel);
-        Ok(channel)
+        match mcap.add_channel(name, (type_name, definition), &metadata) {
+            Ok(channel) => {
+                self.topics[place].channel = Some(channel);
+                Ok(channel)
+            }
+            Err(reason) => {
+                self.definition_bytes -= bytes;
+                Err(self.topic_error(place, reason))
+            }
+        }
     }
 
     /// Writes a message whose CDR bytes are the concatenation of `slices`. Gives how often the

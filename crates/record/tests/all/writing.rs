@@ -247,3 +247,30 @@ fn everything_that_was_saved_is_read_after_a_kill() {
         }
     }
 }
+
+#[test]
+fn a_file_has_as_many_topics_as_the_format_has_numbers() {
+    let scratch = Scratch::new("numbers");
+    let path = scratch.path("many.mcap");
+    let mut writer = BagWriter::create(&path, options(Compression::None, 1 << 20)).unwrap();
+    let named = |number: usize| TopicDescription {
+        definition: String::new(),
+        qos: Vec::new(),
+        ..string_topic(&format!("/t{number}"))
+    };
+    let topics: Vec<_> = (0..65_536).map(|it| writer.add_topic(named(it)).unwrap()).collect();
+    let error = writer.add_topic(named(65_536)).unwrap_err().to_string();
+    assert!(error.starts_with("topic /t65536 cannot be written to "), "{error}");
+    assert!(error.contains("a file holds at most 65536 topics; choose some of them"), "{error}");
+    assert_eq!(writer.add_topic(named(65_535)).unwrap(), topics[65_535]);
+    for topic in [topics[0], topics[65_535]] {
+        writer.write(topic, 1, 1, &[IoSlice::new(&string_cdr("a"))]).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap().messages, 2);
+    let reader = BagReader::open(&path).unwrap();
+    assert_eq!((reader.topics().len(), reader.message_count()), (65_536, 2));
+    let found = contents(&reader);
+    assert!(found.error.is_none());
+    let names = found.messages.iter().map(|(topic, ..)| reader.topics()[*topic].name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["/t0", "/t65535"]);
+}
