@@ -65,6 +65,7 @@ pub use device::slabs::SlabTaker;
 pub use device::upload::{Uploader, Uploading};
 pub use discovery::event::{self, Event, Troubles};
 pub use discovery::graph_view::GraphView;
+pub use discovery::handshake::PUBLISHERS_OF_PEER_MAX;
 pub use discovery::node_entry::{NodeEntry, NodeOptions};
 pub use discovery::participant::{OpenError, Participant, ParticipantOptions};
 pub use discovery::port_events::{

@@ -50,7 +50,7 @@ pub use messages::{BagMessage, Messages};
 pub use options::{OpeningProgress, ReaderOptions};
 pub use pace::{Rate, StepTimer, Steps};
 pub use player::{
-    PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player,
+    KEPT_BYTES_MAX, PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player,
     PlayerOptions, RequestSource, RequestsToPlay, StartPlayerError, TopicToPlay, Unplayable,
 };
 pub use qos::{

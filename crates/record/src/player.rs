@@ -11,8 +11,9 @@ use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::port_qos;
 use crossdock_comm::step::StepError;
-use crossdock_comm::{ObserveError, Participant, PortError, Qos};
+use crossdock_comm::{ObserveError, PUBLISHERS_OF_PEER_MAX, Participant, PortError, Qos};
 use crossdock_msg::{EventSchema, SchemaError, ServiceSchema};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -96,7 +97,14 @@ pub struct PlayerOptions {
     /// With a clock: publish it at messages of these topics of the bag only, by their names there.
     /// `None`: at each message. [`Duration::MAX`] as the clock's distance leaves out all between.
     pub clock_topics: Option<Vec<String>>,
+    /// Bytes that the messages of all its publishers may take, [`KEPT_BYTES_MAX`] by default.
+    /// Playing ends where they would take more: the recording says how many messages are kept.
+    pub kept_bytes_max: u64,
 }
+
+/// Bytes that the messages of a player's publishers take at most, if nothing else is said: a
+/// thousand images of 8 MB.
+pub const KEPT_BYTES_MAX: u64 = 8 << 30;
 
 impl PlayerOptions {
     /// Plays these topics once and whole, without a clock.
@@ -112,6 +120,7 @@ impl PlayerOptions {
             paused: false,
             clock: None,
             clock_topics: None,
+            kept_bytes_max: KEPT_BYTES_MAX,
         }
     }
 }
@@ -164,6 +173,17 @@ pub enum StartPlayerError {
     NothingPlayable {
         /// Why each topic cannot be played.
         reasons: Vec<Unplayable>,
+    },
+    /// One process cannot publish so many topics.
+    #[error(
+        "{topics} topics of the bag would be published, more than the {limit} publishers that one \
+         process may have; choose some of them, as by `--topics`"
+    )]
+    TooManyTopics {
+        /// How many are asked for.
+        topics: usize,
+        /// The limit.
+        limit: usize,
     },
     /// A topic cannot be published.
     #[error("topic {} of the bag cannot be published: {source}", Shown(topic))]
@@ -221,6 +241,26 @@ pub enum PlayError {
         timeout: Duration,
         /// Who still had messages.
         waiting: String,
+    },
+    /// The messages of all publishers take more memory than they may.
+    #[error(
+        "after message {number} of topic {} ({topic_bytes} bytes of messages), the messages of all \
+         played topics take {bytes} bytes of memory, more than {limit}; play fewer topics, give \
+         some of them a smaller depth (`--qos-profile-overrides-path`), or raise the limit (`bag \
+         play --max-kept-bytes`)",
+        Shown(topic)
+    )]
+    Kept {
+        /// The topic whose message came last.
+        topic: String,
+        /// Number of that message in its topic, from 1.
+        number: u64,
+        /// What the messages of this topic take.
+        topic_bytes: u64,
+        /// What those of all topics take.
+        bytes: u64,
+        /// What they may take.
+        limit: u64,
     },
     /// The processes of the graph could not be observed.
     #[error("playing at maximum rate needs to watch the graph, which failed: {source}")]
@@ -364,6 +404,11 @@ impl Player {
             return Err(StartPlayerError::Clock { tick, least: TICK_MIN });
         }
         let (prepared, unplayable) = prepare(&reader, &options)?;
+        let topics = prepared.iter().filter(|topic| topic.calls.is_none()).count();
+        if topics > PUBLISHERS_OF_PEER_MAX {
+            let limit = PUBLISHERS_OF_PEER_MAX;
+            return Err(StartPlayerError::TooManyTopics { topics, limit });
+        }
         let played = prepared.iter().map(|prepared| prepared.name.clone()).collect();
         let progress = Arc::new(Progress::default());
         let counts = reader.topic_counts();
@@ -517,7 +562,8 @@ fn prepare(
             if options.clock.is_some() && topics.iter().any(is_clock) {
                 return Err(StartPlayerError::TwoClocks);
             }
-            let prepared = topics.iter().map(|topic| prepare_one(reader, topic));
+            let places = places(reader);
+            let prepared = topics.iter().map(|topic| prepare_one(reader, &places, topic));
             Ok((prepared.collect::<Result<_, _>>()?, Vec::new()))
         }
         PlayTopics::All => {
@@ -536,18 +582,30 @@ fn prepare(
     }
 }
 
-fn prepare_one(reader: &BagReader, wanted: &TopicToPlay) -> Result<Prepared, StartPlayerError> {
-    let of_name = reader
-        .topics()
-        .iter()
-        .enumerate()
-        .filter(|(_, topic)| topic.name == absolute(&wanted.name));
-    // At most one topic of a name is delivered; of the others `schema` says what is wrong.
-    let found = of_name.max_by_key(|(_, topic)| topic.is_delivered());
-    let (index, topic) = found.ok_or_else(|| StartPlayerError::UnknownTopic {
+/// Where the topics of a bag are, by name: there may be tens of thousands. At most one topic of a
+/// name is delivered; of the others `schema` says what is wrong.
+fn places(reader: &BagReader) -> BTreeMap<&str, usize> {
+    let mut places = BTreeMap::new();
+    for (index, topic) in reader.topics().iter().enumerate() {
+        let place = places.entry(topic.name.as_str()).or_insert(index);
+        if topic.is_delivered() || !reader.topics()[*place].is_delivered() {
+            *place = index;
+        }
+    }
+    places
+}
+
+fn prepare_one(
+    reader: &BagReader,
+    places: &BTreeMap<&str, usize>,
+    wanted: &TopicToPlay,
+) -> Result<Prepared, StartPlayerError> {
+    let found = places.get(absolute(&wanted.name).as_str());
+    let index = *found.ok_or_else(|| StartPlayerError::UnknownTopic {
         topic: wanted.name.clone(),
         known: reader.topics().iter().map(|topic| topic.name.clone()).collect(),
     })?;
+    let topic = &reader.topics()[index];
     let schema = topic.schema()?;
     let name = absolute(wanted.renamed.as_ref().unwrap_or(&wanted.name));
     let calls = wanted.requests.as_ref().map(|requests| calls(requests, &schema)).transpose();

@@ -64,6 +64,8 @@ pub(crate) enum Flow {
 struct PlayingTopic {
     output: Output,
     played: PlayedTopic,
+    /// What its messages took when this was looked at last.
+    kept_bytes: u64,
 }
 
 /// Where the messages of a topic go.
@@ -88,7 +90,9 @@ impl PlayingTopic {
                 .map(|caller| Output::Requests(Box::new(caller))),
         };
         match opened {
-            Ok(output) => Ok(PlayingTopic { output, played: PlayedTopic::new(name) }),
+            Ok(output) => {
+                Ok(PlayingTopic { output, played: PlayedTopic::new(name), kept_bytes: 0 })
+            }
             Err(source) => Err(StartPlayerError::Port { topic: name, source }),
         }
     }
@@ -124,6 +128,9 @@ struct Playing {
     inbox: Receiver<Command>,
     /// By index into the bag's topics.
     topics: Vec<Option<PlayingTopic>>,
+    /// What the messages of all topics take, and may take.
+    kept_bytes: u64,
+    kept_bytes_max: u64,
     clock: Option<SimulatedClock>,
     timing: Timing,
     /// In steps, with no topic to be played: all that is taken from the bag is how time passes.
@@ -223,6 +230,8 @@ impl Playing {
             inbox,
             only_time: stepped && topics.iter().all(Option::is_none),
             topics,
+            kept_bytes: 0,
+            kept_bytes_max: options.kept_bytes_max,
             clock,
             timing,
             duration,
@@ -369,8 +378,28 @@ impl Playing {
         }
         let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
         topic.publish(message, wall_ns());
+        self.count_kept(place)?;
         self.steps = self.steps.saturating_sub(1);
         self.drain(place)
+    }
+
+    /// Counts the memory of a topic whose message was published. How much publishers keep is what
+    /// the recording says, and a small one can say much.
+    fn count_kept(&mut self, place: Place) -> Result<(), PlayError> {
+        let Some(topic) = &mut self.topics[place.topic] else { return Ok(()) };
+        let Output::Topic(publisher) = &topic.output else { return Ok(()) };
+        let before = std::mem::replace(&mut topic.kept_bytes, publisher.memory_bytes());
+        self.kept_bytes = self.kept_bytes - before + topic.kept_bytes;
+        if self.kept_bytes <= self.kept_bytes_max {
+            return Ok(());
+        }
+        Err(PlayError::Kept {
+            topic: topic.played.name.clone(),
+            number: place.number,
+            topic_bytes: topic.kept_bytes,
+            bytes: self.kept_bytes,
+            limit: self.kept_bytes_max,
+        })
     }
 
     /// In steps: lets time go on to a message, and then plays it as a step of its own.
@@ -383,7 +412,9 @@ impl Playing {
         let target_ns = stepper.reach(place.time_ns);
         let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
         topic.publish(message, target_ns);
+        self.count_kept(place)?;
         self.steps = self.steps.saturating_sub(1);
+        let Some(topic) = &self.topics[message.topic] else { return Ok(Flow::GoOn) };
         let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
         let phases = stepper.phases_of(&topic.played.name);
         self.step(place, target_ns, &phases)

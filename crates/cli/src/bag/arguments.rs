@@ -4,6 +4,7 @@ use super::bar::ns;
 use super::watched;
 use crate::arguments::{DefinitionArguments, Rate, domain_id, positive, seconds, topic_name};
 use clap::{Args, Subcommand, ValueEnum};
+use crossdock_record::KEPT_BYTES_MAX;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
@@ -386,6 +387,10 @@ pub(crate) struct PlayArguments {
     /// File (YAML) with the quality of service of topics, instead of the recorded one
     #[arg(long, value_name = "FILE")]
     pub(crate) qos_profile_overrides_path: Option<PathBuf>,
+    /// Bytes of memory that the messages of all played topics take at most: how many messages a
+    /// publisher keeps is what the bag says
+    #[arg(long, value_name = "BYTES", default_value_t = KEPT_BYTES_MAX)]
+    pub(crate) max_kept_bytes: u64,
     /// Send the requests of recorded events to their services, instead of publishing the events.
     /// The events must have contents
     #[arg(long)]

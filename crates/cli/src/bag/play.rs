@@ -55,6 +55,7 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         repeat: arguments.repeat,
         paused: arguments.start_paused,
         clock: clock(arguments)?,
+        kept_bytes_max: arguments.max_kept_bytes,
         clock_topics: Some(arguments.clock_topics.clone()).filter(|topics| !topics.is_empty()),
         ..PlayerOptions::new(NODE, PlayTopics::Only(topics), rate)
     };
@@ -140,16 +141,20 @@ fn topics(reader: &BagReader, arguments: &PlayArguments) -> Result<Vec<TopicToPl
 /// Refuses topics of two types that would be published under one new name.
 fn one_type_each(reader: &BagReader, topics: &[TopicToPlay]) -> Result<()> {
     let mut known: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
+    let mut types: BTreeMap<&str, &str> = BTreeMap::new();
+    for topic in reader.topics() {
+        types.entry(&topic.name).or_insert(&topic.type_name);
+    }
     for topic in topics.iter().filter(|it| it.requests.is_none()) {
         let name = topic.renamed.as_ref().unwrap_or(&topic.name);
-        let Some(found) = reader.topics().iter().find(|it| it.name == topic.name) else { continue };
-        let (other, other_type) = *known.entry(name).or_insert((&topic.name, &found.type_name));
-        if other != topic.name && other_type != found.type_name {
+        let Some(found) = types.get(topic.name.as_str()).copied() else { continue };
+        let (other, other_type) = *known.entry(name).or_insert((&topic.name, found));
+        if other != topic.name && other_type != found {
             bail!(
                 "`{other}` ({other_type}) and `{}` ({}) would both be published as `{name}`; give \
                  one of them another name by --remap, or leave it out by --exclude-topics",
                 topic.name,
-                found.type_name
+                found
             );
         }
     }

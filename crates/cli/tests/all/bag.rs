@@ -659,6 +659,9 @@ fn commands_that_cannot_begin_say_what_to_do() {
     let error =
         place.refused(&["bag", "play", "drive.mcap", "--qos-profile-overrides-path", "qos.yaml"]);
     assert!(error.contains("qos.yaml") && error.contains("best_effort"), "{error}");
+    let error = place.refused(&["bag", "play", "drive.mcap", "--max-kept-bytes", "1"]);
+    assert!(error.contains("after message 1 of topic /a ("), "{error}");
+    assert!(error.contains(" bytes of memory, more than 1; play fewer topics"), "{error}");
     for command in [&["bag", "play"][..], &["bag", "convert", "-o", "out"]] {
         let error = place.refused(command);
         assert!(error.contains("name a bag"), "{error}");

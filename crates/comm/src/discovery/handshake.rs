@@ -28,7 +28,7 @@ use crate::wire::mismatch::clash;
 use crate::wire::port_info::PortInfo;
 
 /// Publishers that one process may advertise. Who has as many makes no more.
-pub(crate) const PUBLISHERS_OF_PEER_MAX: usize = 16_384;
+pub const PUBLISHERS_OF_PEER_MAX: usize = 16_384;
 
 /// How many descriptors come with a frame.
 fn descriptors_of(frame: &Frame) -> std::ops::RangeInclusive<usize> {

@@ -325,6 +325,11 @@ impl PublisherCore {
         &self.info.topic
     }
 
+    /// Bytes of memory that its messages take.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.ring.memory_bytes().0
+    }
+
     pub(crate) fn info(&self) -> &PortInfo {
         &self.info
     }

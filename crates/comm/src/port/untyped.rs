@@ -250,6 +250,12 @@ impl<O: Owner> AnyPublisher<O> {
         &self.schema
     }
 
+    /// Bytes of memory that its messages take, those among them that it keeps for later
+    /// subscribers. No lock, no allocation.
+    pub fn memory_bytes(&self) -> u64 {
+        self.core.memory_bytes()
+    }
+
     /// Memory for one message of at most `bytes` bytes in the flat layout.
     ///
     /// # Errors

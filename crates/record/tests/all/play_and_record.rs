@@ -229,6 +229,60 @@ fn the_clock_runs_with_the_messages_and_gives_the_log_times() {
     }
 }
 
+/// A bag of topics that have this many messages of this many bytes each.
+fn write_topics(path: &Path, topics: usize, messages: u64, bytes: usize) {
+    let mut writer = BagWriter::create(path, options(Compression::Zstd, 1 << 20)).unwrap();
+    let added = (0..topics).map(|number| writer.add_topic(string_topic(&format!("/t{number}"))));
+    let added: Vec<_> = added.collect::<Result<_, _>>().unwrap();
+    let cdr = string_cdr(&"x".repeat(bytes));
+    for time in 0..messages {
+        added.iter().for_each(|topic| {
+            writer.write(*topic, time, time, &[IoSlice::new(&cdr)]).unwrap();
+        });
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn more_topics_than_a_process_has_publishers_are_refused_before_one_is_made() {
+    let domain = Domain::new("publishers");
+    let bag = domain.scratch.path("b.mcap");
+    write_topics(&bag, 16_385, 0, 0);
+    let (participant, reader) = (domain.participant("p"), BagReader::open(&bag).unwrap());
+    let options = player_options(PlayTopics::All, Rate::Factor(1.0));
+    let error = Player::start(&participant, reader, options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "16385 topics of the bag would be published, more than the 16384 publishers that one \
+         process may have; choose some of them, as by `--topics`"
+    );
+}
+
+#[test]
+fn playing_ends_where_the_messages_that_are_kept_take_more_than_they_may() {
+    let domain = Domain::new("kept");
+    let bag = domain.scratch.path("b.mcap");
+    write_topics(&bag, 5, 3, 1_000_000);
+    let participant = domain.participant("p");
+    let play = |kept_bytes_max| {
+        let options =
+            PlayerOptions { kept_bytes_max, ..player_options(PlayTopics::All, Rate::Factor(1e6)) };
+        let player = Player::start(&participant, BagReader::open(&bag).unwrap(), options).unwrap();
+        player.play();
+        player.wait()
+    };
+    let report = play(100_000_000).unwrap();
+    assert_eq!(report.topics.iter().map(|it| it.published).collect::<Vec<_>>(), [3; 5]);
+    let error = play(3_500_000).unwrap_err();
+    let PlayError::Kept { topic, number, topic_bytes, bytes, limit } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!((topic.as_str(), number, limit), ("/t3", &1, &3_500_000));
+    assert!((1_000_000..1_200_000).contains(topic_bytes), "{topic_bytes}");
+    assert!((4_000_000..4_800_000).contains(bytes), "{bytes}");
+    assert!(error.to_string().contains("`bag play --max-kept-bytes`"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_played_is_refused_with_what_there_is() {
     let domain = Domain::new("refused");
