@@ -376,7 +376,7 @@ fn two_users_meet_in_a_folder_of_a_group_that_both_name_and_nowhere_else() {
     other.expect("called");
     let mut outsider = start("outsider", 64_003, 64_003);
     let text = outsider.read().unwrap();
-    assert!(text.contains(place.path()) && text.contains("ermission"), "{text}");
+    assert!(text.contains(place.path()) && text.contains("only members of group 64242"), "{text}");
     one.finish();
     other.finish();
     assert_eq!(place.files(), 0);
