@@ -256,6 +256,16 @@ fn open_to_another_user(place: &Place) -> (String, String) {
     (crossdock, place.text("meeting"))
 }
 
+/// The other user's run of a graph.
+fn runs_as_daemon(place: &Place, (crossdock, meeting): (&str, &str), graph: &str) -> Running {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", DAEMON, "--regid", &GROUP.to_string(), "--clear-groups", crossdock]);
+    command.args(["run", graph]);
+    place.prepare(&mut command);
+    command.env("CROSSDOCK_RENDEZVOUS", meeting).current_dir("/");
+    Running::start(command)
+}
+
 #[test]
 fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_copied_or_refused() {
     if !rustix::process::geteuid().is_root() {
@@ -263,12 +273,7 @@ fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_c
     }
     let place = Place::new("trust", "");
     let (crossdock, meeting) = open_to_another_user(&place);
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", DAEMON, "--regid", &GROUP.to_string(), "--clear-groups", &crossdock]);
-    command.args(["run", &place.text("source.yaml")]);
-    place.prepare(&mut command);
-    command.env("CROSSDOCK_RENDEZVOUS", &meeting).current_dir("/");
-    let source = Running::start(command);
+    let source = runs_as_daemon(&place, (&crossdock, &meeting), &place.text("source.yaml"));
 
     let graph = |copies| {
         format!(
@@ -317,12 +322,7 @@ fn a_stranger_keeps_no_graph_from_starting_and_commands_say_why_they_get_nothing
     let private = "topics:\n  /a: { type: geometry_msgs/msg/PointStamped, copies: forbidden }\n";
     let private =
         place.written("private.yaml", &format!("crossdock: 1\nname: p\n{private}{SOURCE}"));
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", DAEMON, "--regid", &GROUP.to_string(), "--clear-groups", &crossdock]);
-    command.args(["run", &private]);
-    place.prepare(&mut command);
-    command.env("CROSSDOCK_RENDEZVOUS", &meeting).current_dir("/");
-    let stranger = Running::start(command);
+    let stranger = runs_as_daemon(&place, (&crossdock, &meeting), &private);
     let there = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
         place.prepare(&mut command);
