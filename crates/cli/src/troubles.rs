@@ -1,4 +1,4 @@
-//! What keeps the ports of a command from those of other processes, for commands that take part in
+//! What keeps the ports of a command from ports of other processes, for commands that take part in
 //! a graph.
 
 use crate::output::{clean, say};

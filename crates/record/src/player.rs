@@ -257,7 +257,7 @@ pub enum PlayError {
         number: u64,
         /// What the messages of this topic take.
         topic_bytes: u64,
-        /// What those of all topics take.
+        /// What the messages of all topics take.
         bytes: u64,
         /// What they may take.
         limit: u64,

@@ -306,9 +306,9 @@ fn chain_rows(plan: &Plan, processes: &[ProcessFigures]) -> Vec<ChainRow> {
 }
 
 /// Fails if another process publishes a topic whose publishers are all in the plan: its messages
-/// would mix with those of the run, and its nodes would hold up those of the run. Strangers hold
-/// nobody up, and a start that they could refuse would be theirs to decide: gives sentences about
-/// them, to be told when the run begins.
+/// would mix with the messages of the run, and its nodes would hold up the run's nodes. Strangers
+/// hold nobody up, and a start that they could refuse would be theirs to decide: gives sentences
+/// about them, to be told when the run begins.
 pub(crate) fn must_have_topics_alone(
     domain_id: u32,
     name: &str,

@@ -235,7 +235,7 @@ impl<'a> Gap<'a> {
 }
 
 /// Messages by topic that were to release nodes of these processes and have not been worked off:
-/// published and not taken, or taken and not finished. `tables` are those of all publishers.
+/// published and not taken, or taken and not finished. `tables`: of all publishers.
 pub(super) fn in_flight<'a>(
     processes: impl IntoIterator<Item = &'a ProcessSnapshot>,
     tables: &[ProcessSnapshot],

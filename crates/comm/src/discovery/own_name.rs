@@ -81,7 +81,7 @@ fn make_anew(core: &ParticipantCore) -> Result<(), crossdock_shm::rendezvous::Re
     let rendezvous = &core.rendezvous;
     let watched =
         [(Some(rendezvous.listener()), TOKEN_LISTENER), (rendezvous.arrivals(), TOKEN_ARRIVALS)];
-    // The numbers become those of other files, and epoll knows files.
+    // The numbers become numbers of other files, and epoll knows files.
     for fd in watched.iter().filter_map(|(fd, _)| *fd) {
         let _ = epoll::delete(&*core.epoll, fd);
     }

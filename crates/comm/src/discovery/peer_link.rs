@@ -165,7 +165,7 @@ impl PeerLink {
             && !self.is_over()
     }
 
-    /// Is it removed at the end of this turn, whatever its process does?
+    /// Is it removed at the end of this turn, with nothing that its process can do?
     fn is_over(&self) -> bool {
         let is_said = self.stage == Stage::Closing && self.is_flushed();
         is_said || matches!(self.broken, Some(Broken::Closed | Broken::Done))

@@ -19,7 +19,7 @@ use crate::wire::frame::Frame;
 use crate::wire::limit::Limit;
 use crate::wire::peer_process::PeerProcess;
 
-/// Users whose refusals are kept apart; those of further ones are told as if they were one's.
+/// Users whose refusals are kept apart. Further users count as one.
 const USERS_MAX: usize = 64;
 /// Different refusals of one user that are told.
 const TOLD_MAX: usize = 16;

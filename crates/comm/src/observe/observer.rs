@@ -425,7 +425,7 @@ impl Observer {
 }
 
 /// Why processes cannot be looked at (of a stranger?): what many have in common once, and only so
-/// many, those of strangers last.
+/// many, reasons about strangers last.
 fn reasons(all: BTreeSet<(bool, String)>) -> Vec<String> {
     let is_cut = all.len() > REASONS_MAX;
     let mut told: Vec<String> = all.into_iter().take(REASONS_MAX).map(|(_, why)| why).collect();

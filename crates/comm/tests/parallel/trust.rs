@@ -128,7 +128,7 @@ fn what_a_member_puts_in_the_place_of_a_domains_folder_is_told_with_who_can_mend
     std::os::unix::fs::lchown(&domain, Some(OTHER), Some(GROUP)).unwrap();
     said("can remove it");
     drop(root);
-    // Who is no member is told of which group.
+    // Who is no member is told the group.
     let root = Folder::make(place.0.clone(), (0, OTHER), 0o3770);
     let said = program.as_victim(test, Some(&root.0));
     assert!(said.contains("only members of group 64101 may, and user 64102 is none"), "{said}");

@@ -71,7 +71,8 @@ pub(super) fn system(what: &'static str, place: &Path) -> impl FnOnce(Errno) -> 
     move |errno| RendezvousError::System { what, place, errno }
 }
 
-/// Whether the system refused for want of something that others use, whatever was asked for.
+/// Whether the system refused for want of something that others use: another thing would have been
+/// refused, too.
 pub(super) fn is_shortage(errno: Errno) -> bool {
     matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)
 }

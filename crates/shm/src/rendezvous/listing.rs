@@ -22,8 +22,8 @@ const SOCKET_TABLE_BYTES_MAX: u64 = 64 << 20;
 /// The names at a meeting place.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// At most [`LISTED_MAX`]; some may have died. If there are more, those of our own user and of
-    /// root come before those of others, who have equal shares.
+    /// At most [`LISTED_MAX`]; some may have died. If there are more, names of our own user and
+    /// of root come before names of others, who have equal shares.
     pub names: Vec<PeerName>,
     /// Why there may be processes that are not in `names`.
     pub left_out: Option<LeftOut>,
@@ -49,7 +49,7 @@ pub enum LeftOut {
         /// The user who owns the folder.
         owner: u32,
     },
-    /// More of whatever is in a folder.
+    /// More entries of any kind in a folder.
     #[error(
         "the rendezvous folder {} has more entries than the {ENTRIES_MAX} that are read, so \
          processes may be missed; user {owner}, who owns the folder, and root can remove \
@@ -73,8 +73,8 @@ pub enum LeftOut {
     },
 }
 
-/// Calls `each` with the name of whatever in a folder may be a socket. True: there is more in it
-/// than `entries_max`, which are read.
+/// Calls `each` with the name of each entry of a folder that may be a socket. True: there is more
+/// in it than `entries_max`, which are read.
 pub(super) fn each_socket(
     folder: BorrowedFd<'_>,
     entries_max: usize,

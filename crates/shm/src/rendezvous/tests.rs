@@ -97,7 +97,7 @@ fn processes_are_found_among_many_files_that_are_none() {
     assert_eq!((seen.names.len(), seen.left_out), (processes.len(), None));
 }
 
-/// Names of processes in a folder that all are those of one that is there.
+/// Names of processes in a folder, all of one process that is there.
 fn crowd(scratch: &Scratch, of: &Rendezvous, names: std::ops::Range<u128>) {
     let folder = scratch.0.join("7");
     for number in names {
