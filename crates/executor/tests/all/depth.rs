@@ -1,5 +1,6 @@
 //! What the check says of depths is what the transport keeps.
 
+use crate::support::Folder;
 use crossdock_comm::{
     Access, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous, SubscriberOptions,
 };
@@ -13,9 +14,10 @@ const MORE: u64 = 200;
 
 #[test]
 fn a_publisher_keeps_what_the_check_says_for_a_deeper_subscriber() {
-    let place = std::env::temp_dir().join(format!("crossdock-depth-{}", std::process::id()));
+    // Removed when both participants have gone: a participant makes its meeting place anew.
+    let place = Folder::new("depth");
     let open = |name: &str| {
-        let rendezvous = Rendezvous::Folder(place.clone());
+        let rendezvous = Rendezvous::Folder(place.path().to_owned());
         let options = ParticipantOptions::new(0, name);
         let options = ParticipantOptions { rendezvous, access: Access::SameUser, ..options };
         Participant::open(options).expect("a participant")
@@ -56,5 +58,4 @@ fn a_publisher_keeps_what_the_check_says_for_a_deeper_subscriber() {
         assert!(taken >= kept, "depth {depth}, {max_bytes:?}: {taken} kept of {kept}");
         assert_eq!(taken + input.lost(), kept + MORE);
     }
-    std::fs::remove_dir_all(&place).expect("the rendezvous");
 }
