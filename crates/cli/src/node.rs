@@ -93,6 +93,7 @@ fn find<'a>(
     let of = |process| [name, plain].into_iter().find_map(|name| Found::of(process, name));
     let found: Vec<Found<'_>> = processes().filter_map(of).collect();
     if found.is_empty() {
+        output::must_be_seen(graph.processes.len(), &graph.unreachable, watch.domain_id)?;
         bail!(
             "no node `{}` is running in domain {}; {}`crossdock node list` shows those that are, \
              --domain-id looks elsewhere",

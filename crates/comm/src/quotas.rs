@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crossdock_shm::faults::{self, fault};
-use crossdock_shm::{Allowance, Budget};
+use crossdock_shm::{Allowance, Budget, TRUST_BY_NAME};
 
 use crate::wire::limit::Limit;
 
@@ -127,11 +127,11 @@ pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
     match limit {
         Limit::ProcessesOfUser => format!(
             "user {uid} has {PROCESSES_OF_USER_MAX} processes here already, as many as a user may who is \
-             not trusted by name; end some of them, or trust the user (`trust` in the mapping)"
+             not trusted by name; end some of them, or trust the user ({TRUST_BY_NAME})"
         ),
         Limit::Processes => format!(
             "{PROCESSES_MAX} processes of users who are not trusted by name are connected already; end some \
-             of them, or trust their users (`trust` in the mapping)"
+             of them, or trust their users ({TRUST_BY_NAME})"
         ),
         Limit::VisitsOfUser => format!(
             "user {uid} has {VISITS_OF_USER_MAX} connections here that say nothing or do not read, as many \
@@ -148,7 +148,7 @@ pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
 
 /// Why a process of user `uid` refuses this one, and what to do.
 pub(crate) fn refusal_of_ours(limit: Limit, uid: u32) -> String {
-    let trust = format!("have user {uid} trust this one (`trust` in the mapping, CROSSDOCK_TRUST)");
+    let trust = format!("have user {uid} trust this one ({TRUST_BY_NAME})");
     let again = "it is tried again";
     match limit {
         Limit::ProcessesOfUser => format!(
@@ -182,7 +182,7 @@ pub(crate) fn lost_text(topic: &str) -> String {
     format!(
         "messages on `{topic}` of a process that is not trusted could not be copied and are lost: each may be \
          {} MiB long, all of its user's together have a limit, too, and what a device still writes cannot be \
-         read; trust its user by name (`trust` in the mapping)",
+         read; trust its user by name ({TRUST_BY_NAME})",
         MESSAGE_BYTES_MAX >> 20
     )
 }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Where a user is trusted by name, whom no such limit meets: errors end with it.
+pub const TRUST_BY_NAME: &str = "`trust` in the mapping, or CROSSDOCK_TRUST";
+
 /// A number of bytes or of things that several may take together. Any thread; no lock.
 #[derive(Debug)]
 pub struct Budget {

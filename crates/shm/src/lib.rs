@@ -158,7 +158,7 @@ mod trust;
 mod words;
 
 #[cfg(not(loom))]
-pub use budget::Budget;
+pub use budget::{Budget, TRUST_BY_NAME};
 #[cfg(not(loom))]
 pub use copies::Copies;
 #[cfg(not(loom))]

@@ -3,6 +3,7 @@
 //! Ports place their structures inside with `MapRef` and `MapSlice`.
 
 use crate::PAGE_BYTES;
+use crate::budget::TRUST_BY_NAME;
 use crate::driver::DriverMemory;
 use crate::fork::{ForkMark, PrivateFd};
 use crate::open_memory::{Access, OpenMemoryError, map_received};
@@ -31,7 +32,8 @@ pub enum CreateMemoryError {
     #[error(
         "the {bytes} bytes of address space for copies of `{label}` and what its user's other messages take \
          are more than the {limit} that a user may take who is not trusted by name; end some of its \
-         publishers, or trust the user (`trust` in the mapping)"
+         publishers, or trust the user ({TRUST_BY_NAME})",
+        TRUST_BY_NAME = TRUST_BY_NAME
     )]
     BeyondBudget {
         /// What the memory is for.

@@ -1,5 +1,6 @@
 //! Memory objects that other processes have sent: what is believed of them.
 
+use crate::budget::TRUST_BY_NAME;
 use crate::memory::Mapping;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{SealFlags, SeekFrom};
@@ -24,8 +25,9 @@ pub enum OpenMemoryError {
     /// More than the memory of one user's processes, or of all strangers, may take here.
     #[error(
         "received memory `{label}` needs more than the {limit} {what} that the memory of a user may \
-         take who is not trusted by name; end some of its publishers, or trust the user (`trust` in \
-         the mapping)"
+         take who is not trusted by name; end some of its publishers, or trust the user \
+         ({TRUST_BY_NAME})",
+        TRUST_BY_NAME = TRUST_BY_NAME
     )]
     BeyondBudget {
         /// What the memory is for.

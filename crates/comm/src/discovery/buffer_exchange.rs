@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use crossdock_shm::protocol;
 use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::{TRUST_BY_NAME, protocol};
 
 use crate::buffer::claims::{MEMBERS_MAX, Mapped};
 use crate::buffer::registry::{Answer, Member, Offer};
@@ -69,9 +69,11 @@ pub(crate) fn asked_for(state: &mut ParticipantState, token: u64, buffer: u64) {
         peer.link.send(&Frame::NoBuffer { buffer, reason }, &[]);
     };
     if peer.link.standing.is_stranger() {
-        let reason = "all that have a shared buffer write it, and only processes that are trusted get one; \
-                      trust this user by name (`trust` in the mapping)";
-        return refuse(peer, reason.to_owned());
+        let reason = format!(
+            "all that have a shared buffer write it, and only processes that are trusted get one; trust \
+             this user by name ({TRUST_BY_NAME})"
+        );
+        return refuse(peer, reason);
     }
     let Some(owned) = buffers.owned.get_mut(&buffer) else {
         return refuse(peer, "it is gone".to_owned());

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::{
     AddSegmentError, Allowance, Copies, OpenMemoryError, ReceivedFd, RingGeometry, RingMemory,
+    TRUST_BY_NAME,
 };
 
 use crate::discovery::participant_state::ParticipantState;
@@ -78,8 +79,9 @@ pub(crate) fn refuses(
     as_it_says: bool,
 ) -> Option<String> {
     (state.uncopied.contains(topic) && is_copied(state, token, as_it_says)).then(|| {
-        "the graph forbids copies of the topic, and messages between users who do not both trust each other \
-         are copied; name each one's user in the other one's mapping (`trust`), or allow copies"
-            .to_string()
+        format!(
+            "the graph forbids copies of the topic, and messages between users who do not both trust each \
+             other are copied; have each trust the other by name ({TRUST_BY_NAME}), or allow copies"
+        )
     })
 }

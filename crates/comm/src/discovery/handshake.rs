@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl, Standing};
+use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl, Standing, TRUST_BY_NAME};
 
 use crate::buffer::registry::Offer;
 use crate::device::slabs;
@@ -64,11 +64,10 @@ pub(crate) fn handle(
     let stage = peer.link.stage;
     let shares = matches!(&frame, Frame::Slab { .. } | Frame::Buffer { .. });
     if shares && peer.link.standing.is_stranger() {
-        return Err(
-            "it shares memory that several write, which is taken of trusted processes alone; \
-                    trust its user by name (`trust` in the mapping)"
-                .to_string(),
-        );
+        return Err(format!(
+            "it shares memory that several write, which is taken of trusted processes alone; trust its \
+             user by name ({TRUST_BY_NAME})"
+        ));
     }
     match (stage, frame) {
         (Stage::AwaitHello, Frame::Hello { version, name, process, purpose }) => {
@@ -154,9 +153,11 @@ fn hello(
     // a level makes nodes log.
     let costly = matches!(purpose, Purpose::Trace | Purpose::Watch | Purpose::Level { .. });
     if costly && peer.link.standing.is_stranger() {
-        let reason = "only processes that are trusted may trace or watch it, or set what it logs; \
-                      trust the user by name (CROSSDOCK_TRUST, or `trust` in the mapping)";
-        peer.link.send(&Frame::Nothing { reason: reason.to_string() }, &[]);
+        let reason = format!(
+            "only processes that are trusted may trace or watch it, or set what it logs; trust the user by \
+             name ({TRUST_BY_NAME})"
+        );
+        peer.link.send(&Frame::Nothing { reason }, &[]);
         peer.link.stage = Stage::Closing;
         return Ok(None);
     }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossdock_shm::faults::{self, fault};
-use crossdock_shm::{Attached, PeerConfig, ReceivedFd, RingControl, SegmentFd, WakeTarget};
+use crossdock_shm::{
+    Attached, PeerConfig, ReceivedFd, RingControl, SegmentFd, TRUST_BY_NAME, WakeTarget,
+};
 
 use crate::device::slabs::Progress;
 use crate::discovery::local_ports::{Audience, LocalPublisher, Wake};
@@ -149,7 +151,9 @@ fn refuses_stranger(
     let (all, here) = pairs_with(state, token).fold((0, 0), |(all, here), pair| {
         (all + 1, here + usize::from(pair.publisher == publisher))
     });
-    let trust = "name its user in the mapping of the publisher (`trust`), or run both as one user";
+    let trust = format!(
+        "have the publisher's process trust the subscriber's user ({TRUST_BY_NAME}), or run both as one user"
+    );
     if all >= quotas::PAIRS_MAX || here >= quotas::PAIRS_OF_PUBLISHER_MAX {
         return Some(format!(
             "a process that is not trusted may have {} connections here, {} of them at one publisher; {trust}",

@@ -670,7 +670,7 @@ fn stranger_of_services(role: &str) {
         let options = ServerOptions { service: "/add", ..ServerOptions::default() };
         let _server = participant.server::<AddTwoInts>(options).unwrap();
         let text = told(&participant, "served by trusted processes alone");
-        assert!(text.contains("name its user in the mapping"), "{text}");
+        assert!(text.contains("trust the subscriber's user"), "{text}");
         tell("refused");
         return while hear().is_some() {};
     }
