@@ -21,10 +21,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::inotify;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Gid, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -33,13 +34,15 @@ use crate::socket::{Access, ControlSocket, SocketError};
 
 mod error;
 mod folder_check;
+mod listening;
 mod listing;
 mod opening;
 
 pub use error::RendezvousError;
 use error::{is_shortage, system};
 use folder_check::Owner;
-use listing::{ENTRIES_MAX, each_socket, list_abstract, list_folder};
+use listening::{Listening, listen_in_folder, listening_socket};
+use listing::{ENTRIES_MAX, list_abstract, list_folder};
 pub use listing::{LeftOut, Listing};
 use opening::open_folder;
 
@@ -48,14 +51,6 @@ const BACKLOG: i32 = 1024;
 
 /// The most processes of one domain that a listing returns.
 pub const LISTED_MAX: usize = 4096;
-
-/// How often a process that joins asks for a busy folder lock, 1 ms apart. Its holders need some
-/// microseconds, unless one was stopped meanwhile: then what the lock is for is left to the next
-/// one.
-const LOCK_TRIES_MAX: u32 = 100;
-/// How often a process without the lock makes its socket, should others tidy it away before it has
-/// its name: each time takes one that has the lock and starts just then.
-const LISTEN_TRIES_MAX: u32 = 100;
 
 /// The random name of one process's socket; written as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -315,13 +310,22 @@ impl Visit {
     /// [`RendezvousError`]; the others are not affected. [`RendezvousError::Busy`] is worth another
     /// try.
     pub fn connect(&self, name: PeerName) -> Result<Option<ControlSocket>, RendezvousError> {
-        match self.try_connect(name) {
+        let (address, file) = match self.place.address_of(name) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(self.refused(name, None, errno)),
+        };
+        match connect_to(&address) {
             Err(Errno::CONNREFUSED) => {
                 self.remove_stale(name)?;
                 Ok(None)
             }
             Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.refused(name, errno)),
+            Err(errno) => {
+                // Whose it is was seen before: by now its name may be another one.
+                let user = file.map(|(_, found)| found.st_uid);
+                Err(self.refused(name, user, errno))
+            }
             Ok(socket) if socket.is_of_the_dead() => {
                 self.remove_stale(name)?;
                 Ok(None)
@@ -330,13 +334,11 @@ impl Visit {
         }
     }
 
-    fn try_connect(&self, name: PeerName) -> Result<ControlSocket, Errno> {
-        let (address, _file) = self.place.address_of(name)?;
-        // A blocking connect would wait for room in the backlog.
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        rustix::net::connect(&fd, &address)?;
-        Ok(ControlSocket::from_fd(fd))
+    /// The file that has this name now; `None`: there is none, or names are abstract.
+    pub fn file_of(&self, name: PeerName) -> Option<FileId> {
+        let Place::Folder { folder, .. } = &self.place else { return None };
+        let (_, found) = socket_file(folder.as_fd(), &name.to_string()).ok()?;
+        Some(FileId::of(&found))
     }
 
     /// Removes the file of a process that refuses connections, or has died. Under the lock, and
@@ -347,7 +349,11 @@ impl Visit {
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
         let Some(_lock) = FolderLock::take(path, folder.as_fd(), 1)? else { return Ok(()) };
-        let stale = match self.try_connect(name) {
+        let connected = || {
+            let (address, _file) = self.place.address_of(name)?;
+            connect_to(&address)
+        };
+        let stale = match connected() {
             Ok(socket) => socket.is_of_the_dead(),
             Err(errno) => errno == Errno::CONNREFUSED,
         };
@@ -358,20 +364,21 @@ impl Visit {
     }
 
     /// Why a process cannot be connected to, in the same words for all names of a stranger and for
-    /// all names during a shortage: there may be thousands.
-    fn refused(&self, name: PeerName, errno: Errno) -> RendezvousError {
+    /// all names during a shortage: there may be thousands. `user`: whose file it is.
+    fn refused(&self, name: PeerName, user: Option<u32>, errno: Errno) -> RendezvousError {
         let what = "connecting to";
-        let place = self.place_of(name);
-        let Place::Folder { path, folder } = &self.place else {
+        let Place::Folder { path, .. } = &self.place else {
+            // Whose such a name is, nobody can tell.
+            let place = self.place_of_any();
             return match errno {
-                Errno::AGAIN => RendezvousError::Busy { who: format!("process {name}") },
+                Errno::AGAIN => {
+                    let who = format!("a process (`ss -xlp` lists it under {})", place.display());
+                    RendezvousError::Busy { who }
+                }
                 errno => RendezvousError::System { what, place, errno },
             };
         };
-        let found = socket_file(folder.as_fd(), &name.to_string());
-        let stranger =
-            found.map(|(_, found)| found.st_uid).ok().filter(|it| !is_ours_or_roots(*it));
-        match (errno, stranger) {
+        match (errno, user.filter(|user| !is_ours_or_roots(*user))) {
             (Errno::AGAIN, None) => RendezvousError::Busy { who: format!("process {name}") },
             (Errno::AGAIN, Some(user)) => {
                 RendezvousError::Busy { who: format!("a process of user {user}") }
@@ -381,7 +388,7 @@ impl Visit {
                 RendezvousError::System { what, place: path.clone(), errno }
             }
             (errno, Some(user)) => RendezvousError::Closed { folder: path.clone(), user, errno },
-            (errno, None) => RendezvousError::System { what, place, errno },
+            (errno, None) => RendezvousError::System { what, place: self.place_of(name), errno },
         }
     }
 
@@ -389,6 +396,14 @@ impl Visit {
         match &self.place {
             Place::Folder { path, .. } => path.join(name.to_string()),
             Place::Abstract { prefix } => PathBuf::from(format!("@{prefix}{name}")),
+        }
+    }
+
+    /// What all names have in common.
+    fn place_of_any(&self) -> PathBuf {
+        match &self.place {
+            Place::Folder { path, .. } => path.clone(),
+            Place::Abstract { prefix } => PathBuf::from(format!("@{prefix}")),
         }
     }
 }
@@ -409,15 +424,18 @@ impl Place {
 
     /// Where a process listens, and what keeps that address alive. Names in the folder of a group
     /// are anybody's to take: a link is followed by nobody.
-    fn address_of(&self, name: PeerName) -> Result<(SocketAddrUnix, Option<OwnedFd>), Errno> {
+    fn address_of(
+        &self,
+        name: PeerName,
+    ) -> Result<(SocketAddrUnix, Option<(OwnedFd, Stat)>), Errno> {
         match self {
             Place::Abstract { prefix } => {
                 let name = format!("{prefix}{name}");
                 Ok((SocketAddrUnix::new_abstract_name(name.as_bytes())?, None))
             }
             Place::Folder { folder, .. } => {
-                let (file, _) = socket_file(folder.as_fd(), &name.to_string())?;
-                Ok((SocketAddrUnix::new(through(file.as_fd()))?, Some(file)))
+                let file = socket_file(folder.as_fd(), &name.to_string())?;
+                Ok((SocketAddrUnix::new(through(file.0.as_fd()))?, Some(file)))
             }
         }
     }
@@ -428,8 +446,44 @@ fn through(file: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
+/// Connects without waiting: a blocking connect would wait for room in the backlog.
+fn connect_to(address: &SocketAddrUnix) -> Result<ControlSocket, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    rustix::net::connect(&fd, address)?;
+    Ok(ControlSocket::from_fd(fd))
+}
+
+/// Tells the file of a socket from all others that there are while the socket, or a connection to
+/// it, is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn of(found: &Stat) -> FileId {
+        FileId { device: found.st_dev, inode: found.st_ino }
+    }
+}
+
+/// What is where our own name should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Our socket: who arrives finds us.
+    Found,
+    /// Nothing, or the folder is in its place no more.
+    Gone,
+    /// Something else.
+    Taken {
+        /// Whose it is.
+        user: u32,
+    },
+}
+
 /// The file of a socket in a folder, opened without following a link, and what it is.
-fn socket_file(folder: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, rustix::fs::Stat), Errno> {
+fn socket_file(folder: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, Stat), Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
     let found = rustix::fs::fstat(&file)?;
@@ -447,6 +501,8 @@ fn socket_file(folder: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, rustix::f
 pub struct Rendezvous {
     visit: Visit,
     name: PeerName,
+    /// Of our socket; `None`: its name is abstract.
+    file: Mutex<Option<FileId>>,
     listener: PrivateFd,
     inotify: Option<PrivateFd>,
 }
@@ -466,16 +522,30 @@ impl Rendezvous {
         name: PeerName,
         tidy: impl FnMut(),
     ) -> Result<Rendezvous, RendezvousError> {
-        let (visit, listener, inotify) = meet(config, name, tidy)?;
-        Ok(Rendezvous { visit, name, listener, inotify })
+        let (visit, Listening { socket: listener, file }, inotify) = meet(config, name, tidy)?;
+        Ok(Rendezvous { visit, name, file: Mutex::new(file), listener, inotify })
     }
 
-    /// Whether who arrives finds us: our name is in the folder, and the folder in its place. Others
-    /// may have removed them: people, or what tidies folders for temporary files.
-    pub fn is_found(&self) -> bool {
-        let Place::Folder { folder, .. } = &self.visit.place else { return true };
-        let is_gone = socket_file(folder.as_fd(), &self.name.to_string()).is_err();
-        !is_gone && !self.visit.place.has_moved()
+    /// Whether who arrives finds us: our socket has our name in the folder, and the folder is in
+    /// its place. Others may have removed them: people, or what tidies folders for temporary files.
+    /// Who owns the folder may have put something else there.
+    pub fn presence(&self) -> Presence {
+        match self.visit.place.has_moved() {
+            true => Presence::Gone,
+            false => self.presence_here(),
+        }
+    }
+
+    /// The same in the folder that is open, wherever that is by now.
+    fn presence_here(&self) -> Presence {
+        let Place::Folder { folder, .. } = &self.visit.place else { return Presence::Found };
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let own = *self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        match rustix::fs::statat(folder, self.name.to_string(), flags) {
+            Ok(found) if Some(FileId::of(&found)) == own => Presence::Found,
+            Ok(found) => Presence::Taken { user: found.st_uid },
+            Err(_) => Presence::Gone,
+        }
     }
 
     /// Makes our name anew, and the folder if need be. [`listener`](Self::listener) and
@@ -483,9 +553,16 @@ impl Rendezvous {
     /// to let go of them before, and to watch them again. All who are there are to be listed again.
     ///
     /// # Errors
-    /// As [`Rendezvous::join`]; nothing has changed then.
+    /// As [`Rendezvous::join`]; nothing has changed then. When [`RendezvousError::Taken`] holds no
+    /// more, [`arrivals`](Self::arrivals) says so, as far as that can be watched.
     pub fn join_again(&self) -> Result<(), RendezvousError> {
-        let (visit, listener, inotify) = meet(&self.visit.config, self.name, || {})?;
+        let met = meet(&self.visit.config, self.name, || {});
+        if let (Err(RendezvousError::Taken { .. }), Some(inotify)) = (&met, &self.inotify)
+            && let Place::Folder { folder, .. } = &self.visit.place
+        {
+            watch_name(inotify, folder, self.name);
+        }
+        let (visit, Listening { socket: listener, file }, inotify) = met?;
         let place = visit.place_of(self.name);
         let replaced = |fd: &PrivateFd, by: &PrivateFd| {
             fd.replace(by.as_fd()).map_err(system("listening anew on", &place))
@@ -494,7 +571,9 @@ impl Rendezvous {
         if let (Some(before), Some(inotify)) = (&self.inotify, &inotify) {
             replaced(before, inotify)?;
         }
-        replaced(&self.listener, &listener)
+        replaced(&self.listener, &listener)?;
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        Ok(())
     }
 
     /// Our own name.
@@ -518,7 +597,7 @@ impl Rendezvous {
     }
 
     /// Readable when somebody may have arrived, or something has happened to our own name
-    /// ([`is_found`](Self::is_found)); `None` with abstract names, or without a watch: then a
+    /// ([`presence`](Self::presence)); `None` with abstract names, or without a watch: then a
     /// process that arrives connects.
     pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
@@ -575,7 +654,7 @@ fn meet(
     config: &RendezvousConfig,
     name: PeerName,
     tidy: impl FnMut(),
-) -> Result<(Visit, PrivateFd, Option<PrivateFd>), RendezvousError> {
+) -> Result<(Visit, Listening, Option<PrivateFd>), RendezvousError> {
     let visit = Visit::open(config)?;
     let (listener, inotify) = match &visit.place {
         Place::Folder { path, folder } => {
@@ -591,7 +670,7 @@ fn meet(
             let (address, _) = visit.place.address_of(name).map_err(system("naming", &place))?;
             rustix::net::bind(&listener, &address).map_err(system("binding to", &place))?;
             rustix::net::listen(&listener, BACKLOG).map_err(system("listening on", &place))?;
-            (listener, None)
+            (Listening { socket: listener, file: None }, None)
         }
     };
     Ok((visit, listener, inotify))
@@ -599,7 +678,9 @@ fn meet(
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
-        if let Place::Folder { path, folder } = &self.visit.place {
+        if let Place::Folder { path, folder } = &self.visit.place
+            && self.presence_here() == Presence::Found
+        {
             // What cannot be removed here is removed as stale by the next process that starts.
             let _ = unlink(path, folder.as_fd(), &self.name.to_string());
         }
@@ -634,83 +715,6 @@ impl Drop for FolderLock<'_> {
         // Closing the folder, at the latest at our end, unlocks it too.
         let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
     }
-}
-
-/// The socket that peers connect to, without an address.
-fn listening_socket() -> Result<PrivateFd, RendezvousError> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
-    let failed = SocketError::new("making the socket that peers connect to");
-    Ok(PrivateFd::from(socket.map_err(failed)?))
-}
-
-/// Gives a group its rights on a socket that we have just bound. In the folder of a group others
-/// can put something else in its place: nothing is changed but a socket of our own that has no
-/// other name.
-fn open_to_group(folder: BorrowedFd<'_>, name: &str, gid: u32) -> Result<(), Errno> {
-    let (file, found) = socket_file(folder, name)?;
-    if found.st_uid != rustix::process::geteuid().as_raw() || found.st_nlink != 1 {
-        return Err(Errno::NOENT);
-    }
-    let gid = Some(Gid::from_raw(gid));
-    rustix::fs::chownat(&file, "", None, gid, AtFlags::EMPTY_PATH)?;
-    rustix::fs::chmod(through(file.as_fd()), Mode::from_raw_mode(0o660))
-}
-
-/// Binds and listens under a temporary name, then renames: who sees the name can connect.
-fn listen_in_folder(
-    (path, folder): (&Path, BorrowedFd<'_>),
-    name: PeerName,
-    config: &RendezvousConfig,
-    mut tidy: impl FnMut(),
-) -> Result<PrivateFd, RendezvousError> {
-    let finish = |listener: &PrivateFd, temporary: &str| {
-        if let Access::Group(gid) = config.access {
-            open_to_group(folder, temporary, gid)?;
-        }
-        rustix::net::listen(listener, BACKLOG)?;
-        rustix::fs::renameat(folder, temporary, folder, name.to_string())
-    };
-    let mut tries = 0;
-    loop {
-        // Nobody knows it before it is there.
-        let temporary = format!(".{}", PeerName::random()?);
-        let shown = path.join(&temporary);
-        let lock = FolderLock::take(path, folder, LOCK_TRIES_MAX)?;
-        // Temporary names exist only under the lock: those that are here now are of dead processes.
-        // Without it (its holder stands still) nothing is tidied; should it go on just now, and
-        // somebody tidy what is made here, the rename below says so, and it is made again.
-        if lock.is_some() {
-            remove_temporaries(path, folder)?;
-        }
-        let listener = listening_socket()?;
-        // Through the descriptor: in the folder that was checked, whatever its path names by now.
-        let address = SocketAddrUnix::new(format!("{}/{temporary}", through(folder)));
-        let address = address.map_err(system("naming", &shown))?;
-        rustix::net::bind(&listener, &address).map_err(system("binding to", &shown))?;
-        tidy();
-        tries += 1;
-        match finish(&listener, &temporary) {
-            Ok(()) => return Ok(listener),
-            Err(Errno::NOENT) if tries < LISTEN_TRIES_MAX => {}
-            Err(errno) => {
-                let _ = unlink(path, folder, &temporary);
-                return Err(system("listening on", &shown)(errno));
-            }
-        }
-    }
-}
-
-/// Removes the sockets of processes that died before they had a name.
-fn remove_temporaries(path: &Path, folder: BorrowedFd<'_>) -> Result<(), RendezvousError> {
-    let mut temporaries = Vec::new();
-    let read = each_socket(folder, ENTRIES_MAX, |name| {
-        if name.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
-            temporaries.push(name.to_owned());
-        }
-    });
-    read.map_err(system("reading the rendezvous folder", path))?;
-    temporaries.iter().try_for_each(|name| unlink(path, folder, name))
 }
 
 /// What another user's is stays: that user's next process removes it.

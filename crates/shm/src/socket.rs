@@ -49,6 +49,15 @@ impl fmt::Display for PeerIdentity {
     }
 }
 
+/// Tells a process from all others that live at the same time, and from those of its user that have
+/// ended, if the kernel can (Linux 6.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProcessMark {
+    uid: u32,
+    pid: u32,
+    number: Option<u64>,
+}
+
 /// Whose processes may connect, beside those of our own user, of root, and of those that are
 /// trusted by name ([`crate::Trust`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -352,6 +361,15 @@ impl ControlSocket {
         }
         let seen = one.pid != 0 || two.pid != 0;
         Ok(!seen || one.pid == two.pid)
+    }
+
+    /// Which process is at the other end, to be known again behind the end of this connection.
+    ///
+    /// # Errors
+    /// [`SocketError`] when the socket is not connected.
+    pub fn process_mark(&self) -> Result<ProcessMark, SocketError> {
+        let PeerIdentity { uid, pid, .. } = self.peer()?;
+        Ok(ProcessMark { uid, pid, number: self.process_number() })
     }
 
     /// What the kernel calls the process at the other end, and never another one.

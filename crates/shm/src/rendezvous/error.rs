@@ -40,6 +40,20 @@ pub enum RendezvousError {
         /// What the system said.
         errno: Errno,
     },
+    /// Something else has the name of a socket, and only some may remove it.
+    #[error(
+        "user {user} has put something in the place {}; user {user}, user {owner} who owns the \
+         folder, and root can remove it",
+        path.display()
+    )]
+    Taken {
+        /// The place of the socket.
+        path: PathBuf,
+        /// Whose it is.
+        user: u32,
+        /// The user who owns the folder.
+        owner: u32,
+    },
     /// What is there cannot be opened as a folder of the rendezvous.
     #[error("the rendezvous folder {} cannot be used: {found}; {advice}", path.display())]
     Unusable {

@@ -181,13 +181,13 @@ fn a_process_hears_that_its_name_is_gone_and_makes_it_anew() {
         let join = || Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
         let process = join();
         let arrivals = process.arrivals().expect("a watch");
-        assert!(process.is_found());
+        assert_eq!(process.presence(), Presence::Found);
         lose(&scratch, &process, how);
         wait_readable(arrivals);
         assert!(process.read_arrivals().unwrap().names.is_empty());
-        assert!(!process.is_found(), "case {how}");
+        assert_eq!(process.presence(), Presence::Gone, "case {how}");
         process.join_again().unwrap();
-        assert!(process.is_found());
+        assert_eq!(process.presence(), Presence::Found);
         // Who comes now and who was there meet, and the same can happen again.
         let newcomer = join();
         assert!(newcomer.visit().list().unwrap().names.contains(&process.name()));
@@ -197,8 +197,60 @@ fn a_process_hears_that_its_name_is_gone_and_makes_it_anew() {
         assert_eq!(process.read_arrivals().unwrap().names, [newcomer.name()]);
         lose(&scratch, &process, 0);
         wait_readable(arrivals);
-        assert!(!process.is_found());
+        assert_eq!(process.presence(), Presence::Gone);
     }
+}
+
+#[test]
+fn a_process_hears_that_something_else_has_its_name() {
+    let scratch = Scratch::new("taken");
+    let join = || Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let (process, other) = (join(), join());
+    let path = |of: &Rendezvous| scratch.0.join("7").join(of.name().to_string());
+    let arrivals = process.arrivals().expect("a watch");
+    wait_readable(arrivals);
+    assert_eq!(process.read_arrivals().unwrap().names, [other.name()]);
+    let file = process.visit().file_of(process.name());
+    std::fs::rename(path(&other), path(&process)).unwrap();
+    wait_readable(arrivals);
+    assert!(process.read_arrivals().unwrap().names.is_empty());
+    let user = rustix::process::geteuid().as_raw();
+    assert_eq!(process.presence(), Presence::Taken { user });
+    assert_ne!(process.visit().file_of(process.name()), file);
+    // Here it may be made anew, and what is not ours stays when we go.
+    process.join_again().unwrap();
+    assert_eq!(process.presence(), Presence::Found);
+    assert!(other.visit().connect(process.name()).unwrap().is_some());
+    assert!(process.accept().unwrap().is_some() && other.accept().unwrap().is_none());
+    std::fs::remove_file(path(&process)).unwrap();
+    std::fs::write(path(&process), "").unwrap();
+    let left = path(&process);
+    drop(process);
+    assert!(left.exists());
+}
+
+#[test]
+fn what_cannot_be_taken_back_is_told_with_who_can_and_its_end_is_heard() {
+    let scratch = Scratch::new("kept");
+    let process = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+    let arrivals = process.arrivals().expect("a watch");
+    let path = process.place();
+    std::fs::remove_file(&path).unwrap();
+    // No socket takes the place of a folder, not even root's.
+    std::fs::create_dir(&path).unwrap();
+    wait_readable(arrivals);
+    assert!(process.read_arrivals().unwrap().names.is_empty());
+    let user = rustix::process::geteuid().as_raw();
+    assert_eq!(process.presence(), Presence::Taken { user });
+    let error = process.join_again().unwrap_err().to_string();
+    let told = format!("user {user}, user {user} who owns the folder, and root can remove it");
+    assert!(error.contains(path.to_str().unwrap()) && error.contains(&told), "{error}");
+    assert_eq!(scratch.files(), 1, "nothing else is left");
+    std::fs::remove_dir(&path).unwrap();
+    wait_readable(arrivals);
+    assert_eq!(process.presence(), Presence::Gone);
+    process.join_again().unwrap();
+    assert_eq!(process.presence(), Presence::Found);
 }
 
 #[test]
@@ -433,23 +485,34 @@ fn a_folder_for_a_group_has_its_name_only_when_the_group_can_write_to_it() {
     let root = &scratch.0;
     std::fs::create_dir(root).unwrap();
     let parent = std::fs::File::open(root).unwrap();
+    let parent = parent.as_fd();
     let (name, gid) = (Path::new("0"), rustix::process::getegid());
-    let open = |temporary: &Path| {
+    // Names that are taken, whatever has them, are left alone.
+    let taken = [1, 2, 3].map(|number| PeerName::from_bytes([number; 16]));
+    let path = |name: &PeerName| root.join(format!(".0.{name}"));
+    std::fs::write(path(&taken[0]), "").unwrap();
+    std::os::unix::fs::symlink("/", path(&taken[1])).unwrap();
+    std::fs::create_dir(path(&taken[2])).unwrap();
+    std::fs::write(path(&taken[2]).join("kept"), "").unwrap();
+    let mut drawn = taken.into_iter();
+    let draw = || {
         assert!(!root.join(name).exists(), "not yet");
-        Ok(std::fs::File::open(root.join(temporary)).unwrap().into())
+        drawn.next().map_or_else(PeerName::random, Ok)
     };
-    // What a process that died has left is used.
-    let left = root.join(format!(".0.{}", rustix::process::geteuid().as_raw()));
-    std::fs::create_dir(&left).unwrap();
-    make_for_group(parent.as_fd(), name, gid, open).unwrap();
+    // What a process that died has left is removed.
+    std::fs::create_dir(root.join(format!(".0.{}", PeerName::random().unwrap()))).unwrap();
+    make_for_group((parent, name), name, gid, draw).unwrap();
     // Nobody but the folder's owner removes what others have there.
     assert_eq!(std::fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o7777, 0o1770);
+    assert_eq!(std::fs::read_dir(root).unwrap().count(), 1 + taken.len());
     // Another one was faster, and keeps what it has made; nothing is left.
-    let open = |temporary: &Path| Ok(std::fs::File::open(root.join(temporary)).unwrap().into());
     std::fs::write(root.join("0/kept"), "").unwrap();
-    let again = make_for_group(parent.as_fd(), name, gid, open);
-    assert_eq!(again.unwrap_err(), Errno::EXIST);
-    assert!(root.join("0/kept").exists() && !left.exists());
+    make_for_group((parent, name), name, gid, PeerName::random).unwrap();
+    assert!(root.join("0/kept").exists() && path(&taken[2]).join("kept").exists());
+    assert_eq!(std::fs::read_dir(root).unwrap().count(), 1 + taken.len());
+    // Nobody tries for ever.
+    let error = make_for_group((parent, Path::new("0")), name, gid, || Ok(taken[0])).unwrap_err();
+    assert!(error.to_string().contains("making the rendezvous folder"), "{error}");
 }
 
 #[test]
