@@ -6,6 +6,8 @@
 //! waits for free descriptors or memory, a process is to be greeted again, or a port has a deadline
 //! or a lease of liveliness.
 
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,7 +24,8 @@ use crate::discovery::participant_state::{
 use crate::discovery::peer_link::{Broken, PeerLink, Stage, TOKEN_PIDFD};
 use crate::discovery::scarce::is_scarce;
 use crate::discovery::{
-    buffer_exchange, graph_watch, handshake, own_name, publishing_side, refusals, subscribing_side,
+    buffer_exchange, graph_watch, handshake, namesakes, own_name, publishing_side, refusals,
+    subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{Frame, Purpose, VERSION};
@@ -34,8 +37,9 @@ const EVENTS: usize = 64;
 const FRAMES_PER_TURN: usize = 64;
 /// Connections whose peers have not said hello yet; with more the oldest is cut off.
 const STRANGERS_MAX: usize = 64;
-/// Names of processes that were cut off and are not connected to again.
-const BANNED_MAX: usize = 4096;
+/// Processes that were cut off under a name and are not greeted there again; and processes that
+/// were knocked at.
+const REMEMBERED_MAX: usize = 4096;
 
 /// Runs until [`ParticipantCore::stop`] is set.
 pub(crate) fn run(core: &Arc<ParticipantCore>) {
@@ -175,11 +179,11 @@ fn greet(core: &Arc<ParticipantCore>, name: PeerName) {
     if name == core.name {
         return;
     }
-    {
-        let mut state = core.lock();
-        if state.tokens_by_name.contains_key(&name) || state.banned.contains(&name) {
-            return state.unwelcome.forget(name);
-        }
+    // Before we connect: if the name is given to another file in between, that is announced, and
+    // the file is not the one noted here.
+    let file = core.rendezvous.visit().file_of(name);
+    if namesakes::is_known(core, name, file) {
+        return;
     }
     let socket = match core.rendezvous.visit().connect(name) {
         Ok(Some(socket)) => socket,
@@ -196,10 +200,16 @@ fn greet(core: &Arc<ParticipantCore>, name: PeerName) {
             return meeting_failed(core, &error);
         }
     };
+    let Ok(mark) = socket.process_mark() else { return core.lock().unwelcome.forget(name) };
+    // Not the name is refused, but who answers there: it may be its owner again.
+    if core.lock().banned.contains(&(name, mark)) {
+        return core.lock().unwelcome.forget(name);
+    }
     let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
     let process = core.process.clone();
     let hello = Frame::Hello { version: VERSION, name: core.name, process, purpose };
     if purpose == Purpose::Knock {
+        remember(&mut core.lock().knocked, mark);
         // One frame fits in an empty socket; the connection ends with this scope.
         let _ = socket.send(&hello.encode(), &[]);
         return core.lock().unwelcome.forget(name);
@@ -209,11 +219,21 @@ fn greet(core: &Arc<ParticipantCore>, name: PeerName) {
         state.tokens_by_name.insert(name, token);
         if let Some(peer) = state.peers.get_mut(&token) {
             peer.link.name = Some(name);
+            peer.link.file = file;
             peer.link.send(&hello, &[]);
         }
     } else {
         core.lock().unwelcome.note(name);
     }
+}
+
+/// Remembers one more. Others can make more than there is room for: then those before are
+/// forgotten, and told or tried once more.
+fn remember<T: Eq + Hash>(known: &mut HashSet<T>, one: T) {
+    if known.len() >= REMEMBERED_MAX {
+        known.clear();
+    }
+    known.insert(one);
 }
 
 /// Registers a connected socket, if its owner is allowed.
@@ -354,7 +374,7 @@ fn sweep(core: &Arc<ParticipantCore>) {
         .filter_map(|(token, why)| end_peer(core, &mut state, token, why))
         .collect();
     subscribing_side::offer_vacant(core, &mut state);
-    removed.iter().filter_map(unwelcoming).for_each(|name| _ = state.unwelcome.note(name));
+    removed.iter().for_each(|peer| note_unwelcoming(&mut state, peer));
     core.publish_turn(state);
     // Sockets and mappings are closed outside the lock.
     if !removed.is_empty() {
@@ -363,9 +383,23 @@ fn sweep(core: &Arc<ParticipantCore>) {
     }
 }
 
-/// A process that closed our connection before it welcomed us: it may have been crowded.
-fn unwelcoming(peer: &Peer) -> Option<PeerName> {
-    peer.link.name.filter(|_| peer.link.stage == Stage::AwaitWelcome)
+/// A process that closed our connection before it welcomed us is greeted again: it may have been
+/// crowded. If it does so again and again without a word, that is told: there may be messages that
+/// nobody here gets.
+fn note_unwelcoming(state: &mut ParticipantState, peer: &Peer) {
+    let link = &peer.link;
+    let Some(name) = link.name.filter(|_| link.stage == Stage::AwaitWelcome) else { return };
+    state.unwelcome.note(name);
+    if link.broken == Some(Broken::Closed) && state.unwelcome.is_long(name) {
+        let identity = &link.identity;
+        let text = format!(
+            "{identity} closes each connection without a word, so it is not met; it is tried \
+             again, at last once a minute; if it is another version of Crossdock, or none, user {} \
+             can end it (told once for all processes of that user)",
+            identity.uid
+        );
+        state.trouble_once_for(format!("silent {}", identity.uid), text);
+    }
 }
 
 fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {
@@ -431,8 +465,8 @@ fn part_from(
     core.remove_watcher(token);
     if let Some(name) = peer.link.name {
         state.tokens_by_name.remove(&name);
-        if matches!(why, Broken::Violation(_)) && state.banned.len() < BANNED_MAX {
-            state.banned.insert(name);
+        if let (Broken::Violation(_), Ok(mark)) = (&why, peer.link.socket.process_mark()) {
+            remember(&mut state.banned, (name, mark));
         }
     }
     let live = peer.link.stage == Stage::Live;

@@ -29,7 +29,7 @@ pub enum Event {
         reason: String,
     },
     /// This process exceeds a limit of another one, which does not let it in or has cut it off.
-    /// Told once for each limit and user.
+    /// Told once for each user and kind of limit.
     TurnedAway {
         /// By whom.
         peer: PeerProcess,

@@ -19,7 +19,8 @@ use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::{Broken, Stage};
 use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
-    bells, buffer_exchange, graph_watch, publishing_side, refusals, slab_exchange, subscribing_side,
+    bells, buffer_exchange, graph_watch, namesakes, publishing_side, refusals, slab_exchange,
+    subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{DEFINITION_BYTES_MAX, Frame, PIECE_BYTES_MAX, Purpose, VERSION};
@@ -210,8 +211,19 @@ fn welcome_peer(
     if name >= core.name {
         return Err("it opened a socket that is ours to open".to_string());
     }
-    if state.tokens_by_name.contains_key(&name) {
-        return Err("it is connected already".to_string());
+    if let Some(known) = state.tokens_by_name.get(&name).copied() {
+        let is_trusted = |token| !state.standing(token).is_stranger();
+        if is_trusted(known) || !is_trusted(token) {
+            return Err("it is connected already".to_string());
+        }
+        if let Some(known) = state.peers.get_mut(&known) {
+            namesakes::give_way(&mut known.link);
+        }
+        // It greets again, and finds room.
+        if let Some(peer) = state.peers.get_mut(&token) {
+            peer.link.breaks(Broken::Closed);
+        }
+        return Ok(());
     }
     if refusals::refuse_process(core, state, token) {
         return Ok(());

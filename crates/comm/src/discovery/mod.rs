@@ -17,6 +17,7 @@ pub(crate) mod handover;
 pub(crate) mod handshake;
 pub(crate) mod local_ports;
 pub(crate) mod mailbox;
+pub(crate) mod namesakes;
 pub(crate) mod node_entry;
 pub(crate) mod own_name;
 pub(crate) mod pair_reports;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crossdock_shm::rendezvous::{PeerName, RunId};
+use crossdock_shm::socket::ProcessMark;
 use crossdock_shm::{Standing, SubscriberControl};
 
 use crate::buffer::registry::BufferRegistry;
@@ -36,8 +37,11 @@ pub(crate) const TOKEN_LISTENER: u64 = 2;
 pub(crate) const TOKEN_ARRIVALS: u64 = 3;
 const OWN_TOKENS_MAX: u64 = 16;
 
-/// Sentences about the meeting place that are remembered.
+/// Sentences about the meeting place that are told within [`TOLD_FOR`]: others can give reason to
+/// more and more of them.
 const TOLD_MAX: usize = 1024;
+/// How long they are remembered at least.
+const TOLD_FOR: Duration = Duration::from_secs(3600);
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -56,8 +60,11 @@ pub(crate) struct ParticipantState {
     pub(crate) run: Option<RunId>,
     pub(crate) peers: BTreeMap<u64, Peer>,
     pub(crate) tokens_by_name: HashMap<PeerName, u64>,
-    /// Processes that broke a rule: not connected to again.
-    pub(crate) banned: HashSet<PeerName>,
+    /// Processes that broke a rule under a name: not greeted there again. The name is not theirs
+    /// alone: others may have put a socket of theirs in the place of its owner's.
+    pub(crate) banned: HashSet<(PeerName, ProcessMark)>,
+    /// Processes that we knocked at: they may answer that they do not let us in.
+    pub(crate) knocked: HashSet<ProcessMark>,
     pub(crate) publishers: BTreeMap<u64, LocalPublisher>,
     pub(crate) subscribers: BTreeMap<u64, LocalSubscriber>,
     /// Pairs in which we subscribe, by number.
@@ -94,8 +101,10 @@ pub(crate) struct ParticipantState {
     /// Whom we refused, and who refused us.
     refusals: Refusals,
     pub(crate) refused: Refusals,
-    /// What was told of the meeting place, which others can have us look at again and again.
+    /// What was told of the meeting place, which others can have us look at again and again; since
+    /// when.
     told_once: BTreeSet<String>,
+    told_since: Instant,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -108,6 +117,7 @@ impl ParticipantState {
             peers: BTreeMap::new(),
             tokens_by_name: HashMap::new(),
             banned: HashSet::new(),
+            knocked: HashSet::new(),
             publishers: BTreeMap::new(),
             subscribers: BTreeMap::new(),
             incoming: BTreeMap::new(),
@@ -130,6 +140,7 @@ impl ParticipantState {
             refusals: Refusals::default(),
             refused: Refusals::default(),
             told_once: BTreeSet::new(),
+            told_since: Instant::now(),
             next_token: OWN_TOKENS_MAX,
             next_port: 1,
             next_pair: 1,
@@ -208,10 +219,19 @@ impl ParticipantState {
 
     /// What others can give reason to again and again: told once.
     pub(crate) fn trouble_once(&mut self, text: String) {
+        self.trouble_once_for(text.clone(), text);
+    }
+
+    /// The same where each has a text of its own, but all are of one kind.
+    pub(crate) fn trouble_once_for(&mut self, kind: String, text: String) {
         if self.told_once.len() >= TOLD_MAX {
+            if self.told_since.elapsed() < TOLD_FOR {
+                return;
+            }
             self.told_once.clear();
+            self.told_since = Instant::now();
         }
-        if self.told_once.insert(text.clone()) {
+        if self.told_once.insert(kind) {
             self.trouble(text);
         }
     }
@@ -277,5 +297,27 @@ impl ParticipantState {
                 peer.link.send(frame, &[]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_sentences_of_the_meeting_place_are_told_and_more_only_after_a_while() {
+        let mut state = ParticipantState::new(None);
+        let tell = |state: &mut ParticipantState| {
+            let before = state.changes;
+            (0..5 * TOLD_MAX).for_each(|number| state.trouble_once(number.to_string()));
+            state.changes - before
+        };
+        assert_eq!(tell(&mut state), TOLD_MAX as u64);
+        assert_eq!(tell(&mut state), 0);
+        state.told_since = Instant::now().checked_sub(TOLD_FOR).expect("a time");
+        assert_eq!(tell(&mut state), TOLD_MAX as u64);
+        let mut state = ParticipantState::new(None);
+        (0..5).for_each(|pid| state.trouble_once_for("kind".to_owned(), pid.to_string()));
+        assert_eq!(state.changes, 1);
     }
 }

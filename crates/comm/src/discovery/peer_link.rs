@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::rendezvous::{FileId, PeerName};
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, SendFrameError, Sent};
 use crossdock_shm::{ForkMark, PrivateFd, Standing};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
@@ -91,6 +91,8 @@ pub(crate) struct PeerLink {
     pub(crate) stage: Stage,
     /// Name of its socket, once known.
     pub(crate) name: Option<PeerName>,
+    /// The file that we connected to under that name, if it is in a folder.
+    pub(crate) file: Option<FileId>,
     /// Name of the process, once known.
     pub(crate) process: String,
     /// Readable when the process has died.
@@ -111,7 +113,7 @@ pub(crate) enum Broken {
     Violation(String),
     /// No descriptor was free for what it sent or was to be sent: it is met anew.
     Scarce(String),
-    /// The peer has said `Bye`.
+    /// The peer has said `Bye`, or does not let us in and has said why.
     Left,
     /// Nothing is wrong: it was a visit.
     Done,
@@ -138,6 +140,7 @@ impl PeerLink {
             standing,
             stage,
             name: None,
+            file: None,
             process: String::new(),
             pidfd: None,
             broken: None,

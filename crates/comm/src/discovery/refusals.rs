@@ -3,7 +3,8 @@
 //!
 //! Who is refused hears the limit in one frame, which fits in an empty socket, so nobody waits. It
 //! has words of its own for it, and is as sparing with them as we are: a user who starts processes
-//! without end can both be refused and refuse without end.
+//! without end can both be refused and refuse without end. It believes only who answers it: a
+//! process that it has greeted or knocked at, once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,15 +119,34 @@ pub(crate) fn refuse_process(
 
 /// A process says that we exceed a limit of it.
 pub(crate) fn heard(state: &mut ParticipantState, token: u64, limit: Limit, process: String) {
-    let Some(peer) = state.peers.get_mut(&token) else { return };
-    if peer.link.stage != Stage::Live {
-        peer.link.process = process;
-        // Whom we greeted is greeted again after a while.
-        peer.link.breaks(Broken::Closed);
-    }
-    let peer: PeerProcess = peer.link.peer();
+    let Some(link) = state.peers.get_mut(&token).map(|peer| &mut peer.link) else { return };
+    let kind = match (link.stage, limit) {
+        (Stage::Live, Limit::Publishers) if state.publishers.len() > quotas::PUBLISHERS_MAX => {
+            "publishers"
+        }
+        // It serves us all the same.
+        (Stage::Live, _) => return,
+        (stage, limit) => {
+            link.process = process;
+            // Whom we greeted is greeted again after a while.
+            link.breaks(Broken::Left);
+            let is_answer = match stage {
+                Stage::AwaitWelcome => true,
+                // Of two, the one with the lower name connects: it may answer our knock so, once.
+                _ => link.socket.process_mark().is_ok_and(|mark| state.knocked.remove(&mark)),
+            };
+            match limit {
+                _ if !is_answer => return,
+                Limit::ProcessesOfUser | Limit::Processes | Limit::Peers => "processes",
+                Limit::VisitsOfUser | Limit::Visits => "visits",
+                // Only whom it serves can have too many.
+                Limit::Publishers => return,
+            }
+        }
+    };
+    let peer: PeerProcess = link.peer();
     let reason = quotas::refusal_of_ours(limit, peer.uid);
-    if let Some(behind) = state.refused.note(peer.uid, &reason) {
+    if let Some(behind) = state.refused.note(peer.uid, kind) {
         let reason = format!("{reason}; told once for all processes of user {}{behind}", peer.uid);
         state.events.push(Event::TurnedAway { peer, reason });
         state.changes += 1;

@@ -11,6 +11,8 @@ use crossdock_shm::rendezvous::PeerName;
 
 /// The first pause; each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
+/// Who does not welcome us although it was asked after pauses up to this one is told of.
+const TOLD_FROM: Duration = Duration::from_secs(1);
 /// The longest pause: what one wake-up a minute costs is not worth a limit on their number.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Processes that are waited for one by one; for further ones the whole place is listed again.
@@ -49,6 +51,11 @@ impl Unwelcome {
         let (pause, is_new) = (known.map_or(PAUSE_MIN, next), known.is_none());
         self.waiting.insert(name, Waiting { due: now + pause, pause, greeted: false });
         is_new
+    }
+
+    /// Whether it was greeted again and again and did not welcome us.
+    pub(crate) fn is_long(&self, name: PeerName) -> bool {
+        self.waiting.get(&name).is_some_and(|waiting| waiting.pause >= TOLD_FROM)
     }
 
     /// It has welcomed us, is gone, or is not to be greeted again.

@@ -47,6 +47,32 @@ pub enum ObserveError {
         /// Which one.
         process: String,
     },
+    /// A process closes each connection without a word.
+    #[error(
+        "{process} of user {user} closes each connection without an answer; if it is another \
+         version of Crossdock, or none, user {user} can end it"
+    )]
+    Closes {
+        /// Which one.
+        process: String,
+        /// Its user.
+        user: u32,
+    },
+    /// A process answers in another name than the one under which it was found.
+    #[error(
+        "{process} of user {user} was found under the name {found} and says that it is {said}; \
+         somebody has moved a socket in the rendezvous folder, or that user's process lies"
+    )]
+    OtherName {
+        /// Which one.
+        process: String,
+        /// Its user.
+        user: u32,
+        /// The name under which it was found.
+        found: PeerName,
+        /// Its own name.
+        said: PeerName,
+    },
     /// A process answers with something else.
     #[error("{process} answers {found}; is it another version of Crossdock?")]
     Unexpected {
@@ -140,6 +166,7 @@ pub(super) struct Asked {
     pub(super) socket: ControlSocket,
     /// Its process id, from the kernel; 0: in a namespace that we cannot see.
     pub(super) pid: u32,
+    pub(super) uid: u32,
     /// Its user, if that is a stranger.
     pub(super) stranger: Option<u32>,
 }
@@ -170,9 +197,10 @@ impl Asking {
         let process = self.options.name.clone();
         let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
         match socket.send(&hello.encode(), &[]) {
-            // One frame fits in an empty socket.
-            Ok(_) => Ok(Asked { socket, pid: peer.pid, stranger }),
-            Err(SendFrameError::Closed) => Err(gone()),
+            // One frame fits in an empty socket. Who has closed it already gives no answer.
+            Ok(_) | Err(SendFrameError::Closed) => {
+                Ok(Asked { socket, pid: peer.pid, uid: peer.uid, stranger })
+            }
             Err(error) => Err(system(error.to_string())),
         }
     }

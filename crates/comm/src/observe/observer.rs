@@ -34,6 +34,9 @@ use crate::wire::status_records::{Carrier, ConnectionDetail, kind};
 const ASKED_MAX: usize = 64;
 /// How long a process is left alone that could not be asked, or whose answer is of no use.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// How often a process closes a connection without an answer before that is told. One that ends may
+/// do so twice: when it closes its connections, and when it listens no more.
+const CLOSED_MAX: u32 = 3;
 /// Frames of one answer: a definition of the largest legal size, and some.
 const ANSWER_FRAMES_MAX: usize = 64;
 /// Reasons that are told why processes cannot be looked at.
@@ -58,6 +61,8 @@ struct Expected {
     asked: Asked,
     /// When it counts as silent.
     deadline: Instant,
+    /// How often it was asked before, and closed the connection.
+    closed: u32,
 }
 
 impl Expected {
@@ -206,13 +211,15 @@ impl Observer {
 
     /// Asks a process for its status table.
     fn ask(&mut self, name: PeerName) {
+        self.ask_until(name, Instant::now() + ANSWER_TIMEOUT, 0);
+    }
+
+    /// The same of one that may have closed the connection so often.
+    fn ask_until(&mut self, name: PeerName, deadline: Instant, closed: u32) {
         match self.asking.ask(name, &self.label(name), self.purpose) {
             Ok(asked) => match self.quota(&asked) {
                 Some(why) => self.refuse(name, why, None),
-                None => {
-                    let deadline = Instant::now() + ANSWER_TIMEOUT;
-                    self.asked.insert(name, Expected { asked, deadline });
-                }
+                None => drop(self.asked.insert(name, Expected { asked, deadline, closed })),
             },
             Err(error) => self.fail(name, &error, None),
         }
@@ -248,9 +255,12 @@ impl Observer {
             let ready: Vec<_> = names.filter_map(|(name, is)| is.then_some(name)).collect();
             for name in ready {
                 let Some(asked) = self.asked.remove(&name) else { continue };
+                let Expected { deadline, closed, .. } = asked;
                 let stranger = asked.asked.stranger;
                 match self.attach(name, asked) {
                     Ok(observed) => drop(self.processes.insert(name, observed)),
+                    // It has ended, unless it is still there.
+                    Err(ObserveError::Gone { .. }) => self.ask_until(name, deadline, closed + 1),
                     Err(error) => self.fail(name, &error, stranger),
                 }
             }
@@ -411,12 +421,22 @@ impl Observer {
     /// Opens a process's status table, which is in its answer.
     fn attach(&self, name: PeerName, expected: Expected) -> Result<Observed, ObserveError> {
         let label = expected.label(name);
-        let Asked { socket, pid, stranger } = expected.asked;
+        let Asked { socket, pid, uid, stranger } = expected.asked;
         let pidfd = socket.peer_pidfd();
-        let (frame, fds) = answer(&socket, &label)?;
-        let (Frame::Welcome { version: VERSION, .. }, [status_table]) = (&frame, &fds[..]) else {
+        let answered = answer(&socket, &label);
+        if matches!(answered, Err(ObserveError::Gone { .. })) && expected.closed + 1 >= CLOSED_MAX {
+            return Err(ObserveError::Closes { process: label, user: uid });
+        }
+        let (frame, fds) = answered?;
+        let (Frame::Welcome { version: VERSION, name: said, .. }, [status_table]) =
+            (&frame, &fds[..])
+        else {
             return Err(unexpected(&label, frame));
         };
+        if *said != name {
+            let (process, found, said) = (label, name, *said);
+            return Err(ObserveError::OtherName { process, user: uid, found, said });
+        }
         let view = StatusView::open(status_table.as_fd())?;
         let pid = if pid == 0 { view.pid() } else { pid };
         let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));

@@ -32,6 +32,7 @@ mod shared_topic;
 mod slabs;
 mod stops;
 mod strangers;
+mod taken_names;
 mod trust;
 mod uploading;
 mod windows;

@@ -132,6 +132,32 @@ fn names_of_a_stranger_under_which_nobody_is_let_in_are_told_once() {
     drop(own);
 }
 
+#[test]
+fn a_stranger_that_renames_its_socket_again_and_again_is_told_of_once() {
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("renamed", Users::Two);
+    let victim = shared.open("victim");
+    let domain = shared.place.0.join("0");
+    let own = domain.join(victim.peer_name().to_string());
+    let _full = names(&shared.place, 1, 0);
+    let mut path = paths(&domain).find(|path| *path != own).unwrap();
+    std::os::unix::fs::chown(&path, Some(OTHER), Some(GROUP)).unwrap();
+    // Of the connections that come at each arrival one has room, and nobody accepts it.
+    for _ in 0..2000 {
+        let next = domain.join(PeerName::random().unwrap().to_string());
+        std::fs::rename(&path, &next).unwrap();
+        path = next;
+    }
+    let mut texts = told(&victim, "a process of user 64101 accepts no connections");
+    // Whoever comes now is met behind all that was announced before.
+    let _late = shared.open("late");
+    assert!(victim.wait_until(LIMIT, || victim.peers() == ["late"]));
+    texts.extend(victim.take_events().0.iter().map(|event| format!("{event}\n")));
+    assert_eq!(texts.matches("accepts no connections").count(), 1, "{texts}");
+}
+
 fn paths(folder: &std::path::Path) -> impl Iterator<Item = std::path::PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
 }

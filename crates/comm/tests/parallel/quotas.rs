@@ -13,7 +13,7 @@ use common::child::{Process, hear, role, tell};
 use common::ring::{CHUNKS_AT, check_word, slot_at};
 use common::users::{Shared, Users, connect, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, publisher, subscriber};
-use crossdock_comm::{Participant, PublisherOptions, Qos, Subscriber};
+use crossdock_comm::{Event, Participant, PublisherOptions, Qos, Subscriber};
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
@@ -167,6 +167,71 @@ fn a_user_has_a_limited_number_of_silent_connections_and_nobody_else_is_kept_out
     let friends: Vec<_> = (0..4).map(|number| shared.open(&format!("friend {number}"))).collect();
     let met = || victim.peers().iter().filter(|peer| peer.starts_with("friend")).count();
     assert!(victim.wait_until(LIMIT, || met() == friends.len()), "{:?}", victim.take_events());
+    child.finish();
+}
+
+/// Says of all limits that they are exceeded: unasked, while it is met, and as answers to greetings.
+fn liar(victim: &str) {
+    let place = place_of_victim();
+    let said = |limit: u8| [&[TURN_AWAY, limit, 7, 0][..], b"mallory"].concat();
+    for limit in 0..6 {
+        let socket = connect(&place, victim);
+        assert!(try_send(&socket, &said(limit)) && !comes(&socket, WELCOME));
+    }
+    let listener = Listener::bind(&place, [0; 16]);
+    let socket = greet(&place, victim, [0; 16], 0);
+    assert!(comes(&socket, WELCOME));
+    assert!((0..6).all(|limit| try_send(&socket, &said(limit))));
+    assert!(try_send(&socket, &question()) && comes(&socket, NOTHING), "it is met still");
+    drop((socket, listener));
+    tell("unasked");
+    assert_eq!(hear().as_deref(), Some("answer"));
+    let listener = Listener::bind(&place, [0xff; 16]);
+    for limit in (0..6).chain(0..2) {
+        let end = Instant::now() + LIMIT;
+        let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
+        let socket = loop {
+            match rustix::net::accept_with(&listener.fd, flags) {
+                Ok(socket) => break ControlSocket::from_fd(socket),
+                Err(_) => std::thread::yield_now(),
+            }
+            assert!(Instant::now() < end, "it is not tried again");
+        };
+        assert!(try_send(&socket, &said(limit)) && !comes(&socket, WELCOME));
+    }
+    tell("answered");
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_is_believed_that_it_refuses_us_as_an_answer_alone_and_told_of_once() {
+    let test =
+        "quotas::a_stranger_is_believed_that_it_refuses_us_as_an_answer_alone_and_told_of_once";
+    if let Some((role, _)) = role() {
+        return liar(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("liar", Users::Two);
+    let victim = shared.open("victim");
+    let mut child = shared.start(test, &victim.peer_name().to_string());
+    child.expect("unasked");
+    assert!(victim.wait_until(LIMIT, || victim.peers().is_empty()));
+    let troubles = || {
+        let events = victim.take_events().0.into_iter();
+        events.filter(Event::is_trouble).map(|event| event.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(troubles(), [""; 0], "nothing was asked of it");
+    child.say("answer");
+    child.expect("answered");
+    let told = troubles();
+    let one = |text: &str| told.iter().filter(|told| told.contains(text)).count() == 1;
+    assert!(
+        told.len() == 2 && one("32 processes there") && one("32 connections there"),
+        "{told:?}"
+    );
+    assert!(told.iter().all(|told| told.contains("it is tried again")), "{told:?}");
     child.finish();
 }
 

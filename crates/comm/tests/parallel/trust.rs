@@ -162,6 +162,49 @@ fn a_domains_folder_in_a_groups_folder_is_refused_with_who_can_mend_it_and_how()
     }
 }
 
+#[test]
+fn what_members_prepare_in_a_groups_folder_keeps_nobody_from_making_a_domain() {
+    let test = "trust::what_members_prepare_in_a_groups_folder_keeps_nobody_from_making_a_domain";
+    if role().is_some() {
+        return open_by_default();
+    }
+    if !is_root() {
+        return;
+    }
+    use std::os::unix::fs::MetadataExt;
+    let (program, place) = (Program::copy("guessed"), Place::new("guessed"));
+    let root = Folder::make(place.0.clone(), (0, GROUP), 0o3770);
+    // Whatever follows from the domain and the user.
+    for user in [VICTIM, 0] {
+        let prepared = root.0.join(format!(".0.{user}"));
+        for kind in 0..3 {
+            match kind {
+                0 => std::fs::write(&prepared, "").unwrap(),
+                1 => std::os::unix::fs::symlink("/etc", &prepared).unwrap(),
+                _ => std::fs::create_dir(&prepared).unwrap(),
+            }
+            std::os::unix::fs::lchown(&prepared, Some(OTHER), Some(GROUP)).unwrap();
+            match user {
+                VICTIM => assert_eq!(program.as_victim(test, Some(&root.0)), "opened"),
+                _ => {
+                    let access = Access::Group(GROUP);
+                    let options = ParticipantOptions { access, ..place.options("root") };
+                    drop(Participant::open(options).unwrap());
+                }
+            }
+            let domain = root.0.join("0");
+            let made = std::fs::metadata(&domain).unwrap();
+            assert_eq!((made.uid(), made.gid(), made.mode() & 0o7777), (user, GROUP, 0o1770));
+            std::fs::remove_dir_all(&domain).unwrap();
+            match kind {
+                2 => std::fs::remove_dir(&prepared).unwrap(),
+                _ => std::fs::remove_file(&prepared).unwrap(),
+            }
+            assert_eq!(std::fs::read_dir(&root.0).unwrap().count(), 0, "nothing else is left");
+        }
+    }
+}
+
 /// An access control list with an entry for one more user, as the kernel keeps it: version 2, then
 /// tag, rights and id of each entry.
 fn list_with(user: u32) -> Vec<u8> {

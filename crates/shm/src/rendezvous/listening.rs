@@ -119,4 +119,3 @@ fn remove_temporaries(path: &Path, folder: BorrowedFd<'_>) -> Result<(), Rendezv
     read.map_err(system("reading the rendezvous folder", path))?;
     temporaries.iter().try_for_each(|name| unlink(path, folder, name))
 }
-
