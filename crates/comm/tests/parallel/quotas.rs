@@ -170,7 +170,8 @@ fn a_user_has_a_limited_number_of_silent_connections_and_nobody_else_is_kept_out
     child.finish();
 }
 
-/// Says of all limits that they are exceeded: unasked, while it is met, and as answers to greetings.
+/// Says of all limits that they are exceeded: unasked, while it is met, and as answers to
+/// greetings.
 fn liar(victim: &str) {
     let place = place_of_victim();
     let said = |limit: u8| [&[TURN_AWAY, limit, 7, 0][..], b"mallory"].concat();
