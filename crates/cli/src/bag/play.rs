@@ -225,8 +225,8 @@ fn passed_over(observer: &mut Observer, topics: &[String]) -> Result<Vec<String>
     let users: BTreeSet<u32> = hearers.filter_map(|it| observer.stranger(it.name)).collect();
     let told = users.into_iter().map(|uid| {
         format!(
-            "subscribers of user {uid}, who is not trusted, are not waited for and may miss messages; \
-             to wait for them, trust the user by name (CROSSDOCK_TRUST)"
+            "subscribers of user {uid}, who is not trusted, are not waited for and may miss \
+             messages; to wait for them, trust the user by name (CROSSDOCK_TRUST)"
         )
     });
     Ok(told.collect())

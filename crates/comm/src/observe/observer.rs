@@ -201,8 +201,8 @@ impl Observer {
         let uid = asked.stranger?;
         if matches!(self.purpose, Purpose::Watch) {
             return Some(format!(
-                "processes of user {uid}, who is not trusted, are not waited for; to wait for them, trust \
-                 the user by name ({TRUST_BY_NAME})"
+                "processes of user {uid}, who is not trusted, are not waited for; to wait for them, \
+                 trust the user by name ({TRUST_BY_NAME})"
             ));
         }
         let waiting = self.asked.values().map(|expected| expected.asked.stranger);

@@ -256,8 +256,8 @@ impl LaunchedProcess {
     ///
     /// # Errors
     ///
-    /// The process has sent a message that is not of the control protocol, or speaks another version
-    /// of the one by which processes meet. Nothing else is read from it then.
+    /// The process has sent a message that is not of the control protocol, or speaks another
+    /// version of the one by which processes meet. Nothing else is read from it then.
     pub fn event(
         &mut self,
         timeout: Option<Duration>,

@@ -105,8 +105,8 @@ impl OtherVersion {
             None => "is too old to say which version of the control protocol it speaks".to_owned(),
         };
         format!(
-            "the package binary {program} {theirs}, and this command speaks {CONTROL_PROTOCOL_VERSION}; \
-             build both with one version of Crossdock"
+            "the package binary {program} {theirs}, and this command speaks \
+             {CONTROL_PROTOCOL_VERSION}; build both with one version of Crossdock"
         )
     }
 }
