@@ -5,6 +5,7 @@ use crossdock_comm::step::STEP_TOPIC;
 use crossdock_comm::{
     GraphSnapshot, ObserveError, Observer, ObserverOptions, ProcessSnapshot, Quiescence, RunId,
 };
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long is waited before commands are looked at again.
@@ -18,7 +19,8 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
-    /// Of the processes of a run, if the player belongs to one: nobody waits for who looks on.
+    /// Of the processes of a run, if the player belongs to one: nobody waits for who looks on, nor
+    /// for strangers.
     pub(crate) fn open(
         observer: ObserverOptions,
         timeout: Duration,
@@ -47,16 +49,19 @@ impl Drain {
     pub(crate) fn who_waits(&self) -> String {
         let snapshot = Observer::open(self.observer.clone()).and_then(|mut o| o.snapshot());
         match snapshot {
-            Ok(graph) => unfinished(&graph)
+            Ok(graph) => self
+                .unfinished(&graph)
                 .unwrap_or_else(|| "messages keep coming although none are played".to_owned()),
             Err(error) => format!("and who still works cannot be seen: {error}"),
         }
     }
-}
 
-/// The first subscriber that is behind or still at work.
-fn unfinished(graph: &GraphSnapshot) -> Option<String> {
-    graph.processes.iter().find_map(|process| unfinished_in(process, graph))
+    /// The first subscriber that is behind or still at work.
+    fn unfinished(&self, graph: &GraphSnapshot) -> Option<String> {
+        let waited_for = |process: &&Arc<ProcessSnapshot>| self.quiescence.waits_for(process.name);
+        let mut processes = graph.processes.iter().filter(waited_for);
+        processes.find_map(|process| unfinished_in(process, graph))
+    }
 }
 
 fn unfinished_in(process: &ProcessSnapshot, graph: &GraphSnapshot) -> Option<String> {

@@ -109,7 +109,8 @@ impl PeerName {
         Ok(name)
     }
 
-    /// Whether this is the name of a process of a run.
+    /// Whether this is the name of a process of a run. Everybody can take such a name: who asks
+    /// asks whose process it is, too.
     pub fn is_in(self, run: RunId) -> bool {
         self.0[8..] == run.0
     }

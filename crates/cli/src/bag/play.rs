@@ -11,13 +11,13 @@ use crate::output::{self, clean, counted, say};
 use crate::run::{Suspension, Wake, Woken, observer_options};
 use crate::top::keys::Key;
 use anyhow::{Result, bail};
-use crossdock_comm::{Observer, Participant, ParticipantOptions};
+use crossdock_comm::{Observer, Participant, ParticipantOptions, ProcessSnapshot};
 use crossdock_record::{
     BagReader, PlayReport, PlayTopics, Player, PlayerOptions, Rate as PlayRate, RequestSource,
     RequestsToPlay, TopicToPlay, port_qos,
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -40,10 +40,11 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     let reader = open_joined(arguments.input.paths(), &arguments.definitions)?;
     let topics = topics(&reader, arguments)?;
     let participant = Participant::open(ParticipantOptions::new(arguments.domain_id, NAME))?;
-    let observer = observer_options(arguments.domain_id, NAME);
+    let looks = observer_options(arguments.domain_id, NAME);
+    let mut observer = Observer::open(looks.clone())?;
     let rate = match arguments.rate {
         Rate::Factor(factor) => PlayRate::Factor(factor),
-        Rate::Max => PlayRate::Max { observer, drain_timeout: DRAIN_TIMEOUT, factor: None },
+        Rate::Max => PlayRate::Max { observer: looks, drain_timeout: DRAIN_TIMEOUT, factor: None },
     };
     let published = topics.iter().filter(|it| it.requests.is_none());
     let names: Vec<String> =
@@ -68,7 +69,7 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
     if keys.is_some() {
         say!("space: pause; right: next message; up, down: rate; q: end");
     }
-    wait_connected(&participant, &names)?;
+    wait_connected(&participant, &mut observer, &names)?;
     let mut steering = Steering::new(&participant, &player, arguments, part, bounds);
     let delay = Duration::try_from_secs_f64(arguments.delay)?;
     let mut goes_on = true;
@@ -77,6 +78,9 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         goes_on = steering.steer(&wake, &remote, &mut keys, begin)?.is_continue();
     }
     if goes_on {
+        if matches!(arguments.rate, Rate::Max) {
+            output::warn(&passed_over(&mut observer, &names)?);
+        }
         player.play();
         // What ends it is told by the player.
         let _ = steering.steer(&wake, &remote, &mut keys, None)?;
@@ -178,11 +182,17 @@ fn renamed(topic: &str, arguments: &PlayArguments) -> Option<String> {
     Some(remap.to.clone())
 }
 
-/// Waits until the subscribers that are in the domain already are connected.
-fn wait_connected(participant: &Participant, topics: &[String]) -> Result<()> {
-    let mut observer = Observer::open(observer_options(participant.domain_id(), NAME))?;
+/// Waits until the subscribers that are in the domain already are connected: not for strangers', as
+/// the player does not either.
+fn wait_connected(
+    participant: &Participant,
+    observer: &mut Observer,
+    topics: &[String],
+) -> Result<()> {
     let snapshot = observer.snapshot()?;
-    let ports = || snapshot.processes.iter().flat_map(|process| &process.subscribers);
+    let processes = || snapshot.processes.iter();
+    let ours = || processes().filter(|process| observer.stranger(process.name).is_none());
+    let ports = || ours().flat_map(|process| &process.subscribers);
     let expected: Vec<(&String, usize)> = topics
         .iter()
         .map(|topic| (topic, ports().filter(|port| port.topic == *topic).count()))
@@ -202,6 +212,24 @@ fn wait_connected(participant: &Participant, topics: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is to be told of strangers with subscribers of these topics, for whom a player at maximum
+/// rate does not wait: once for each user.
+fn passed_over(observer: &mut Observer, topics: &[String]) -> Result<Vec<String>> {
+    let snapshot = observer.snapshot()?;
+    let hears = |process: &ProcessSnapshot| {
+        process.subscribers.iter().any(|port| topics.contains(&port.topic))
+    };
+    let hearers = snapshot.processes.iter().filter(|process| hears(process));
+    let users: BTreeSet<u32> = hearers.filter_map(|it| observer.stranger(it.name)).collect();
+    let told = users.into_iter().map(|uid| {
+        format!(
+            "subscribers of user {uid}, who is not trusted, are not waited for and may miss \
+             messages; to wait for them, trust the user by name (CROSSDOCK_TRUST)"
+        )
+    });
+    Ok(told.collect())
 }
 
 /// Recorded time at which playing begins.

@@ -4,13 +4,18 @@
 
 mod old_bags;
 pub(crate) mod probe;
+mod strangers;
+mod versions;
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crossdock_comm::{Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions};
+use crossdock_comm::{
+    CONTROL_PROTOCOL_VERSION as VERSION, Participant, ParticipantOptions, Qos, Rendezvous,
+    SubscriberOptions,
+};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_msg::types::sensor_msgs::Imu;
 use crossdock_record::BagReader;
@@ -26,8 +31,14 @@ fn package_binary() {
     if let Ok(words) = std::env::var("PROBE_WORDS") {
         probe::run_alone(words.split_whitespace().map(str::to_owned));
     }
+    if std::env::var_os("PROBE_INTRUDES").is_some() {
+        strangers::intrude();
+    }
     if std::env::var_os("CROSSDOCK_CONTROL").is_none() {
         return;
+    }
+    if let Ok(words) = std::env::var("PROBE_SPEAKS") {
+        versions::speak(&words);
     }
     if std::env::var_os("PROBE_FLOODS").is_some() {
         flood();
@@ -58,6 +69,7 @@ fn hear() -> String {
 
 /// A package binary that describes itself and then reports without end.
 fn flood() -> ! {
+    say(&json!({ "speaks": VERSION }));
     loop {
         let heard = hear();
         if heard.contains("describe") {
@@ -77,6 +89,7 @@ fn flood() -> ! {
 /// A package binary that answers nothing from one word of the launcher on. It leaves its process id
 /// in the file `mark` when it has heard the word, and ends when the launcher has gone.
 fn stall(word: &str, mark: &std::ffi::OsStr) -> ! {
+    say(&json!({ "speaks": VERSION }));
     loop {
         let heard = hear();
         if heard.contains(word) {

@@ -257,8 +257,8 @@ impl Participant {
 
     /// How many connections a topic has in this process: publishers of ours and of others that
     /// subscribers of ours are connected to, and subscribers that publishers of ours serve, ports
-    /// of one [`crate::PortGroup`] and processes outside our run of a graph, if this is one, not
-    /// counted. Takes the participant's lock.
+    /// of one [`crate::PortGroup`], strangers, and processes outside our run of a graph, if this is
+    /// one, not counted. Takes the participant's lock.
     pub fn topic_connections(&self, topic: &str) -> TopicConnections {
         let state = self.handle.core.lock();
         subscribing_side::topic_connections(&state, topic)

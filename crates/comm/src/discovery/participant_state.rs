@@ -147,12 +147,16 @@ impl ParticipantState {
         }
     }
 
-    /// Whether publishers of topics may be held up by subscribers of the process of `token`: a
-    /// process of a run is held up by processes of that run only.
+    /// Whether the process of `token` is one of ours: whom publishers of topics may be held up by,
+    /// whose connections count, and whose ports must fit. In a run these are the processes of that
+    /// run. A stranger never is: everybody can read a run's number in names, and take such a name.
     pub(crate) fn waits_for(&self, token: u64) -> bool {
-        let Some(run) = self.run.filter(|_| token != LOCAL) else { return true };
-        let name = self.peers.get(&token).and_then(|peer| peer.link.name);
-        name.is_some_and(|name| name.is_in(run))
+        if token == LOCAL {
+            return true;
+        }
+        let Some(link) = self.peers.get(&token).map(|peer| &peer.link) else { return false };
+        let is_in_run = |run| link.name.is_some_and(|name| name.is_in(run));
+        !link.standing.is_stranger() && self.run.is_none_or(is_in_run)
     }
 
     /// The subscriber's half of a pair that is live.

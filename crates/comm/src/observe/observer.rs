@@ -16,7 +16,7 @@ use crossdock_msg::Schema;
 use crossdock_shm::rendezvous::{Listing, PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::ControlSocket;
 use crossdock_shm::status::{EntitySnapshot, StatusView};
-use crossdock_shm::{Trust, TrustedNames};
+use crossdock_shm::{TRUST_BY_NAME, Trust, TrustedNames};
 use crossdock_trace::TraceView;
 use rustix::event::{PollFd, PollFlags};
 
@@ -200,12 +200,20 @@ impl Observer {
         Ok(left_out.map(|it| it.to_string()).into_iter().chain(told).collect())
     }
 
-    /// Why this process is not asked: its user is a stranger who has as many here as one may.
-    fn quota(&self, asked: &Asked) -> Option<String> {
+    /// Why this process is not asked: its user is a stranger, for whom nobody waits, or who has as
+    /// many here as one may.
+    fn passed_over(&self, asked: &Asked) -> Option<String> {
+        let uid = asked.stranger?;
+        if matches!(self.purpose, Purpose::Watch) {
+            return Some(format!(
+                "processes of user {uid}, who is not trusted, are not waited for; to wait for them, \
+                 trust the user by name ({TRUST_BY_NAME})"
+            ));
+        }
         let waiting = self.asked.values().map(|expected| expected.asked.stranger);
         let open = self.processes.values().map(|seen| seen.stranger);
         let silent = self.refused.values().map(|refused| refused.stranger);
-        let (uid, known) = (asked.stranger?, waiting.chain(open).chain(silent).flatten());
+        let known = waiting.chain(open).chain(silent).flatten();
         Some(quotas::refusal(quotas::refuses_process(uid, known)?, uid))
     }
 
@@ -217,7 +225,7 @@ impl Observer {
     /// The same of one that may have closed the connection so often.
     fn ask_until(&mut self, name: PeerName, deadline: Instant, closed: u32) {
         match self.asking.ask(name, &self.label(name), self.purpose) {
-            Ok(asked) => match self.quota(&asked) {
+            Ok(asked) => match self.passed_over(&asked) {
                 Some(why) => self.refuse(name, why, None),
                 None => drop(self.asked.insert(name, Expected { asked, deadline, closed })),
             },

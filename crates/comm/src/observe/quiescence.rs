@@ -2,8 +2,11 @@
 //!
 //! A graph is quiescent if every triggering subscriber has reached the last message of each of its
 //! publishers, and its node has finished with all that it took. Two scans of all status tables must
-//! show this, with nothing published between them. Executors announce when they are about to sleep;
-//! only then is another scan worth its cost.
+//! show this, with nothing published to these subscribers between them. Executors announce when
+//! they are about to sleep; only then is another scan worth its cost.
+//!
+//! Processes of strangers are not watched: nobody waits for them, and what they publish keeps
+//! nobody.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;
@@ -26,7 +29,8 @@ use crate::wire::status_records::{
 /// Frames that are read from one process before the status tables are looked at again.
 const FRAMES_PER_LOOK: usize = 1024;
 
-/// Watches the processes of a domain for the moment at which they have nothing left to do.
+/// Watches the processes of a domain for the moment at which they have nothing left to do, those of
+/// strangers left out.
 ///
 /// `Send`. While it exists, executors of the watched processes make one system call each time that
 /// they are about to sleep.
@@ -48,16 +52,18 @@ impl std::fmt::Debug for Quiescence {
 #[derive(Default)]
 struct Records {
     changes: Option<u64>,
-    /// Port, place on the status table, version.
-    publishers: Vec<(u64, usize, u64)>,
+    /// By port: place on the status table, version.
+    publishers: HashMap<u64, (usize, u64)>,
+    /// Those that trigger a node: port, place on the status table, version.
     subscribers: Vec<(u64, usize, u64)>,
+    /// The connections of these.
     connections: Vec<(ConnectionDetail, usize, u64)>,
 }
 
 /// Two scans with equal results between which nothing happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scan {
-    /// Everything that was published.
+    /// Everything that was published to triggering subscribers.
     published: u64,
     /// Nothing waits anywhere.
     drained: bool,
@@ -105,6 +111,11 @@ impl Quiescence {
         self.records.len()
     }
 
+    /// Whether a process is one of those that have to finish.
+    pub fn waits_for(&self, process: PeerName) -> bool {
+        self.records.contains_key(&process) && self.run.is_none_or(|run| process.is_in(run))
+    }
+
     /// Blocks until the graph is quiescent, at most for `timeout`; returns whether it is.
     ///
     /// Processes that die while it waits are left out from then on.
@@ -144,29 +155,43 @@ impl Quiescence {
         }
     }
 
-    /// Reads all status tables once.
+    /// Reads all status tables once: of publishers only those whose messages somebody is triggered
+    /// by. A player of many topics scans behind each message.
     fn scan(&mut self) -> Scan {
-        let mut published: HashMap<(PeerName, u64), u64> = HashMap::new();
-        let mut complete = true;
         for (name, records) in &mut self.records {
-            let Some(seen) = self.observer.processes.get(name) else { continue };
-            records.update(seen);
-            for (port, place, version) in &records.publishers {
-                match seen.view.counters(*place, *version) {
-                    Some(counters) => {
-                        published.insert((*name, *port), counters[counter::MESSAGES]);
-                    }
-                    None => complete = false,
-                }
+            if let Some(seen) = self.observer.processes.get(name) {
+                records.update(seen);
             }
         }
-        let mut drained = complete;
-        let is_waited_for = |name: PeerName| self.run.is_none_or(|run| name.is_in(run));
-        for (name, records) in self.records.iter().filter(|(name, _)| is_waited_for(**name)) {
-            let Some(seen) = self.observer.processes.get(name) else { continue };
-            drained &= records.are_drained(seen, &published);
+        let mut scan = Scan { published: 0, drained: true };
+        for (name, records) in self.records.iter().filter(|(name, _)| self.waits_for(**name)) {
+            if let Some(seen) = self.observer.processes.get(name) {
+                scan.drained &= self.has_reached_all(seen, records, &mut scan.published)
+                    && records.has_finished(seen);
+            }
         }
-        Scan { published: published.values().fold(0, |sum, one| sum.wrapping_add(*one)), drained }
+        scan
+    }
+
+    /// Has every triggering subscriber of a process reached the end of all its publishers? Adds to
+    /// `published` what these have published.
+    fn has_reached_all(&self, seen: &Observed, records: &Records, published: &mut u64) -> bool {
+        records.connections.iter().all(|(detail, place, version)| {
+            let process = detail.publisher_process;
+            let publisher = self.records.get(&process).zip(self.observer.processes.get(&process));
+            let publisher = publisher
+                .and_then(|(of, seen)| Some((of.publishers.get(&detail.publisher)?, seen)));
+            let Some(((at, of_version), publishing)) = publisher else {
+                // It is gone, or a stranger's: what is left is drained like everything else.
+                return true;
+            };
+            let last = publishing.view.counters(*at, *of_version);
+            let position = seen.view.counters(*place, *version);
+            let Some((last, position)) = last.zip(position) else { return false };
+            let last = last[counter::MESSAGES];
+            *published = published.wrapping_add(last);
+            position[CONNECTION_POSITION] >= last
+        })
     }
 }
 
@@ -197,41 +222,27 @@ impl Records {
             match entity.kind {
                 kind::PUBLISHER | kind::SUBSCRIBER => {
                     let Ok(port) = decode_port(&entity.detail) else { continue };
-                    let list = match entity.kind {
-                        kind::PUBLISHER => &mut self.publishers,
-                        _ => &mut self.subscribers,
-                    };
-                    list.push((port.port, place.0, place.1));
+                    match entity.kind {
+                        kind::PUBLISHER => _ = self.publishers.insert(port.port, place),
+                        _ => self.subscribers.push((port.port, place.0, place.1)),
+                    }
                 }
                 kind::CONNECTION => {
                     let detail = ConnectionDetail::decode(&entity.detail);
+                    let detail = detail.filter(|detail| detail.triggering != Triggering::No);
                     self.connections.extend(detail.map(|detail| (detail, place.0, place.1)));
                 }
                 _ => {}
             }
         }
+        let triggered: HashSet<_> =
+            self.connections.iter().map(|(detail, ..)| detail.subscriber).collect();
+        self.subscribers.retain(|(port, ..)| triggered.contains(port));
     }
 
-    /// Has every triggering subscriber of this process reached the end of all its publishers, and
-    /// its node finished with all that it took?
-    fn are_drained(&self, seen: &Observed, published: &HashMap<(PeerName, u64), u64>) -> bool {
-        let mut triggered = HashSet::new();
-        for (detail, place, version) in &self.connections {
-            if detail.triggering == Triggering::No {
-                continue;
-            }
-            triggered.insert(detail.subscriber);
-            let Some(last) = published.get(&(detail.publisher_process, detail.publisher)) else {
-                // Its publisher is gone; what is left is drained like everything else.
-                continue;
-            };
-            let counters = seen.view.counters(*place, *version);
-            if counters.is_none_or(|counters| counters[CONNECTION_POSITION] < *last) {
-                return false;
-            }
-        }
-        let subscribers = self.subscribers.iter().filter(|(port, ..)| triggered.contains(port));
-        subscribers.into_iter().all(|(_, place, version)| {
+    /// Have the nodes of this process finished with all that they took?
+    fn has_finished(&self, seen: &Observed) -> bool {
+        self.subscribers.iter().all(|(_, place, version)| {
             seen.view
                 .counters(*place, *version)
                 .is_some_and(|counters| counters[counter::MESSAGES] == counters[counter::PROCESSED])

@@ -204,8 +204,8 @@ impl SubscriberHandle {
         self.core.matched()
     }
 
-    /// The same without publishers of processes outside the run of a graph that this process
-    /// belongs to. Takes the participant's lock.
+    /// The same without publishers of strangers, and of processes outside the run of a graph that
+    /// this process belongs to. Takes the participant's lock.
     pub fn matched_in_run(&self) -> usize {
         self.core.matched_in_run()
     }
@@ -362,8 +362,8 @@ impl PublisherHandle {
         self.core.matched()
     }
 
-    /// The same without subscribers of processes outside the run of a graph that this process
-    /// belongs to. Takes the participant's lock.
+    /// The same without subscribers of strangers, and of processes outside the run of a graph that
+    /// this process belongs to. Takes the participant's lock.
     pub fn matched_in_run(&self) -> usize {
         self.core.matched_in_run()
     }

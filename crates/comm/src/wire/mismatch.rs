@@ -49,7 +49,7 @@ pub struct Mismatch {
     /// What does not fit, and what to change.
     pub reason: String,
     /// Whether a process of our own run of a graph is at the other end, or this process itself.
-    /// True of all processes if this one belongs to no run.
+    /// True of all processes but strangers' if this one belongs to no run.
     pub within_run: bool,
 }
 

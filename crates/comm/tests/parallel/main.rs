@@ -26,6 +26,7 @@ mod port_events;
 mod private;
 mod processes;
 mod quotas;
+mod runs;
 mod service_handles;
 mod services;
 mod shared_topic;

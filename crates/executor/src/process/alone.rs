@@ -271,7 +271,7 @@ fn lead(mut socket: ControlSocket, signals: &UnixStream) -> Result<(), PackageEr
             ask(&socket, &Request::Stop)?;
         }
         match socket.receive::<Report>(Some(Duration::ZERO))? {
-            Received::Nothing | Received::Frame(Report::Description(_)) => {}
+            Received::Nothing | Received::Frame(Report::Speaks(_) | Report::Description(_)) => {}
             Received::Closed | Received::Frame(Report::Stopped) => break,
             Received::Frame(Report::Event(event)) => match event {
                 ProcessEvent::Ready => ask(&socket, &Request::Start { made_ns: 0 })?,

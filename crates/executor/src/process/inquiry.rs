@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crossdock_graph::BinaryDescription;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use crate::process::protocol::{Report, Request};
+use crate::process::protocol::{OtherVersion, Report, Request, Version};
 use crate::process::socket::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, readable,
 };
@@ -34,8 +34,8 @@ const WORDS_BYTES_MAX: usize = 1024;
 ///
 /// # Errors
 ///
-/// The binary cannot be started, or is no package of Crossdock: it ended, answered something else,
-/// or did not answer in time.
+/// The binary cannot be started, speaks another version of the control protocol, or is no package
+/// of Crossdock: it ended, answered something else, or did not answer in time.
 pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryDescription, DescribeError> {
     let fail = |what, words| DescribeError { program: program.to_owned(), what, words };
     let (mut socket, theirs) =
@@ -57,10 +57,19 @@ pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryDescription, 
 
 fn ask(socket: &mut ControlSocket, timeout: Duration) -> Result<BinaryDescription, Fault> {
     socket.send(&Request::Describe).map_err(Fault::from)?;
-    match socket.receive::<Report>(Some(timeout))? {
-        Received::Frame(Report::Description(description)) => Ok(description),
-        Received::Frame(_) | Received::Closed => Err(Fault::NotAPackage),
-        Received::Nothing => Err(Fault::Silent(timeout)),
+    let (begin, mut version) = (Instant::now(), Version::default());
+    loop {
+        let rest = timeout.saturating_sub(begin.elapsed());
+        let report = match socket.receive::<Report>(Some(rest))? {
+            Received::Frame(report) => version.check(report).map_err(Fault::Version)?,
+            Received::Closed => return Err(Fault::NotAPackage),
+            Received::Nothing => return Err(Fault::Silent(timeout)),
+        };
+        match report {
+            None => {}
+            Some(Report::Description(description)) => return Ok(description),
+            Some(_) => return Err(Fault::NotAPackage),
+        }
     }
 }
 
@@ -134,6 +143,7 @@ pub struct DescribeError {
 enum Fault {
     Spawn(std::io::Error),
     NotAPackage,
+    Version(OtherVersion),
     Silent(Duration),
     Control(ControlError),
 }
@@ -162,6 +172,7 @@ impl fmt::Display for DescribeError {
                 "{program} did not answer like a package binary; its main function must call \
                  `Package::main`, and it must be built with this version of Crossdock"
             ),
+            Fault::Version(other) => f.write_str(&other.of(&self.program)),
             Fault::Silent(timeout) => write!(
                 f,
                 "{program} did not describe its nodes within {} s; its main function must call \

@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 pub use crate::process::alone::LIFELINE_VARIABLE;
 pub use crate::process::event::ProcessEvent;
-use crate::process::protocol::{Report, Request};
+use crate::process::protocol::{OtherVersion, Report, Request, Version};
 use crate::process::socket::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, readable,
 };
@@ -71,6 +71,7 @@ pub struct LaunchedProcess {
     pidfd: OwnedFd,
     /// `None` once the other side is gone.
     socket: Option<ControlSocket>,
+    version: Version,
     /// When a process is killed that has closed its control socket and does not exit.
     kill_at: Option<Instant>,
     exit: Option<ExitStatus>,
@@ -118,8 +119,9 @@ impl LaunchedProcess {
         // Nobody but us waits for the child, so its id cannot be another's yet.
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(pidfd) => {
-                let (program, exit, processor_ns) = (program.clone(), None, 0);
-                Ok(Self { program, child, pidfd, socket, kill_at, exit, processor_ns })
+                let (program, version) = (program.clone(), Version::default());
+                let (exit, processor_ns) = (None, 0);
+                Ok(Self { program, child, pidfd, socket, version, kill_at, exit, processor_ns })
             }
             Err(errno) => {
                 let mut child = child;
@@ -254,8 +256,8 @@ impl LaunchedProcess {
     ///
     /// # Errors
     ///
-    /// The process has sent a message that is not of the control protocol. Nothing else is read
-    /// from it then.
+    /// The process has sent a message that is not of the control protocol, or speaks another
+    /// version of the one by which processes meet. Nothing else is read from it then.
     pub fn event(
         &mut self,
         timeout: Option<Duration>,
@@ -263,21 +265,26 @@ impl LaunchedProcess {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         while let Some(socket) = self.socket.as_mut() {
             let rest = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            match socket.receive::<Report>(rest) {
-                // The exit follows, and with it the event that matters.
-                Ok(Received::Frame(Report::Stopped)) => {}
-                Ok(Received::Frame(Report::Event(event))) => return Ok(Some(event)),
-                Ok(Received::Frame(Report::Description(_))) => {
-                    self.close();
-                    return Err(self.error(LaunchErrorKind::NotAPackage));
+            let report = match socket.receive::<Report>(rest) {
+                Ok(Received::Frame(report)) => {
+                    self.version.check(report).map_err(LaunchErrorKind::Version)
                 }
                 Ok(Received::Nothing) => return Ok(None),
-                Ok(Received::Closed) => self.close(),
-                Err(error) => {
+                Ok(Received::Closed) => {
                     self.close();
-                    return Err(self.error(error.into()));
+                    continue;
                 }
-            }
+                Err(error) => Err(error.into()),
+            };
+            let what = match report {
+                // The exit follows, and with it the event that matters.
+                Ok(None | Some(Report::Speaks(_) | Report::Stopped)) => continue,
+                Ok(Some(Report::Event(event))) => return Ok(Some(event)),
+                Ok(Some(Report::Description(_))) => LaunchErrorKind::NotAPackage,
+                Err(what) => what,
+            };
+            self.close();
+            return Err(self.error(what));
         }
         Ok(self.exited(deadline)?.map(ProcessEvent::Exited))
     }
@@ -372,6 +379,7 @@ enum LaunchErrorKind {
     Spawn(std::io::Error),
     Wait(std::io::Error),
     NotAPackage,
+    Version(OtherVersion),
     Control(ControlError),
 }
 
@@ -398,6 +406,7 @@ impl fmt::Display for LaunchError {
                 "{program} did not answer like a package binary; its main function must call \
                  `Package::main`, and it must be built with this version of Crossdock"
             ),
+            LaunchErrorKind::Version(other) => f.write_str(&other.of(&self.program)),
             LaunchErrorKind::Control(error) => {
                 write!(f, "talking to the package binary {program} failed: {error}")
             }

@@ -12,7 +12,9 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{Participant, ParticipantOptions, RunId, Troubles, child_flag};
+use crossdock_comm::{
+    CONTROL_PROTOCOL_VERSION, Participant, ParticipantOptions, RunId, Troubles, child_flag,
+};
 use crossdock_graph::{OnFailure, ProcessPlan, Realtime};
 use rustix::process::Signal;
 
@@ -68,6 +70,7 @@ impl Package {
 fn obey(package: &Package) -> Result<(), PackageError> {
     let mut socket = adopt_control_socket()?;
     leave_signals_to_launcher()?;
+    answer(&socket, &Report::Speaks(CONTROL_PROTOCOL_VERSION))?;
     loop {
         match socket.receive::<Request>(None)? {
             Received::Frame(Request::Describe) => {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! launcher                                  process
+//!            <------------------------- speaks (version)          first of all
 //!    describe ------------------------->
 //!            <------------------------- description { .. }
 //!    launch { plan, run } ------------->
@@ -18,6 +19,9 @@
 //! ```
 //! The end of file means on either side that the other one is gone.
 
+use std::path::Path;
+
+use crossdock_comm::CONTROL_PROTOCOL_VERSION;
 use crossdock_graph::{BinaryDescription, ProcessPlan};
 use serde::{Deserialize, Serialize};
 
@@ -55,10 +59,54 @@ pub(crate) enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
+    /// The version of the protocol by which processes of a domain meet
+    /// ([`CONTROL_PROTOCOL_VERSION`]): those of one run need one, or they do not talk.
+    Speaks(u32),
     /// The answer to [`Request::Describe`].
     Description(BinaryDescription),
     /// Something has happened in the process.
     Event(ProcessEvent),
     /// All executors have ended; the process exits.
     Stopped,
+}
+
+/// What a launcher has heard of the version that a process speaks.
+#[derive(Debug, Default)]
+pub(crate) struct Version {
+    is_ours: bool,
+}
+
+/// A process speaks another version than the launcher; `None`: it does not say which.
+#[derive(Debug)]
+pub(crate) struct OtherVersion(Option<u32>);
+
+impl Version {
+    /// Looks at the next report of a process: its version comes before all others. Gives back what
+    /// is to be looked at further.
+    pub(crate) fn check(&mut self, report: Report) -> Result<Option<Report>, OtherVersion> {
+        match report {
+            Report::Speaks(CONTROL_PROTOCOL_VERSION) => {
+                self.is_ours = true;
+                Ok(None)
+            }
+            Report::Speaks(other) => Err(OtherVersion(Some(other))),
+            report if self.is_ours => Ok(Some(report)),
+            _ => Err(OtherVersion(None)),
+        }
+    }
+}
+
+impl OtherVersion {
+    /// A sentence that names the binary.
+    pub(crate) fn of(&self, program: &Path) -> String {
+        let program = program.display();
+        let theirs = match self.0 {
+            Some(version) => format!("speaks version {version} of the control protocol"),
+            None => "is too old to say which version of the control protocol it speaks".to_owned(),
+        };
+        format!(
+            "the package binary {program} {theirs}, and this command speaks \
+             {CONTROL_PROTOCOL_VERSION}; build both with one version of Crossdock"
+        )
+    }
 }
