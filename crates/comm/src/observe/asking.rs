@@ -47,6 +47,15 @@ pub enum ObserveError {
         /// Which one.
         process: String,
     },
+    /// A process closes the connection instead of an answer, and goes on listening.
+    #[error(
+        "{process} closes each connection without an answer, although it listens; it may be \
+         another version of Crossdock, or not let this user in: look at what it reports"
+    )]
+    Unanswered {
+        /// Which one.
+        process: String,
+    },
     /// A process answers with something else.
     #[error("{process} answers {found}; is it another version of Crossdock?")]
     Unexpected {
@@ -170,9 +179,9 @@ impl Asking {
         let process = self.options.name.clone();
         let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
         match socket.send(&hello.encode(), &[]) {
-            // One frame fits in an empty socket.
-            Ok(_) => Ok(Asked { socket, pid: peer.pid, stranger }),
-            Err(SendFrameError::Closed) => Err(gone()),
+            // One frame fits in an empty socket. Who has closed its end before that has perhaps
+            // said why: that it refuses us lies there to be read.
+            Ok(_) | Err(SendFrameError::Closed) => Ok(Asked { socket, pid: peer.pid, stranger }),
             Err(error) => Err(system(error.to_string())),
         }
     }

@@ -58,6 +58,8 @@ struct Expected {
     asked: Asked,
     /// When it counts as silent.
     deadline: Instant,
+    /// It has closed a connection of ours without an answer before.
+    is_again: bool,
 }
 
 impl Expected {
@@ -175,7 +177,7 @@ impl Observer {
         };
         let new: Vec<PeerName> = listed.into_iter().filter(|name| !known(name)).collect();
         for names in new.chunks(ASKED_MAX) {
-            names.iter().for_each(|name| self.ask(*name));
+            names.iter().for_each(|name| self.ask(*name, false));
             self.hear(ANSWER_TIMEOUT);
             // Those asked next need descriptors, too: of the silent only so many are waited for.
             while self.asked.len() > ASKED_MAX {
@@ -205,13 +207,13 @@ impl Observer {
     }
 
     /// Asks a process for its status table.
-    fn ask(&mut self, name: PeerName) {
+    fn ask(&mut self, name: PeerName, is_again: bool) {
         match self.asking.ask(name, &self.label(name), self.purpose) {
             Ok(asked) => match self.quota(&asked) {
                 Some(why) => self.refuse(name, why, None),
                 None => {
                     let deadline = Instant::now() + ANSWER_TIMEOUT;
-                    self.asked.insert(name, Expected { asked, deadline });
+                    self.asked.insert(name, Expected { asked, deadline, is_again });
                 }
             },
             Err(error) => self.fail(name, &error, None),
@@ -221,6 +223,18 @@ impl Observer {
     fn fail(&mut self, name: PeerName, error: &ObserveError, stranger: Option<u32>) {
         if !matches!(error, ObserveError::Gone { .. }) {
             self.refuse(name, error.to_string(), stranger);
+        }
+    }
+
+    /// A process has closed its connection without an answer. One that ends does so while it still
+    /// listens: it is asked again, and stops listening before that connection ends.
+    fn closed(&mut self, name: PeerName, process: String, is_again: bool, stranger: Option<u32>) {
+        if !is_again {
+            return self.ask(name, true);
+        }
+        // An error: it is there, and has no room or lets us in no more.
+        if !matches!(self.asking.visit.connect(name), Ok(None)) {
+            self.refuse(name, ObserveError::Unanswered { process }.to_string(), stranger);
         }
     }
 
@@ -248,9 +262,12 @@ impl Observer {
             let ready: Vec<_> = names.filter_map(|(name, is)| is.then_some(name)).collect();
             for name in ready {
                 let Some(asked) = self.asked.remove(&name) else { continue };
-                let stranger = asked.asked.stranger;
+                let (stranger, is_again) = (asked.asked.stranger, asked.is_again);
                 match self.attach(name, asked) {
                     Ok(observed) => drop(self.processes.insert(name, observed)),
+                    Err(ObserveError::Gone { process }) => {
+                        self.closed(name, process, is_again, stranger);
+                    }
                     Err(error) => self.fail(name, &error, stranger),
                 }
             }
