@@ -143,6 +143,16 @@ pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
         ),
         Limit::Peers => format!("{PEERS_MAX} processes are connected already; end some of them"),
         Limit::Publishers => format!("it advertises more than {PUBLISHERS_MAX} publishers"),
+        Limit::Descriptors => format!(
+            "the memory of user {uid}'s publishers takes more than the {DESCRIPTORS_OF_USER_MAX} descriptors \
+             here that a user may have who is not trusted by name ({DESCRIPTORS_MAX} for all such users); \
+             end some of them, or trust the user ({TRUST_BY_NAME})"
+        ),
+        Limit::Addresses => format!(
+            "copies of user {uid}'s messages take more than the {COPIES_ADDRESS_BYTES_MAX} bytes of address \
+             space here that a user may have who is not trusted by name; end some of its publishers, or \
+             trust the user ({TRUST_BY_NAME})"
+        ),
     }
 }
 
@@ -173,6 +183,15 @@ pub(crate) fn refusal_of_ours(limit: Limit, uid: u32) -> String {
         Limit::Publishers => format!(
             "this process has more than {PUBLISHERS_MAX} publishers, as many as a process may whose user is \
              not trusted by name; have fewer in one process, or {trust}"
+        ),
+        Limit::Descriptors => format!(
+            "the memory of this user's publishers takes more than the {DESCRIPTORS_OF_USER_MAX} descriptors \
+             there that a user may have who is not trusted by name ({DESCRIPTORS_MAX} for all such users); \
+             have fewer publishers, or {trust}"
+        ),
+        Limit::Addresses => format!(
+            "copies of this user's messages take more than the {COPIES_ADDRESS_BYTES_MAX} bytes of address \
+             space there that a user may have who is not trusted by name; have fewer publishers, or {trust}"
         ),
     }
 }

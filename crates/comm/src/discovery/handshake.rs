@@ -19,7 +19,8 @@ use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::{Broken, Stage};
 use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
-    bells, buffer_exchange, graph_watch, publishing_side, refusals, slab_exchange, subscribing_side,
+    bells, buffer_exchange, copying, graph_watch, publishing_side, refusals, slab_exchange,
+    subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{DEFINITION_BYTES_MAX, Frame, PIECE_BYTES_MAX, Purpose, VERSION};
@@ -100,6 +101,9 @@ pub(crate) fn handle(
             let offer = slabs::Offer { number: slab, shape, device, fds };
             slab_exchange::received(core, token, pair, offer)?;
             return Ok(None);
+        }
+        (Stage::Live, Frame::TurnAway { limit, .. }) if limit.leaves_out_publishers() => {
+            copying::left_out(state, token, limit);
         }
         (
             Stage::AwaitHello | Stage::AwaitWelcome | Stage::Live,
@@ -288,7 +292,7 @@ fn live(
         Frame::Release { pair } => publishing_side::release_requested(state, token, pair),
         Frame::Released { pair } => subscribing_side::released(state, token, pair),
         Frame::Segment { pair, segment, bytes } => {
-            subscribing_side::received_segment(state, token, (pair, segment, bytes), &fds)
+            subscribing_side::received_segment(core, state, token, (pair, segment, bytes), &fds)
         }
         Frame::Bye => {
             if let Some(peer) = state.peers.get_mut(&token) {
