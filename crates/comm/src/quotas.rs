@@ -4,10 +4,14 @@
 //! our own user and trusted processes have only the limits of the whole process.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
 use crossdock_shm::faults::{self, fault};
-use crossdock_shm::{Allowance, Budget, TRUST_BY_NAME};
+use crossdock_shm::{
+    AddSegmentError, Allowance, Budget, ConnectError, CreateMemoryError, OpenMemoryError,
+    TRUST_BY_NAME,
+};
 
 use crate::wire::limit::Limit;
 
@@ -193,6 +197,24 @@ pub(crate) fn refusal_of_ours(limit: Limit, uid: u32) -> String {
             "copies of this user's messages take more than the {COPIES_ADDRESS_BYTES_MAX} bytes of address \
              space there that a user may have who is not trusted by name; have fewer publishers, or {trust}"
         ),
+    }
+}
+
+/// The limit that a publisher's user has used up, if that is what an error says: the publisher is
+/// not at fault then.
+pub(crate) fn exceeded(error: &(dyn Error + 'static)) -> Option<Limit> {
+    let of_segment = error.downcast_ref().and_then(|it: &AddSegmentError| match it {
+        AddSegmentError::Memory(memory) => Some(memory),
+        _ => None,
+    });
+    let of_ring = error.downcast_ref().and_then(|it: &ConnectError| match it {
+        ConnectError::Memory(memory) => Some(memory),
+        _ => None,
+    });
+    let is_copies = matches!(error.downcast_ref(), Some(CreateMemoryError::BeyondBudget { .. }));
+    match of_ring.or(of_segment) {
+        Some(OpenMemoryError::BeyondBudget { .. }) => Some(Limit::Descriptors),
+        _ => is_copies.then_some(Limit::Addresses),
     }
 }
 

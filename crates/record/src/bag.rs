@@ -40,8 +40,7 @@ pub enum OpenBagError {
     },
     /// metadata.yaml says of no file, and there is none.
     #[error(
-        "{} cannot be used ({why}), and no .mcap or .db3 file is beside it; give such a file or a \
-         rosbag2 folder",
+        "{} cannot be used ({why}), and no .mcap or .db3 file is beside it; put one there",
         path.display()
     )]
     Metadata {

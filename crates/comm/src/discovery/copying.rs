@@ -1,14 +1,10 @@
 //! Whether messages of a publisher are copied when they are taken, because its process may still
 //! write them, and what is mapped of its memory. Decided once, when a pair is connected.
 
-use std::error::Error;
 use std::os::fd::AsFd;
 
 use crossdock_shm::faults::{self, fault};
-use crossdock_shm::{
-    AddSegmentError, Allowance, ConnectError, Copies, CreateMemoryError, OpenMemoryError,
-    ReceivedFd, RingGeometry, RingMemory, TRUST_BY_NAME,
-};
+use crossdock_shm::{Allowance, Copies, ReceivedFd, RingGeometry, RingMemory, TRUST_BY_NAME};
 
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::ParticipantState;
@@ -66,24 +62,6 @@ pub(crate) fn open_ring(
         Some(it) => RingMemory::open_distant(label, fd, geometry, bytes_max, it),
     };
     memory.map_err(|error| Failure::of(&error))
-}
-
-/// The limit that a publisher's user has used up, if that is what an error says: the publisher is
-/// not at fault then.
-pub(crate) fn exceeded(error: &(dyn Error + 'static)) -> Option<Limit> {
-    let of_segment = error.downcast_ref().and_then(|it: &AddSegmentError| match it {
-        AddSegmentError::Memory(memory) => Some(memory),
-        _ => None,
-    });
-    let of_ring = error.downcast_ref().and_then(|it: &ConnectError| match it {
-        ConnectError::Memory(memory) => Some(memory),
-        _ => None,
-    });
-    let is_copies = matches!(error.downcast_ref(), Some(CreateMemoryError::BeyondBudget { .. }));
-    match of_ring.or(of_segment) {
-        Some(OpenMemoryError::BeyondBudget { .. }) => Some(Limit::Descriptors),
-        _ => is_copies.then_some(Limit::Addresses),
-    }
 }
 
 /// A publisher is left out because its user has used up what it may: told once for each user and

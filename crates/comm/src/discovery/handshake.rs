@@ -102,13 +102,10 @@ pub(crate) fn handle(
             slab_exchange::received(core, token, pair, offer)?;
             return Ok(None);
         }
-        (Stage::Live, Frame::TurnAway { limit, .. }) if limit.leaves_out_publishers() => {
-            copying::left_out(state, token, limit);
-        }
         (
             Stage::AwaitHello | Stage::AwaitWelcome | Stage::Live,
             Frame::TurnAway { limit, process },
-        ) => refusals::heard(state, token, limit, process),
+        ) if !limit.leaves_out_publishers() => refusals::heard(state, token, limit, process),
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
         (Stage::Closing | Stage::Ending, _) => {}
         (stage, _) => return Err(format!("it sent an unexpected frame in stage {stage:?}")),
@@ -349,6 +346,10 @@ fn hand_over(
             subscribing_side::received_definition(core, state, token, port, (offset, total), &piece)
         }
         Frame::Nothing { .. } => Ok(()),
+        Frame::TurnAway { limit, .. } => {
+            copying::left_out(state, token, limit);
+            Ok(())
+        }
         Frame::AskBuffer { buffer } => {
             buffer_exchange::asked_for(state, token, buffer);
             Ok(())

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use crate::discovery::copying;
+use crate::quotas;
 use crate::wire::limit::Limit;
 
 /// Between two tries.
@@ -93,7 +93,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// An error of the system, or of anything above it.
     pub(crate) fn of(error: &(dyn Error + 'static)) -> Failure {
-        let beyond = copying::exceeded(error);
+        let beyond = quotas::exceeded(error);
         Failure { reason: error.to_string(), scarce: is_scarce(error), beyond }
     }
 }
