@@ -9,7 +9,7 @@ use crossdock_msg::types::sensor_msgs::CameraInfoView;
 use crossdock_rectify::{Camera, SIDE_MAX};
 use serde_json::Value;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -186,11 +186,16 @@ impl Calibration {
     /// # Errors
     /// [`CalibrationError::Read`].
     pub fn text(path: &Path) -> Result<String, CalibrationError> {
-        let mut text = String::new();
-        File::open(path)
-            .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
-            .map_err(|cause| CalibrationError::Read { path: path.to_owned(), cause })?;
-        Ok(text)
+        let read = || {
+            // The path is somebody's word in a graph file: a pipe would be waited for.
+            if !std::fs::metadata(path)?.is_file() {
+                return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no file"));
+            }
+            let mut text = String::new();
+            File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+            Ok(text)
+        };
+        read().map_err(|cause| CalibrationError::Read { path: path.to_owned(), cause })
     }
 
     /// Of a file's text.

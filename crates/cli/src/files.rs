@@ -5,8 +5,9 @@ use anyhow::Result;
 use crossdock_graph::Violation;
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{Error, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What is wrong with the files, all of it.
@@ -68,25 +69,39 @@ pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads a file up to the limit of those that are read whole.
+/// Reads what the command line names, such as `/dev/stdin`, up to the limit of what is read whole.
 pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    read_at_most(path, FILE_BYTES_MAX)
+    read_at_most(File::open(path)?, FILE_BYTES_MAX)
 }
 
-/// The same with another limit, and only of what is a file: a pipe would be waited for.
+/// Reads a file that another file names, up to a limit: nothing but a file. A pipe would be waited
+/// for, and to open a device may do something.
 pub(crate) fn read_file(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no file"));
-    }
-    read_at_most(path, bytes_max)
+    must_be_file(std::fs::metadata(path)?.file_type())?;
+    // Something else may be there by now.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    must_be_file(file.metadata()?.file_type())?;
+    read_at_most(file, bytes_max)
 }
 
-fn read_at_most(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+fn must_be_file(found: FileType) -> std::io::Result<()> {
+    let what = match found {
+        _ if found.is_file() => return Ok(()),
+        _ if found.is_dir() => "folder",
+        _ if found.is_fifo() => "pipe",
+        _ if found.is_socket() => "socket",
+        _ => "device",
+    };
+    Err(Error::new(ErrorKind::InvalidInput, format!("it is a {what}, no file")))
+}
+
+fn read_at_most(file: File, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
         let what = format!("it has more than {bytes_max} bytes");
-        return Err(std::io::Error::new(ErrorKind::FileTooLarge, what));
+        return Err(Error::new(ErrorKind::FileTooLarge, what));
     }
     Ok(bytes)
 }

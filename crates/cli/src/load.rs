@@ -6,7 +6,7 @@ mod hosts;
 pub(crate) use hosts::{HostRun, OnHost};
 
 use crate::arguments::{GraphFiles, NodeParameters, Rate, SetParameter};
-use crate::files::{Violations, read, read_bounded};
+use crate::files::{FILE_BYTES_MAX, Violations, read, read_file};
 use crate::output::{say, sentence};
 use crate::packages::Packages;
 use crate::run::set_levels;
@@ -143,7 +143,7 @@ fn open_included(from: &str, name: &str) -> Result<IncludedFile, String> {
             path.push(part);
         }
     }
-    let text = read_bounded(&path).map_err(|error| error.to_string())?;
+    let text = read_file(&path, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
     Ok(IncludedFile { name: path.display().to_string(), text })
 }
 

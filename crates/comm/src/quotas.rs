@@ -4,10 +4,14 @@
 //! our own user and trusted processes have only the limits of the whole process.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
 use crossdock_shm::faults::{self, fault};
-use crossdock_shm::{Allowance, Budget, TRUST_BY_NAME};
+use crossdock_shm::{
+    AddSegmentError, Allowance, Budget, ConnectError, CreateMemoryError, OpenMemoryError,
+    TRUST_BY_NAME,
+};
 
 use crate::wire::limit::Limit;
 
@@ -143,6 +147,16 @@ pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
         ),
         Limit::Peers => format!("{PEERS_MAX} processes are connected already; end some of them"),
         Limit::Publishers => format!("it advertises more than {PUBLISHERS_MAX} publishers"),
+        Limit::Descriptors => format!(
+            "the memory of user {uid}'s publishers takes more than the {DESCRIPTORS_OF_USER_MAX} descriptors \
+             here that a user may have who is not trusted by name ({DESCRIPTORS_MAX} for all such users); \
+             end some of them, or trust the user ({TRUST_BY_NAME})"
+        ),
+        Limit::Addresses => format!(
+            "copies of user {uid}'s messages take more than the {COPIES_ADDRESS_BYTES_MAX} bytes of address \
+             space here that a user may have who is not trusted by name; end some of its publishers, or \
+             trust the user ({TRUST_BY_NAME})"
+        ),
     }
 }
 
@@ -174,6 +188,33 @@ pub(crate) fn refusal_of_ours(limit: Limit, uid: u32) -> String {
             "this process has more than {PUBLISHERS_MAX} publishers, as many as a process may whose user is \
              not trusted by name; have fewer in one process, or {trust}"
         ),
+        Limit::Descriptors => format!(
+            "the memory of this user's publishers takes more than the {DESCRIPTORS_OF_USER_MAX} descriptors \
+             there that a user may have who is not trusted by name ({DESCRIPTORS_MAX} for all such users); \
+             have fewer publishers, or {trust}"
+        ),
+        Limit::Addresses => format!(
+            "copies of this user's messages take more than the {COPIES_ADDRESS_BYTES_MAX} bytes of address \
+             space there that a user may have who is not trusted by name; have fewer publishers, or {trust}"
+        ),
+    }
+}
+
+/// The limit that a publisher's user has used up, if that is what an error says: the publisher is
+/// not at fault then.
+pub(crate) fn exceeded(error: &(dyn Error + 'static)) -> Option<Limit> {
+    let of_segment = error.downcast_ref().and_then(|it: &AddSegmentError| match it {
+        AddSegmentError::Memory(memory) => Some(memory),
+        _ => None,
+    });
+    let of_ring = error.downcast_ref().and_then(|it: &ConnectError| match it {
+        ConnectError::Memory(memory) => Some(memory),
+        _ => None,
+    });
+    let is_copies = matches!(error.downcast_ref(), Some(CreateMemoryError::BeyondBudget { .. }));
+    match of_ring.or(of_segment) {
+        Some(OpenMemoryError::BeyondBudget { .. }) => Some(Limit::Descriptors),
+        _ => is_copies.then_some(Limit::Addresses),
     }
 }
 

@@ -38,6 +38,17 @@ pub enum OpenBagError {
         /// The folder.
         path: PathBuf,
     },
+    /// metadata.yaml says of no file, and there is none.
+    #[error(
+        "{} cannot be used ({why}), and no .mcap or .db3 file is beside it; put one there",
+        path.display()
+    )]
+    Metadata {
+        /// metadata.yaml.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// None of the files that metadata.yaml names is there.
     #[error(
         "{} is missing, and so are all other files that metadata.yaml names; put them beside it",

@@ -69,17 +69,26 @@ fn find_in_folder(folder: &Path) -> Result<BagFiles, OpenBagError> {
             );
             return list_folder(folder, remark);
         }
-        Err(error) => {
-            return list_folder(folder, unusable(&metadata_path, &error.to_string()));
-        }
+        Err(error) => return list_without(&metadata_path, &error.to_string()),
     };
     match Yaml::parse(&text) {
         Ok(root) => match root.field("rosbag2_bagfile_information") {
             Some(information) => read_metadata(folder, information),
-            None => list_folder(folder, unusable(&metadata_path, "it describes no bag")),
+            None => list_without(&metadata_path, "it describes no bag"),
         },
-        Err(error) => list_folder(folder, unusable(&metadata_path, &error.0)),
+        Err(error) => list_without(&metadata_path, &error.0),
     }
+}
+
+/// The files of a folder whose metadata.yaml is of no use.
+fn list_without(metadata: &Path, why: &str) -> Result<BagFiles, OpenBagError> {
+    let folder = metadata.parent().unwrap_or(Path::new("."));
+    list_folder(folder, unusable(metadata, why)).map_err(|error| match error {
+        OpenBagError::NoBag { .. } => {
+            OpenBagError::Metadata { path: metadata.to_owned(), why: why.to_owned() }
+        }
+        other => other,
+    })
 }
 
 /// The files of a folder, whatever metadata.yaml names, with what it says of topics.
@@ -133,7 +142,7 @@ fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagE
     // Somebody has renamed the files, for example.
     let gone = named.iter().all(|path| !path.exists());
     let why = if named.is_empty() { "it names no files" } else { "no file that it names is there" };
-    let listed = gone.then(|| list_folder(folder, unusable(&folder.join(METADATA_NAME), why)));
+    let listed = gone.then(|| list_without(&folder.join(METADATA_NAME), why));
     match listed {
         Some(Ok(listed)) => {
             files.remarks.extend(listed.remarks);

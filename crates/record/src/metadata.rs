@@ -113,7 +113,12 @@ impl BagSummary<'_> {
     pub(crate) fn store(&self, folder: &Path) -> io::Result<()> {
         let text = self.to_yaml().map_err(io::Error::other)?;
         let unfinished = folder.join(format!("{METADATA_NAME}.unfinished"));
-        let mut file = File::create(&unfinished)?;
+        // One that was interrupted may have left it. Whatever is there is not written to.
+        match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&unfinished)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&unfinished, folder.join(METADATA_NAME))

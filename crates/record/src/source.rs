@@ -6,9 +6,9 @@
 use crate::damage::DamageKind;
 use crate::options::Opening;
 use rustix::fs::{Mode, OFlags};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What a Zstandard frame starts with. No message in CDR starts with it.
@@ -27,10 +27,24 @@ pub(crate) struct Source {
 
 /// Opens a file for reading unless it is a pipe or device, which could block for ever.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    File::open(path)
+    must_be_regular(fs::metadata(path)?.file_type())?;
+    // Something else may be there by now.
+    let nonblock = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    must_be_regular(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+fn must_be_regular(found: FileType) -> io::Result<()> {
+    let what = match found {
+        _ if found.is_file() => return Ok(()),
+        _ if found.is_dir() => "folder",
+        _ if found.is_fifo() => "pipe",
+        _ if found.is_socket() => "socket",
+        _ => "device",
+    };
+    let what = format!("it is not a regular file but a {what}");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 /// Opens the file at `path`.

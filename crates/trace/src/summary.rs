@@ -295,11 +295,7 @@ impl Summary {
             if kind.is_some_and(EventKind::is_init) {
                 continue;
             }
-            summary.events += 1;
-            if summary.events == 1 {
-                summary.span_ns.0 = event.at_ns;
-            }
-            summary.span_ns.1 = event.at_ns;
+            summary.note(event.at_ns);
             let thread = &mut threads[event.thread];
             match kind {
                 Some(EventKind::CallbackStart) => {
@@ -351,6 +347,15 @@ impl Summary {
         }
         summary.count(counts);
         summary
+    }
+
+    /// Counts a run-time event.
+    fn note(&mut self, at_ns: u64) {
+        self.events += 1;
+        if self.events == 1 {
+            self.span_ns.0 = at_ns;
+        }
+        self.span_ns.1 = at_ns;
     }
 
     /// How long kernels ran, by device and kernel.

@@ -108,6 +108,9 @@ const TLS_FILES: [&str; 5] = [
     "connect_certificate",
 ];
 
+/// Bytes of one of these files; chains of certificates have some kilobytes.
+const CERTIFICATE_BYTES_MAX: u64 = 1 << 20;
+
 /// How long a place may take to take a connection when it is looked why none of zenoh comes about.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
 
@@ -207,7 +210,7 @@ fn check_tls(path: &Path, config: &Config) -> Result<(), SessionError> {
         let named = config.get_json(&format!("transport/link/tls/{setting}")).ok();
         let named = named.and_then(|json| serde_json::from_str::<Option<String>>(&json).ok());
         let Some(Some(file)) = named else { continue };
-        let reason = match std::fs::read(&file) {
+        let reason = match certificate(&file) {
             Ok(bytes) if bytes.windows(11).any(|it| it == b"-----BEGIN ") => continue,
             Ok(_) => "which has no certificate or key in PEM".to_owned(),
             Err(error) => format!("which cannot be read: {error}"),
@@ -216,6 +219,20 @@ fn check_tls(path: &Path, config: &Config) -> Result<(), SessionError> {
         return Err(SessionError::Tls { path, setting, file, reason });
     }
     Ok(())
+}
+
+/// What a file of a certificate or key holds. A pipe would be waited for, and would be empty for
+/// zenoh then; a device may have no end.
+fn certificate(file: &str) -> std::io::Result<Vec<u8>> {
+    let refused = |what: &str| Err(std::io::Error::new(ErrorKind::InvalidInput, what));
+    let metadata = std::fs::metadata(file)?;
+    if !metadata.is_file() {
+        return refused("it is a folder, a pipe or a device, no file");
+    }
+    if metadata.len() > CERTIFICATE_BYTES_MAX {
+        return refused("it is much longer than certificates are");
+    }
+    std::fs::read(file)
 }
 
 /// What zenoh says, without the places in its sources: `MESSAGE at FILE:LINE.`.

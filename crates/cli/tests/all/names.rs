@@ -125,6 +125,14 @@ fn the_check_says_what_a_command_line_makes_of_a_graph_and_where_a_file_is_wrong
     let (code, _, errors) = check("include: [ { file: pare.yaml } ]\n", &[]);
     let told = "graph.yaml:3:12: `pare.yaml` cannot be included: No such file or directory";
     assert!(code == Some(1) && errors.contains(told), "{errors}");
+    // What would be waited for, or may do something when it is opened.
+    let made = Command::new("mkfifo").arg(place.file("pipe.yaml")).status().expect("mkfifo");
+    assert!(made.success());
+    for (file, what) in [("pipe.yaml", "pipe"), (".", "folder"), ("/dev/zero", "device")] {
+        let (code, _, errors) = check(&format!("include: [ {{ file: {file} }} ]\n"), &[]);
+        let told = format!("`{file}` cannot be included: it is a {what}, no file");
+        assert!(code == Some(1) && errors.contains(&told), "{errors}");
+    }
     let (code, _, errors) = check("include: [ { file: sub/../graph.yaml } ]\n", &[]);
     assert!(code == Some(1) && errors.contains("the file includes itself"), "{errors}");
     let (code, _, errors) = check(TWICE, &["--ros-args", "-r", "a"]);

@@ -4,15 +4,15 @@
 use std::os::fd::AsFd;
 
 use crossdock_shm::faults::{self, fault};
-use crossdock_shm::{
-    AddSegmentError, Allowance, Copies, OpenMemoryError, ReceivedFd, RingGeometry, RingMemory,
-    TRUST_BY_NAME,
-};
+use crossdock_shm::{Allowance, Copies, ReceivedFd, RingGeometry, RingMemory, TRUST_BY_NAME};
 
+use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::ParticipantState;
+use crate::discovery::refusals;
 use crate::discovery::scarce::Failure;
 use crate::quotas;
 use crate::wire::geometry::RingShape;
+use crate::wire::limit::Limit;
 
 /// Whether messages between us and the process of `token` are copied when they are taken: because
 /// of who it is to us, or, as it has said, of who we are to it.
@@ -64,10 +64,36 @@ pub(crate) fn open_ring(
     memory.map_err(|error| Failure::of(&error))
 }
 
-/// Is a segment refused because its publisher's user has used up what it may, so that the publisher
-/// is not at fault?
-pub(crate) fn is_beyond_budget(error: &AddSegmentError) -> bool {
-    matches!(error, AddSegmentError::Memory(OpenMemoryError::BeyondBudget { .. }))
+/// A publisher is left out because its user has used up what it may: told once for each user and
+/// limit, and to the process.
+pub(crate) fn leaves_out(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    token: u64,
+    limit: Limit,
+) {
+    let Some(uid) = state.peers.get(&token).map(|peer| peer.link.identity.uid) else { return };
+    if let Some(behind) = state.left_out.note(uid, &format!("{limit:?}")) {
+        let why = quotas::refusal(limit, uid);
+        state.trouble(format!(
+            "publishers of user {uid} are left out: {why}; told once for all of them{behind}"
+        ));
+    }
+    // Who has several left out tells it once, too.
+    state.send(token, &refusals::turn_away(core, limit));
+}
+
+/// A process says that it leaves out publishers of ours.
+pub(crate) fn left_out(state: &mut ParticipantState, token: u64, limit: Limit) {
+    let Some(peer) = state.peers.get(&token).map(|peer| peer.link.peer()) else { return };
+    let why = quotas::refusal_of_ours(limit, peer.uid);
+    if let Some(behind) = state.refused.note(peer.uid, &why) {
+        state.trouble(format!(
+            "{peer} leaves out publishers of this user: {why}; told once for all processes of user \
+             {}{behind}",
+            peer.uid
+        ));
+    }
 }
 
 /// Why we are not connected with the process of `token` on a topic whose messages one of both would

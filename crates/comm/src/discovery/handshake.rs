@@ -19,8 +19,8 @@ use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::peer_link::{Broken, Stage};
 use crate::discovery::publishing_side::RingParts;
 use crate::discovery::{
-    bells, buffer_exchange, graph_watch, namesakes, publishing_side, refusals, slab_exchange,
-    subscribing_side,
+    bells, buffer_exchange, copying, graph_watch, namesakes, publishing_side, refusals,
+    slab_exchange, subscribing_side,
 };
 use crate::quotas;
 use crate::wire::frame::{DEFINITION_BYTES_MAX, Frame, PIECE_BYTES_MAX, Purpose, VERSION};
@@ -105,7 +105,7 @@ pub(crate) fn handle(
         (
             Stage::AwaitHello | Stage::AwaitWelcome | Stage::Live,
             Frame::TurnAway { limit, process },
-        ) => refusals::heard(state, token, limit, process),
+        ) if !limit.leaves_out_publishers() => refusals::heard(state, token, limit, process),
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
         (Stage::Closing | Stage::Ending, _) => {}
         (stage, _) => return Err(format!("it sent an unexpected frame in stage {stage:?}")),
@@ -300,7 +300,7 @@ fn live(
         Frame::Release { pair } => publishing_side::release_requested(state, token, pair),
         Frame::Released { pair } => subscribing_side::released(state, token, pair),
         Frame::Segment { pair, segment, bytes } => {
-            subscribing_side::received_segment(state, token, (pair, segment, bytes), &fds)
+            subscribing_side::received_segment(core, state, token, (pair, segment, bytes), &fds)
         }
         Frame::Bye => {
             if let Some(peer) = state.peers.get_mut(&token) {
@@ -357,6 +357,10 @@ fn hand_over(
             subscribing_side::received_definition(core, state, token, port, (offset, total), &piece)
         }
         Frame::Nothing { .. } => Ok(()),
+        Frame::TurnAway { limit, .. } => {
+            copying::left_out(state, token, limit);
+            Ok(())
+        }
         Frame::AskBuffer { buffer } => {
             buffer_exchange::asked_for(state, token, buffer);
             Ok(())

@@ -101,6 +101,8 @@ pub(crate) struct ParticipantState {
     /// Whom we refused, and who refused us.
     refusals: Refusals,
     pub(crate) refused: Refusals,
+    /// Users whose publishers are left out because of what they use up.
+    pub(crate) left_out: Refusals,
     /// What was told of the meeting place, which others can have us look at again and again; since
     /// when.
     told_once: BTreeSet<String>,
@@ -139,6 +141,7 @@ impl ParticipantState {
             graph_patience: None,
             refusals: Refusals::default(),
             refused: Refusals::default(),
+            left_out: Refusals::default(),
             told_once: BTreeSet::new(),
             told_since: Instant::now(),
             next_token: OWN_TOKENS_MAX,
@@ -271,7 +274,7 @@ impl ParticipantState {
     /// A process is not let in, or comes again and again: told once for each user and reason. True:
     /// it was told.
     pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) -> bool {
-        let kind = reason.clone();
+        let kind = kind_of(&reason);
         self.turn_away_for(&kind, peer, reason)
     }
 
@@ -304,9 +307,23 @@ impl ParticipantState {
     }
 }
 
+/// Words that are as long may be names of sockets.
+const WORD_BYTES_MAX: usize = 31;
+
+/// What a reason has in common with others of its kind: its words without numbers and names, which
+/// a peer can make up without end.
+fn kind_of(reason: &str) -> String {
+    let is_fixed =
+        |word: &&str| word.len() <= WORD_BYTES_MAX && !word.contains(|c: char| c.is_ascii_digit());
+    let texts = reason.split('`').step_by(2).flat_map(str::split_whitespace);
+    texts.filter(is_fixed).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quotas;
+    use crate::wire::limit::Limit;
 
     #[test]
     fn so_many_sentences_of_the_meeting_place_are_told_and_more_only_after_a_while() {
@@ -323,5 +340,29 @@ mod tests {
         let mut state = ParticipantState::new(None);
         (0..5).for_each(|pid| state.trouble_once_for("kind".to_owned(), pid.to_string()));
         assert_eq!(state.changes, 1);
+    }
+
+    #[test]
+    fn what_a_peer_makes_up_is_of_one_kind_and_hides_no_limit_that_is_exceeded() {
+        let mut state = ParticipantState::new(None);
+        let peer = |pid: u32| PeerProcess { name: String::new(), pid, uid: 7 };
+        let version = |number: u32| {
+            format!("it speaks version {number} of the control protocol, we speak 11; run one")
+        };
+        assert!(state.turn_away(peer(1), version(1)));
+        (2..100).for_each(|number| assert!(!state.turn_away(peer(number), version(number))));
+        // Of 32 letters there are names without end that have no digit.
+        let name = |letter: char| {
+            let name: String = std::iter::repeat_n(letter, 32).collect();
+            format!("it greets as {name}, and nobody listens there")
+        };
+        let greeted = "abcdef".chars().filter(|letter| state.turn_away(peer(1), name(*letter)));
+        assert_eq!(greeted.count(), 1);
+        for limit in [Limit::ProcessesOfUser, Limit::Processes, Limit::VisitsOfUser, Limit::Visits]
+        {
+            assert!(state.turn_away(peer(1), quotas::refusal(limit, 7)), "{limit:?}");
+        }
+        assert!(state.turn_away(peer(1), quotas::refusal(Limit::Publishers, 7)));
+        assert!(state.turn_away(peer(1), quotas::refusal(Limit::Peers, 7)));
     }
 }

@@ -102,6 +102,7 @@ pub(crate) fn subscribe_requested(
             Failure {
                 reason: format!("no file descriptor is free to pass the ring on: {error}"),
                 scarce,
+                beyond: None,
             }
         })
     });
@@ -113,7 +114,7 @@ pub(crate) fn subscribe_requested(
             }
             slab_exchange::attached(state, (token, pair));
         }
-        Err(Failure { reason, scarce: later }) => {
+        Err(Failure { reason, scarce: later, .. }) => {
             slab_exchange::recount(state, publisher);
             state.send(token, &Frame::Refuse { pair, later, reason });
         }

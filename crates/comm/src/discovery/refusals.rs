@@ -139,8 +139,8 @@ pub(crate) fn heard(state: &mut ParticipantState, token: u64, limit: Limit, proc
                 _ if !is_answer => return,
                 Limit::ProcessesOfUser | Limit::Processes | Limit::Peers => "processes",
                 Limit::VisitsOfUser | Limit::Visits => "visits",
-                // Only whom it serves can have too many.
-                Limit::Publishers => return,
+                // Of ports, only whom it serves can have too many.
+                Limit::Publishers | Limit::Descriptors | Limit::Addresses => return,
             }
         }
     };

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
+use crate::quotas;
+use crate::wire::limit::Limit;
+
 /// Between two tries.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -83,24 +86,27 @@ impl Scarcity {
 pub(crate) struct Failure {
     pub(crate) reason: String,
     pub(crate) scarce: bool,
+    /// The limit of its user that the publisher exceeds.
+    pub(crate) beyond: Option<Limit>,
 }
 
 impl Failure {
     /// An error of the system, or of anything above it.
     pub(crate) fn of(error: &(dyn Error + 'static)) -> Failure {
-        Failure { reason: error.to_string(), scarce: is_scarce(error) }
+        let beyond = quotas::exceeded(error);
+        Failure { reason: error.to_string(), scarce: is_scarce(error), beyond }
     }
 }
 
 impl From<String> for Failure {
     fn from(reason: String) -> Failure {
-        Failure { reason, scarce: false }
+        Failure { reason, scarce: false, beyond: None }
     }
 }
 
 impl From<&str> for Failure {
     fn from(reason: &str) -> Failure {
-        Failure { reason: reason.to_string(), scarce: false }
+        reason.to_string().into()
     }
 }
 

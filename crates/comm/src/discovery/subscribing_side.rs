@@ -235,7 +235,7 @@ fn connect(
     }
     match ask(core, state, token, &info, subscriber) {
         Ok(()) => {}
-        Err(Failure { reason, scarce: true }) => {
+        Err(Failure { reason, scarce: true, .. }) => {
             let pair = Unconnected { peer: token, publisher, subscriber };
             state.scarce_pair(pair, &format!("`{}` is not connected: {reason}", info.topic));
         }
@@ -529,13 +529,16 @@ pub(crate) fn accepted(
     let shape = RingShape::decode(geometry, fds.len()).ok_or("its ring has no legal shape")?;
     match open_connection(core, state, pair, &shape, fds) {
         Ok(()) => Ok(()),
-        Err(Failure { scarce: true, reason }) => {
+        Err(Failure { scarce: true, reason, .. }) => {
             release_for_now(state, pair, &reason);
             Ok(())
         }
-        Err(Failure { reason, .. }) => {
-            // What it sent is wrong: this pair ends, its process may go on.
-            state.trouble(reason);
+        Err(Failure { reason, beyond, .. }) => {
+            // What it sent is wrong or too much: this pair ends, its process may go on.
+            match beyond {
+                Some(limit) => copying::leaves_out(core, state, token, limit),
+                None => state.trouble(reason),
+            }
             leave(state, pair);
             Ok(())
         }
@@ -715,6 +718,7 @@ fn process_name(core: &ParticipantCore, state: &ParticipantState, token: u64) ->
 
 /// A further segment of a publisher's memory has come.
 pub(crate) fn received_segment(
+    core: &ParticipantCore,
     state: &mut ParticipantState,
     token: u64,
     (pair, segment, bytes): (u32, u32, u64),
@@ -726,15 +730,16 @@ pub(crate) fn received_segment(
     let IncomingStage::Live(control) = &known.stage else { return Ok(()) };
     let fd = fds.first().ok_or("a segment came without its memory")?;
     let added = control.add_segment(segment, bytes, fd.as_fd());
-    match added.map_err(|error| (Failure::of(&error), copying::is_beyond_budget(&error))) {
+    match added.map_err(|error| Failure::of(&error)) {
         Ok(()) => state.send(token, &Frame::SegmentMapped { pair, segment }),
         // The publisher does not wait for it, and gives it everything when there is room.
-        Err((Failure { scarce: true, reason }, _)) => release_for_now(state, pair, &reason),
-        Err((Failure { reason, .. }, true)) => {
-            state.trouble(reason);
+        Err(Failure { scarce: true, reason, .. }) => release_for_now(state, pair, &reason),
+        // The publisher is not at fault.
+        Err(Failure { beyond: Some(limit), .. }) => {
+            copying::leaves_out(core, state, token, limit);
             leave(state, pair);
         }
-        Err((Failure { reason, .. }, false)) => return Err(reason),
+        Err(Failure { reason, .. }) => return Err(reason),
     }
     Ok(())
 }

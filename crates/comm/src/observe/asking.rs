@@ -49,8 +49,8 @@ pub enum ObserveError {
     },
     /// A process closes each connection without a word.
     #[error(
-        "{process} of user {user} closes each connection without an answer; if it is another \
-         version of Crossdock, or none, user {user} can end it"
+        "{process} of user {user} closes each connection without an answer; it may be another version of \
+         Crossdock, or not let this user in: look at what it reports; user {user} can end it"
     )]
     Closes {
         /// Which one.

@@ -207,8 +207,9 @@ pub(crate) enum Frame {
     },
     /// The sender's part of the graph has changed.
     GraphChanged,
-    /// The receiver exceeds a limit of the sender's and is not let in, or is cut off. The first
-    /// frame on a connection that ends with it, or one between processes that know each other.
+    /// The receiver exceeds a limit of the sender's: it is not let in or is cut off, or some of
+    /// its publishers are left out. The first frame on a connection that ends with it, or one
+    /// between processes that know each other.
     TurnAway {
         limit: Limit,
         /// The sender's name of itself.

@@ -16,17 +16,28 @@ pub(crate) enum Limit {
     Peers,
     /// Publishers of one process.
     Publishers,
+    /// Descriptors that keep the memory of publishers.
+    Descriptors,
+    /// Address space for copies of messages.
+    Addresses,
 }
 
 impl Limit {
-    const ALL: [Limit; 6] = [
+    const ALL: [Limit; 8] = [
         Limit::ProcessesOfUser,
         Limit::Processes,
         Limit::VisitsOfUser,
         Limit::Visits,
         Limit::Peers,
         Limit::Publishers,
+        Limit::Descriptors,
+        Limit::Addresses,
     ];
+
+    /// Does a process go on that exceeds it, without some of its publishers?
+    pub(crate) fn leaves_out_publishers(self) -> bool {
+        matches!(self, Limit::Descriptors | Limit::Addresses)
+    }
 
     pub(crate) fn number(self) -> u8 {
         self as u8

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
 use common::ring::{check_word, slot_at};
-use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
+use common::{LIMIT, Listener, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::status_records::{Carrier, counter};
 use crossdock_comm::{
     DoorbellOptions, EchoBuffer, EchoError, GraphSnapshot, ObserveError, Observer, ObserverOptions,
@@ -416,6 +416,32 @@ fn a_stopped_process_is_reported_and_the_others_are_seen() {
         std::thread::yield_now();
     }
     assert_eq!(observer.snapshot().unwrap().unreachable.len(), 0);
+}
+
+/// Two that accept a connection and close it without a word. One goes on, and one ends.
+#[test]
+fn a_process_that_closes_connections_without_a_word_is_told_if_it_goes_on_listening() {
+    let place = Place::new("wordless");
+    drop(place.open("makes the folder"));
+    for goes_on in [true, false] {
+        let listener = Listener::bind(&place, [7; 16]);
+        rustix::io::ioctl_fionbio(&listener.fd, false).unwrap();
+        let fd = goes_on.then(|| listener.fd.try_clone().unwrap());
+        let closing = std::thread::spawn(move || {
+            while rustix::net::accept(&listener.fd).is_ok() && goes_on {}
+            drop(listener);
+        });
+        let mut observer = Observer::open(options(&place)).unwrap();
+        let GraphSnapshot { processes, unreachable } = observer.snapshot().unwrap();
+        assert!(processes.is_empty(), "{processes:?}");
+        let told =
+            unreachable.iter().any(|why| why.contains("closes each connection without an answer"));
+        assert_eq!((told, unreachable.len()), (goes_on, usize::from(goes_on)), "{unreachable:?}");
+        if let Some(fd) = fd {
+            rustix::net::shutdown(&fd, rustix::net::Shutdown::Both).unwrap();
+        }
+        closing.join().unwrap();
+    }
 }
 
 /// Stops a process; returns when it stands.

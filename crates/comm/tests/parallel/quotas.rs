@@ -13,7 +13,9 @@ use common::child::{Process, hear, role, tell};
 use common::ring::{CHUNKS_AT, check_word, slot_at};
 use common::users::{Shared, Users, connect, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, publisher, subscriber};
-use crossdock_comm::{Event, Participant, PublisherOptions, Qos, Subscriber};
+use crossdock_comm::{
+    Event, GraphSnapshot, Observer, ObserverOptions, Participant, PublisherOptions, Qos, Subscriber,
+};
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
@@ -236,6 +238,39 @@ fn a_stranger_is_believed_that_it_refuses_us_as_an_answer_alone_and_told_of_once
     child.finish();
 }
 
+/// Looks at the victim again and again while its user has as many silent connections as it may.
+fn looker(victim: &str) {
+    let place = place_of_victim();
+    let _silent: Vec<_> = (0..VISITS).map(|_| connect(&place, victim)).collect();
+    // Whether the refusal comes before the question has been sent differs from look to look.
+    for look in 0..60 {
+        let mut observer = Observer::open(ObserverOptions::new(0, "looker")).unwrap();
+        let GraphSnapshot { processes, unreachable } = observer.snapshot().unwrap();
+        assert!(processes.is_empty(), "look {look}");
+        assert_eq!(unreachable.len(), 1, "look {look}: {unreachable:?}");
+        let why = &unreachable[0];
+        assert!(why.contains("this user has 32 connections there"), "look {look}: {why}");
+    }
+    tell("told each time");
+    while hear().is_some() {}
+}
+
+#[test]
+fn who_only_looks_and_is_refused_is_told_so_each_time() {
+    let test = "quotas::who_only_looks_and_is_refused_is_told_so_each_time";
+    if let Some((role, _)) = role() {
+        return looker(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("looker", Users::Two);
+    let victim = shared.open("victim");
+    let mut child = shared.start(test, &victim.peer_name().to_string());
+    child.expect("told each time");
+    child.finish();
+}
+
 /// The longest message of a stranger.
 const MESSAGE_BYTES: usize = 64 << 20;
 
@@ -376,15 +411,24 @@ fn messages_of_a_stranger_in_memory_that_does_not_exist_take_no_memory_but_that_
 
 /// Descriptors for the memory of one user's publishers.
 const DESCRIPTORS: usize = 128;
+/// Publishers that are left out for want of them.
+const BEYOND: usize = 8;
 
 /// Publishes on one topic more than the other one may keep the memory of.
 fn rings() {
     raise_limit();
     let participant = join("rings");
-    let topics = (0..=DESCRIPTORS).map(|topic| format!("/rings/topic_{topic}"));
+    let topics = (0..DESCRIPTORS + BEYOND).map(|topic| format!("/rings/topic_{topic}"));
     let _outputs: Vec<_> =
         topics.map(|topic| publisher(&participant, &topic, Qos::best_effort(1))).collect();
-    tell("there");
+    let text = told(&participant, "leaves out publishers of this user");
+    assert!(text.contains("more than the 128 descriptors there"), "{text}");
+    tell("told");
+    assert_eq!(hear().as_deref(), Some("again?"));
+    let later = participant.take_events().0;
+    let texts: String = later.iter().map(|event| format!("{event}\n")).collect();
+    assert_eq!((text + &texts).matches("leaves out").count(), 1, "{texts}");
+    tell("once");
     while hear().is_some() {}
 }
 
@@ -400,14 +444,19 @@ fn the_memory_of_a_users_publishers_takes_a_limited_number_of_descriptors() {
     raise_limit();
     let shared = Shared::new("rings", Users::Two);
     let victim = shared.open("victim");
-    let topics = (0..=DESCRIPTORS).map(|topic| format!("/rings/topic_{topic}"));
+    let topics = (0..DESCRIPTORS + BEYOND).map(|topic| format!("/rings/topic_{topic}"));
     let inputs: Vec<_> =
         topics.map(|topic| subscriber(&victim, &topic, Qos::best_effort(1))).collect();
     let mut child = shared.start(test, "rings");
-    child.expect("there");
     let text = told(&victim, "more than the 128 descriptors");
+    assert!(text.contains("publishers of user 64101 are left out"), "{text}");
     assert!(text.contains("trust the user"), "{text}");
+    child.expect("told");
     assert!(victim.wait_until(LIMIT, || matched(&inputs) == DESCRIPTORS));
+    child.say("again?");
+    child.expect("once");
+    let texts: String = victim.take_events().0.iter().map(|it| format!("{it}\n")).collect();
+    assert_eq!((text + &texts).matches("are left out").count(), 1, "{texts}");
     // Those of our own user do not count, nor do those of others.
     let friend = shared.open("friend");
     let _output = publisher(&friend, "/rings/topic_0", Qos::best_effort(1));

@@ -469,7 +469,14 @@ fn a_bag_is_found_by_its_metadata_and_a_folder_without_files_is_none() {
     fs::create_dir(&empty).unwrap();
     fs::write(empty.join("metadata.yaml"), metadata_naming("[]")).unwrap();
     let error = BagReader::open(&empty).unwrap_err();
-    assert!(matches!(error, OpenBagError::NoBag { .. }), "{error}");
+    assert!(matches!(error, OpenBagError::Metadata { .. }), "{error}");
+    assert!(error.to_string().contains("it names no files"), "{error}");
+    // A pipe is not waited for.
+    fs::remove_file(empty.join("metadata.yaml")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(empty.join("metadata.yaml")).status();
+    assert!(made.unwrap().success());
+    let error = BagReader::open(&empty).unwrap_err().to_string();
+    assert!(error.contains("metadata.yaml cannot be used (it is not a regular file but a pipe)"));
 }
 
 /// What metadata.yaml of each version says of a bag with one topic, in that version's form.
