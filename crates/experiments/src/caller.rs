@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use crossdock_fabric::{Cache, Library, Progress, Search};
 use crossdock_hwgen::Generated;
 use crossdock_msg::Schema;
+use crossdock_trace::Summary;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -33,18 +34,12 @@ pub trait Caller {
     /// The graph was refused, or its run failed.
     fn run(&mut self, run: &GraphRun<'_>) -> Result<RunOutcome>;
 
-    /// Runs a graph file with a simulator in software, with this mapping file or all of a package
-    /// in one chain, as fast as it can, and gives the messages of these topics. Blocks.
+    /// Runs a graph file with a simulator in software as fast as it can, and gives messages of it.
+    /// Blocks.
     ///
     /// # Errors
-    /// The graph was refused, its run failed, or its recording cannot be read.
-    fn drive(
-        &mut self,
-        graph: &Path,
-        mapping: Option<&Path>,
-        duration_s: f64,
-        topics: &[&str],
-    ) -> Result<Driven>;
+    /// The graph was refused, its run failed, or its recording or trace cannot be read.
+    fn drive(&mut self, drive: &Drive<'_>) -> Result<Driven>;
 
     /// The network of a fabric, with the board of its nodes. Blocks while it reads their sources.
     ///
@@ -73,6 +68,21 @@ pub struct GraphNetwork {
     pub topics: BTreeMap<String, (Schema, BTreeMap<String, u32>)>,
 }
 
+/// A run of a graph file with a simulator.
+#[derive(Debug)]
+pub struct Drive<'a> {
+    /// The graph file.
+    pub graph: &'a Path,
+    /// The mapping file; all of a package in one chain without.
+    pub mapping: Option<&'a Path>,
+    /// In simulated time.
+    pub duration_s: f64,
+    /// The topics whose messages are the result.
+    pub topics: &'a [&'a str],
+    /// Whether the run is traced.
+    pub traced: bool,
+}
+
 /// What a run with a simulator has come to.
 #[derive(Debug)]
 pub struct Driven {
@@ -80,6 +90,8 @@ pub struct Driven {
     pub messages: Vec<Vec<Recorded>>,
     /// The closing table.
     pub summary: Value,
+    /// What a trace says, if the run was traced.
+    pub trace: Option<Summary>,
 }
 
 /// A message of a recording.

@@ -32,7 +32,7 @@ mod rows;
 mod transfer;
 
 pub use area::network_area;
-pub use caller::{Caller, Driven, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
+pub use caller::{Caller, Drive, Driven, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome};
 pub use cpu_gpu::cpu_gpu;
 pub use date::now;
 pub use device::{DeviceReport, device};

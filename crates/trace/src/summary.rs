@@ -44,6 +44,8 @@ pub struct Message {
     pub execution: Option<usize>,
     /// Whether it ran that execution.
     pub triggered: bool,
+    /// Time of its passing, ns; 0 if it ran no execution.
+    pub passing_ns: u64,
 }
 
 /// One run of a kernel on a device.
@@ -328,6 +330,7 @@ impl Summary {
                         to: event.thread,
                         execution: None,
                         triggered: false,
+                        passing_ns: 0,
                     });
                     if let Some(open) = &mut thread.open {
                         let number = summary.messages.len() - 1;
@@ -346,6 +349,7 @@ impl Summary {
             }
         }
         summary.count(counts);
+        summary.share = summary.share_of(|_| true);
         summary
     }
 
@@ -356,6 +360,25 @@ impl Summary {
             self.span_ns.0 = at_ns;
         }
         self.span_ns.1 = at_ns;
+    }
+
+    /// How the time of some nodes divides: their executions, and the messages that ran these.
+    #[must_use]
+    pub fn share_of(&self, is_one: impl Fn(&str) -> bool) -> Share {
+        let is_one = |execution: &&Execution| is_one(&execution.node);
+        let mut share = Share::default();
+        for execution in self.executions.iter().filter(is_one) {
+            let took_ns = execution.end_ns.saturating_sub(execution.start_ns);
+            share.computation_ns = share.computation_ns.saturating_add(took_ns);
+        }
+        for message in self.messages.iter().filter(|message| message.triggered) {
+            if message.execution.and_then(|it| self.executions.get(it)).as_ref().is_some_and(is_one)
+            {
+                share.passing_ns = share.passing_ns.saturating_add(message.passing_ns);
+                share.messages += 1;
+            }
+        }
+        share
     }
 
     /// How long kernels ran, by device and kernel.
@@ -390,16 +413,12 @@ impl Summary {
         if callback.subscription.is_none() && !callback.of_timer {
             self.released(&open.messages);
         }
-        let took_ns = end_ns.saturating_sub(open.start_ns);
-        self.share.computation_ns = self.share.computation_ns.saturating_add(took_ns);
         for message in open.messages {
             let message = &mut self.messages[message];
             message.execution = Some(self.executions.len());
             if message.triggered {
                 let from_ns = message.published_ns.max(previous_ns);
-                let passing_ns = open.start_ns.saturating_sub(from_ns);
-                self.share.passing_ns = self.share.passing_ns.saturating_add(passing_ns);
-                self.share.messages += 1;
+                message.passing_ns = open.start_ns.saturating_sub(from_ns);
             }
         }
         self.executions.push(Execution {

@@ -8,14 +8,16 @@ use crate::load::{interfaces, read_graph};
 use crate::output;
 use crate::packages::Packages;
 use crate::scratch::Scratch;
+use crate::trace;
 use anyhow::{Context, Error, Result, bail, ensure};
 use crossdock_experiments::{
-    Caller, Driven, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome,
+    Caller, Drive, Driven, FabricOf, GraphNetwork, GraphRun, Recorded, RunOutcome,
 };
 use crossdock_fabric::Progress;
 use crossdock_graph::Mapping;
 use crossdock_msg::{Block, FlatBuffer, Schema};
 use crossdock_record::BagReader;
+use crossdock_trace::Summary;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -65,13 +67,8 @@ impl Caller for Command {
         Ok(RunOutcome { messages: read(&recording, run.topic)?, summary })
     }
 
-    fn drive(
-        &mut self,
-        graph: &Path,
-        mapping: Option<&Path>,
-        duration_s: f64,
-        topics: &[&str],
-    ) -> Result<Driven> {
+    fn drive(&mut self, drive: &Drive<'_>) -> Result<Driven> {
+        let Drive { graph, mapping, duration_s, topics, traced } = *drive;
         let scratch = Scratch::new("bench")?;
         let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
         let mut command = this_command("run")?;
@@ -82,6 +79,10 @@ impl Caller for Command {
             .args(["--topics", &topics.join(",")]);
         if let Some(mapping) = mapping {
             command.arg("--mapping").arg(mapping);
+        }
+        let trace = scratch.file("trace");
+        if traced {
+            command.arg("--trace").arg(&trace);
         }
         let summary = ended(command, &summary)?;
         let reader = BagReader::open(&recording)?;
@@ -95,7 +96,8 @@ impl Caller for Command {
                 found[place].push(Recorded { stamp_ns, cdr });
             }
         }
-        Ok(Driven { messages: found, summary })
+        let trace = traced.then(|| trace::read(&trace)).transpose()?;
+        Ok(Driven { messages: found, summary, trace: trace.as_ref().map(Summary::of) })
     }
 
     fn network(&mut self, of: &FabricOf<'_>) -> Result<GraphNetwork> {

@@ -65,7 +65,7 @@ fn attach(whose: &WhoseArguments) -> Result<Attached> {
 }
 
 /// Reads a trace from its folder, and says what of it is missing.
-fn read(folder: &Path) -> Result<Trace> {
+pub(crate) fn read(folder: &Path) -> Result<Trace> {
     let read = ctf::read(folder)?;
     output::warn(&read.damage.iter().map(ToString::to_string).collect::<Vec<_>>());
     Ok(read.trace)

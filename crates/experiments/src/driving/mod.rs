@@ -15,7 +15,7 @@ mod rows;
 mod stripes;
 mod table_iii;
 
-use crate::caller::{Caller, GraphNetwork, Recorded, board_library};
+use crate::caller::{Caller, Drive, GraphNetwork, Recorded, board_library};
 use crate::gateway::Mapped;
 use crate::options::{DrivingOptions, SimulationOptions};
 use crate::report::{Report, Shown};
@@ -117,7 +117,13 @@ impl Course {
         caller.show(&told)?;
         let duration_s = f64::from(images + 1) / course::IMAGES_HZ;
         let topics = [course::IMAGE, course::COMMAND];
-        let driven = caller.drive(graph, None, duration_s, &topics)?;
+        let driven = caller.drive(&Drive {
+            graph,
+            mapping: None,
+            duration_s,
+            topics: &topics,
+            traced: false,
+        })?;
         let mut found = driven.messages.into_iter();
         let (taken, made) = found.next().zip(found.next()).context("two topics")?;
         let count = images as usize;

@@ -9,7 +9,7 @@
 mod page;
 mod rows;
 
-use crate::caller::{Caller, Driven, FabricOf, board_library};
+use crate::caller::{Caller, Drive, Driven, FabricOf, board_library};
 use crate::driving::{Conditions, Latency, Machine, Passage};
 use crate::options::{PipelineOptions, SimulationOptions};
 use crate::report::{Report, Shown};
@@ -63,7 +63,7 @@ pub fn pipeline(options: &PipelineOptions, caller: &mut dyn Caller) -> Result<Re
     {
         let mapping = options.file(&format!("{mapping}.mapping.yaml"));
         let driven = drive(options, &mapping, images, caller)?;
-        rows.push(Row::of_software(place, &driven.summary)?);
+        rows.push(Row::of_software(place, &driven)?);
         recorded = Some(driven.messages);
     }
     let recorded = recorded.context("two runs")?;
@@ -136,7 +136,13 @@ fn drive(
     let graph = options.file("camera.graph.yaml");
     caller.show(&format!("{}: software, {}\n", graph.display(), mapping.display()))?;
     let duration_s = f64::from(images + 1) / IMAGES_HZ;
-    let mut driven = caller.drive(&graph, Some(mapping), duration_s, &[RAW, RESIZED])?;
+    let mut driven = caller.drive(&Drive {
+        graph: &graph,
+        mapping: Some(mapping),
+        duration_s,
+        topics: &[RAW, RESIZED],
+        traced: true,
+    })?;
     let count = images as usize;
     for messages in &mut driven.messages {
         ensure!(messages.len() >= count, "{} images, {count} are needed", messages.len());

@@ -21,7 +21,10 @@ pub(crate) fn page(rows: &[Row], profile: &Profile, seed: u64) -> String {
          - latency: from the moment at which software has the image until the resized one is published, \
          one image at a time. In software rows, from the image's publication.\n\
          - period: time from image to image, if the next one always waits.\n\
-         - passing: the share of the latency in which no node runs.\n\
+         - passing: the share of messages in the time of both nodes, from a trace: from the publication of \
+         the message that ran a node, or the end of what its thread did before, to the start of the node.\n\
+         - less: by how much less time than software in one thread it takes, here and in the paper. Software \
+         ran on another processor here than in the paper, so the two cannot be compared.\n\
          - of topics: the latency in percent of that with topics through the processor. The paper's \
          column follows from its figures ({SOURCE}): it prints no times, only by how much less each \
          version takes than software. Nothing was fitted on them.\n",
@@ -32,8 +35,8 @@ pub(crate) fn page(rows: &[Row], profile: &Profile, seed: u64) -> String {
         env!("CARGO_PKG_VERSION")
     );
     text.push_str(
-        "\n| where | latency, ms | period, ms | passing | of topics | paper: of topics | off by, points \
-         |\n|---|---|---|---|---|---|---|\n",
+        "\n| where | latency, ms | period, ms | passing | less | paper: less | of topics | \
+         paper: of topics | off by, points |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let cells = cells(row, rows);
@@ -66,14 +69,16 @@ pub(crate) fn table(rows: &[Row]) -> Table {
         Column::Numbers("latency, ms"),
         Column::Numbers("period, ms"),
         Column::Numbers("passing"),
+        Column::Numbers("less"),
+        Column::Numbers("paper: less"),
         Column::Numbers("of topics"),
-        Column::Numbers("paper"),
+        Column::Numbers("paper: of topics"),
         Column::Numbers("off by"),
     ];
     Table { columns, rows: rows.iter().map(|row| cells(row, rows).to_vec()).collect() }
 }
 
-fn cells(row: &Row, rows: &[Row]) -> [String; 7] {
+fn cells(row: &Row, rows: &[Row]) -> [String; 9] {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let percent = |value: f64| format!("{value:.1} %");
     let (ours, paper) = (row.of_topics(rows), row.paper_of_topics());
@@ -83,6 +88,8 @@ fn cells(row: &Row, rows: &[Row]) -> [String; 7] {
         format!("{:.3}", row.p50_ms),
         or_none(row.period_ms().map(|ms| format!("{ms:.3}"))),
         or_none(row.passing_percent().map(percent)),
+        or_none(row.less_than_software(rows).map(percent)),
+        or_none(row.printed().map(percent)),
         or_none(ours.map(percent)),
         or_none(paper.map(percent)),
         or_none(off),

@@ -1,10 +1,16 @@
 //! Rows of results: the image pipeline in one place, beside what the RobotCore paper prints.
 
+use crate::caller::Driven;
 use crate::driving::{Passage, Statistics};
 use crate::rows::{Record, rounded};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use crossdock_fabric::{Profile, Traffic};
+use crossdock_trace::Share;
 use serde_json::Value;
+
+/// Both nodes, and the chain from the raw image to the resized one, in the graph `camera`.
+const NODES: [&str; 2] = ["RectifyNode", "ResizeNode"];
+const CHAIN: &str = "raw_to_resized";
 
 /// What the paper prints, percent: the share of message passing of the software's time (IV.B), and
 /// by how much less time each version takes than software (IV.C). It prints no times.
@@ -55,10 +61,10 @@ pub(crate) enum Where {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// What the nodes compute, ms.
     Software {
         place: Where,
-        computing_ms: f64,
+        /// How the time of both nodes divides.
+        share: Share,
     },
     Board {
         variant: Variant,
@@ -79,18 +85,16 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Of the closing table of a run with software alone.
-    pub(crate) fn of_software(place: Where, summary: &Value) -> Result<Self> {
-        let find = |list: &str, key: &str, name: &str| {
-            let found = summary[list].as_array()?.iter().find(|it| it[key] == name)?;
-            Some(found["p50_ns"].as_f64()? / 1e6)
-        };
-        let node = |name| find("nodes", "node", name);
-        let (rectify, resize) =
-            node("RectifyNode").zip(node("ResizeNode")).context("no times of the nodes")?;
-        let p50_ms = find("chains", "chain", "raw_to_resized").context("no time of the chain")?;
-        let kind = Kind::Software { place, computing_ms: rectify + resize };
-        Ok(Self { kind, p50_ms, mean_ms: None, count: None })
+    /// Of a run with software alone.
+    pub(crate) fn of_software(place: Where, driven: &Driven) -> Result<Self> {
+        let mut chains = driven.summary["chains"].as_array().into_iter().flatten();
+        let chain = chains.find(|it| it["chain"] == CHAIN);
+        let p50_ns = chain.and_then(|it| it["p50_ns"].as_f64()).context("no time of the chain")?;
+        let trace = driven.trace.as_ref().context("the run was not traced")?;
+        let share = trace.share_of(|node| NODES.contains(&node));
+        ensure!(share.messages > 0, "the trace has no execution of {}", NODES.join(" or "));
+        let kind = Kind::Software { place, share };
+        Ok(Self { kind, p50_ms: p50_ns / 1e6, mean_ms: None, count: None })
     }
 
     /// Of the images that passed through a board.
@@ -129,14 +133,21 @@ impl Row {
         }
     }
 
-    /// The share of the time in which no node computes, percent; for software.
+    /// The share of messages in the time of both nodes, percent; for software.
     pub(crate) fn passing_percent(&self) -> Option<f64> {
-        match self.kind {
-            Kind::Software { computing_ms, .. } => {
-                Some((1.0 - computing_ms / self.p50_ms).max(0.0) * 100.0)
-            }
+        match &self.kind {
+            Kind::Software { share, .. } => Some(share.passing_percent()),
             Kind::Board { .. } => None,
         }
+    }
+
+    /// By how much less time it takes than software in one thread, percent; for boards.
+    pub(crate) fn less_than_software(&self, rows: &[Self]) -> Option<f64> {
+        self.variant()?;
+        let is_one_thread =
+            |row: &&Self| matches!(row.kind, Kind::Software { place: Where::OneThread, .. });
+        let software = rows.iter().find(is_one_thread)?;
+        Some((1.0 - self.p50_ms / software.p50_ms) * 100.0)
     }
 
     /// The paper's time by its own figures, in percent of its version with topics.
@@ -181,6 +192,7 @@ impl Record for Related<'_> {
             ("passing_percent", row.passing_percent().map(rounded).into()),
             ("paper_passing_percent", is_software.then_some(PRINTED[0].1).into()),
             ("of_topics_percent", ours.map(rounded).into()),
+            ("less_than_software_percent", row.less_than_software(rows).map(rounded).into()),
             ("paper_less_than_software_percent", row.printed().into()),
             ("paper_of_topics_percent", paper.map(rounded).into()),
             ("residual_percent_points", residual.into()),
@@ -219,6 +231,7 @@ pub(crate) fn faults(rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossdock_trace::Summary;
     use serde_json::json;
 
     fn board(variant: Variant, chain_ps: u64, period_ps: u64) -> Row {
@@ -246,14 +259,18 @@ mod tests {
     }
 
     #[test]
-    fn what_software_does_not_compute_is_passing() {
-        let summary = json!({
-            "nodes": [{ "node": "RectifyNode", "p50_ns": 2_000_000 },
-                      { "node": "ResizeNode", "p50_ns": 1_000_000 }],
-            "chains": [{ "chain": "raw_to_resized", "p50_ns": 4_000_000 }],
-        });
-        let row = Row::of_software(Where::OneThread, &summary).unwrap();
-        assert!((row.passing_percent().unwrap() - 25.0).abs() < 1e-9);
-        assert!(Row::of_software(Where::OneThread, &json!({})).is_err());
+    fn software_is_a_run_with_a_trace_and_boards_are_compared_with_it() {
+        let summary = json!({ "chains": [{ "chain": CHAIN, "p50_ns": 4_000_000 }] });
+        let driven = |trace| Driven { messages: Vec::new(), summary: summary.clone(), trace };
+        assert!(Row::of_software(Where::OneThread, &driven(None)).is_err());
+        let nothing = driven(Some(Summary::default()));
+        assert!(Row::of_software(Where::OneThread, &nothing).is_err(), "no node has run");
+        let share = Share { computation_ns: 3_000_000, passing_ns: 1_000_000, messages: 2 };
+        let kind = Kind::Software { place: Where::OneThread, share };
+        let software = Row { kind, p50_ms: 4.0, mean_ms: None, count: None };
+        assert_eq!(software.passing_percent(), Some(25.0));
+        let rows = [software, board(Variant::Fused, 3_000_000_000, 1)];
+        assert_eq!(rows[1].less_than_software(&rows), Some(25.0));
+        assert_eq!(rows[0].less_than_software(&rows), None);
     }
 }
