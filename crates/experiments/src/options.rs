@@ -1,8 +1,9 @@
 //! What experiments can be told, with the words of a command line.
 
+use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use crossdock_fabric::Profile;
+use crossdock_fabric::{Processor, Profile};
 use std::path::PathBuf;
 
 fn profiles() -> impl TypedValueParser<Value = &'static Profile> {
@@ -24,6 +25,26 @@ pub struct SimulationOptions {
     /// Fewer sizes, numbers of ports and repeats, to see that the experiment works
     #[arg(long)]
     pub quick: bool,
+}
+
+impl SimulationOptions {
+    /// The processor that the profile's software runs on, if its streams have this width.
+    ///
+    /// # Errors
+    /// The profile has another width or no software; the error names those that fit.
+    pub(crate) fn processor_at(&self, width_bits: u32) -> Result<Processor> {
+        let fits =
+            |profile: &Profile| profile.processor.filter(|_| profile.width_bits == width_bits);
+        let names = || Profile::ALL.iter().filter(|it| fits(it).is_some()).map(|it| it.name);
+        fits(self.profile).with_context(|| {
+            format!(
+                "{} does not fit: the nodes have streams of {width_bits} bit, and Crossdock's software; \
+                 choose --profile {}",
+                self.profile.name,
+                names().collect::<Vec<_>>().join(", ")
+            )
+        })
+    }
 }
 
 /// What [`crate::memory_load`] can be told.

@@ -19,7 +19,7 @@ use crate::caller::{Caller, Drive, GraphNetwork, Recorded, board_library};
 use crate::gateway::Mapped;
 use crate::options::{DrivingOptions, SimulationOptions};
 use crate::report::{Report, Shown};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use course::{NODE_BITS, Variant};
 use crossdock_fabric::{Library, Processor, Profile};
 pub(crate) use latency::Latency;
@@ -44,13 +44,8 @@ const CYCLES_MAX: u64 = 4_000_000;
 /// drive command than software.
 pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Report> {
     let SimulationOptions { profile, seed, quick } = options.simulation;
-    let Some(processor) = profile.processor.filter(|_| profile.width_bits == NODE_BITS) else {
-        bail!(
-            "the driving graph has gateways of {NODE_BITS} bit, and Crossdock's software: \
-             choose --profile zcu104-64, zcu104-64-a53 or ecp5-85; the rows of zcu104-paper come with \
-             each of them"
-        );
-    };
+    let processor = options.simulation.processor_at(NODE_BITS);
+    let processor = processor.context("the rows of zcu104-paper come with every other profile")?;
     let images = options.images.unwrap_or(if quick { QUICK_IMAGES } else { IMAGES });
     // First what may be missing.
     let boards = boards(options, caller)?;

@@ -38,12 +38,7 @@ const CYCLES_MAX: u64 = 8_000_000;
 /// `image_pipeline`, or hardware gives another image than software.
 pub fn pipeline(options: &PipelineOptions, caller: &mut dyn Caller) -> Result<Report> {
     let SimulationOptions { profile, seed, quick } = options.simulation;
-    let Some(processor) = profile.processor.filter(|_| profile.width_bits == NODE_BITS) else {
-        bail!(
-            "the nodes of the image pipeline have streams of {NODE_BITS} bit, and Crossdock's software: \
-             choose --profile kv260-250, zcu104-64, zcu104-64-a53 or ecp5-85"
-        );
-    };
+    let processor = options.simulation.processor_at(NODE_BITS)?;
     let images = options.images.unwrap_or(if quick { QUICK_IMAGES } else { IMAGES });
     // First what may be missing.
     let mut boards = Vec::new();
