@@ -9,6 +9,7 @@ use super::{LIMIT, Place, VERSION};
 use crossdock_comm::{Access, Event, Participant, ParticipantOptions};
 use crossdock_shm::socket::ControlSocket;
 use crossdock_test_support::skip;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Users and a group that no machine has.
 pub const VICTIM: u32 = 64_102;
@@ -177,4 +178,10 @@ pub fn greet(place: &Place, victim: &str, name: [u8; 16], purpose: u8) -> Contro
 pub fn place_of_victim() -> std::mem::ManuallyDrop<Place> {
     let folder = std::env::var("CROSSDOCK_RENDEZVOUS").unwrap();
     std::mem::ManuallyDrop::new(Place(folder.into()))
+}
+
+/// As many descriptors as this process may have at all.
+pub fn raise_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told, told_all};
+use common::users::{
+    Shared, Users, greet, is_root, join, place_of_victim, raise_limit, told, told_all,
+};
 use common::{LIMIT, Listener, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
@@ -366,6 +368,7 @@ const OF_USER: usize = 32;
 /// Opens, all at once, as many participants as one user may have here. Meets each victim that its
 /// parent names, and tells what troubles came of it; then as its parent says.
 fn full_crowd() {
+    raise_limit();
     let open = |number| std::thread::spawn(move || join(&format!("crowd {number}")));
     let threads: Vec<_> = (0..OF_USER).map(open).collect();
     let mut all: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();

@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
 use common::ring::{CHUNKS_AT, check_word, slot_at};
-use common::users::{Shared, Users, connect, greet, is_root, join, place_of_victim, told};
+use common::users::{
+    Shared, Users, connect, greet, is_root, join, place_of_victim, raise_limit, told,
+};
 use common::{LIMIT, Listener, publisher, subscriber};
 use crossdock_comm::{
     Event, GraphSnapshot, Observer, ObserverOptions, Participant, PublisherOptions, Qos, Subscriber,
@@ -20,7 +22,6 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
 use crossdock_test_support::OwnMemory;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Publishers of one process.
 const PUBLISHERS: u64 = 512;
@@ -462,12 +463,6 @@ fn the_memory_of_a_users_publishers_takes_a_limited_number_of_descriptors() {
     let _output = publisher(&friend, "/rings/topic_0", Qos::best_effort(1));
     assert!(victim.wait_until(LIMIT, || inputs[0].matched() == 2));
     child.finish();
-}
-
-/// As many descriptors as this process may have at all.
-fn raise_limit() {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
 /// Topics that are enough to have more pairs than are allowed, with as many as may be at one
