@@ -10,7 +10,7 @@ pub mod users;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Of the control protocol, for frames that tests write by hand.
 pub use crossdock_comm::CONTROL_PROTOCOL_VERSION as VERSION;
@@ -20,6 +20,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 
 /// Longer than anything takes; a test that waits for so long has failed.
 pub const LIMIT: Duration = Duration::from_secs(20);
@@ -124,6 +125,13 @@ impl Listener {
         Listener { fd: Listener::at(&address), path: None }
     }
 
+    /// The next connection that waits.
+    pub fn try_accept(&self) -> Option<ControlSocket> {
+        let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
+        let accepted: OwnedFd = rustix::net::accept_with(&self.fd, flags).ok()?;
+        Some(ControlSocket::from_fd(accepted))
+    }
+
     fn at(address: &rustix::net::SocketAddrUnix) -> OwnedFd {
         use rustix::net::{AddressFamily, SocketFlags, SocketType};
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -140,6 +148,20 @@ impl Drop for Listener {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+/// The next frame; `None`: the connection was closed.
+pub fn receive(socket: &ControlSocket) -> Option<Vec<u8>> {
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    let end = Instant::now() + LIMIT;
+    loop {
+        match socket.receive(&mut buffer) {
+            Ok(Received::Frame { len, .. }) => return Some(buffer[..len].to_vec()),
+            Ok(Received::Empty) => std::thread::yield_now(),
+            Ok(Received::Closed) | Err(_) => return None,
+        }
+        assert!(Instant::now() < end, "nothing came");
     }
 }
 

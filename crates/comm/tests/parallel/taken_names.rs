@@ -4,7 +4,6 @@
 //! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
 
 use crate::common;
-use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -13,9 +12,9 @@ use common::child::{Process, hear, role, tell};
 use common::users::{
     Folder, GROUP, OTHER, Shared, Users, VICTIM, is_root, join, place_of_victim, told,
 };
-use common::{LIMIT, Listener, Place};
+use common::{LIMIT, Listener, Place, receive};
 use crossdock_comm::{Observer, ObserverOptions, Participant, PeerName, Rendezvous};
-use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_shm::socket::ControlSocket;
 use rustix::process::Signal;
 
 /// Takes part under a name in the upper half, so that others are below it and greet it.
@@ -48,7 +47,7 @@ fn accept_greeting(listener: &Listener) -> ControlSocket {
     let end = Instant::now() + LIMIT;
     loop {
         assert!(Instant::now() < end, "nobody greets");
-        let Some(socket) = try_accept(listener) else {
+        let Some(socket) = listener.try_accept() else {
             std::thread::yield_now();
             continue;
         };
@@ -58,26 +57,6 @@ fn accept_greeting(listener: &Listener) -> ControlSocket {
         if hello[23 + length] == PEER {
             return socket;
         }
-    }
-}
-
-fn try_accept(listener: &Listener) -> Option<ControlSocket> {
-    let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
-    let accepted: OwnedFd = rustix::net::accept_with(&listener.fd, flags).ok()?;
-    Some(ControlSocket::from_fd(accepted))
-}
-
-/// The next frame; `None`: the connection was closed.
-fn receive(socket: &ControlSocket) -> Option<Vec<u8>> {
-    let mut buffer = vec![0; FRAME_BYTES_MAX];
-    let end = Instant::now() + LIMIT;
-    loop {
-        match socket.receive(&mut buffer) {
-            Ok(Received::Frame { len, .. }) => return Some(buffer[..len].to_vec()),
-            Ok(Received::Empty) => std::thread::yield_now(),
-            Ok(Received::Closed) | Err(_) => return None,
-        }
-        assert!(Instant::now() < end, "nothing came");
     }
 }
 
@@ -151,7 +130,7 @@ fn a_process_whose_place_is_kept_by_another_user_says_so_and_is_back_when_it_is_
         // It accepts and closes, without a word.
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
-                drop(try_accept(&listener));
+                drop(listener.try_accept());
                 std::thread::yield_now();
             }
         });

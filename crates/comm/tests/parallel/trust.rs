@@ -4,24 +4,22 @@
 //! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
 
 use crate::common;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
 use common::users::{Folder, GROUP, OTHER, Program, Shared, Users, VICTIM, greet, is_root, join};
-use common::{LIMIT, Listener, Place};
+use common::{LIMIT, Listener, Place, receive};
 use crossdock_comm::{
     Access, Doorbell, DoorbellOptions, Event, Participant, ParticipantOptions, PeerName, Qos,
     SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::rendezvous::{Location, RendezvousConfig, Visit};
-use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_shm::socket::ControlSocket;
 use crossdock_test_support::skip;
 use rustix::process::Signal;
 
@@ -285,20 +283,6 @@ fn cut_offs(participant: &Participant) -> String {
     texts
 }
 
-/// The next frame; `None`: the connection was closed.
-fn receive(socket: &ControlSocket) -> Option<Vec<u8>> {
-    let mut buffer = vec![0; FRAME_BYTES_MAX];
-    let end = Instant::now() + LIMIT;
-    loop {
-        match socket.receive(&mut buffer) {
-            Ok(Received::Frame { len, .. }) => return Some(buffer[..len].to_vec()),
-            Ok(Received::Empty) => std::thread::yield_now(),
-            Ok(Received::Closed) | Err(_) => return None,
-        }
-        assert!(Instant::now() < end, "nothing came");
-    }
-}
-
 #[test]
 fn a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before() {
     let test = "trust::a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before";
@@ -358,14 +342,7 @@ fn accept(listener: &Listener) -> ControlSocket {
     let mut polled = [rustix::event::PollFd::new(&listener.fd, rustix::event::PollFlags::IN)];
     let limit = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
     assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1, "it has given up");
-    try_accept(listener).unwrap()
-}
-
-/// A connection that is there.
-fn try_accept(listener: &Listener) -> rustix::io::Result<ControlSocket> {
-    let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
-    let accepted: OwnedFd = rustix::net::accept_with(&listener.fd, flags)?;
-    Ok(ControlSocket::from_fd(accepted))
+    listener.try_accept().unwrap()
 }
 
 /// Answers a greeting, as a process with the high name.
@@ -406,7 +383,7 @@ fn a_process_that_broke_a_rule_is_greeted_no_more_though_it_knocks() {
     assert!(cut_offs(&victim).contains("`mallory`"));
     let knock = greet(&place, &victim.peer_name().to_string(), HIGH, 1);
     assert_eq!(receive(&knock), None, "the knock was heard, and whom it is of was looked up");
-    while let Ok(socket) = try_accept(&listener) {
+    while let Some(socket) = listener.try_accept() {
         assert_eq!(receive(&socket), None, "it was greeted again");
     }
 }

@@ -225,9 +225,10 @@ fn hardware_packages_that_cannot_be_used_are_refused_with_what_to_do() {
     let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, source("pipe.sv"), fifo, mode, 0).expect("a pipe");
     std::os::unix::fs::symlink("/dev/zero", source("zeros.sv")).expect("a link");
-    for name in ["pipe.sv", "zeros.sv"] {
+    for (name, what) in [("pipe.sv", "pipe"), ("zeros.sv", "device")] {
         let errors = refused("rtl/invert_bytes.sv", &format!("rtl/{name}"));
-        assert!(errors.contains(&format!("{name} cannot be read: it is no file")), "{errors}");
+        let says = format!("{name} cannot be read: it is a {what}, no file");
+        assert!(errors.contains(&says), "{errors}");
     }
     let errors = refused("package: pictures", "package: picture");
     let says = format!("{file}:3:10: the file is named after package `pictures`, not `picture`; ");
