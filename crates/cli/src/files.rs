@@ -3,11 +3,11 @@
 use crate::output::clean;
 use anyhow::Result;
 use crossdock_graph::Violation;
+use crossdock_record::open_file;
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What is wrong with the files, all of it.
@@ -74,26 +74,9 @@ pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     read_at_most(File::open(path)?, FILE_BYTES_MAX)
 }
 
-/// Reads a file that another file names, up to a limit: nothing but a file. A pipe would be waited
-/// for, and to open a device may do something.
+/// Reads a file that another file names, up to a limit: nothing but a file.
 pub(crate) fn read_file(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
-    must_be_file(std::fs::metadata(path)?.file_type())?;
-    // Something else may be there by now.
-    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
-    must_be_file(file.metadata()?.file_type())?;
-    read_at_most(file, bytes_max)
-}
-
-fn must_be_file(found: FileType) -> std::io::Result<()> {
-    let what = match found {
-        _ if found.is_file() => return Ok(()),
-        _ if found.is_dir() => "folder",
-        _ if found.is_fifo() => "pipe",
-        _ if found.is_socket() => "socket",
-        _ => "device",
-    };
-    Err(Error::new(ErrorKind::InvalidInput, format!("it is a {what}, no file")))
+    read_at_most(open_file(path, |what| format!("it is a {what}, no file"))?, bytes_max)
 }
 
 fn read_at_most(file: File, bytes_max: u64) -> std::io::Result<Vec<u8>> {

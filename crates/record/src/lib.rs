@@ -62,6 +62,7 @@ pub use recorder::{
     StartRecorderError, TopicToRecord,
 };
 pub use reindex::{ReindexError, Reindexed, reindex, reindex_telling};
+pub use source::open_file;
 pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
 pub use write_error::{CreateBagError, Saved, WriteError};
 pub use writer::{BagWriter, Compression, TopicDescription, WriterOptions, WrittenTopic};

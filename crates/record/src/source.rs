@@ -27,24 +27,32 @@ pub(crate) struct Source {
 
 /// Opens a file for reading unless it is a pipe or device, which could block for ever.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    must_be_regular(fs::metadata(path)?.file_type())?;
+    open_file(path, |what| format!("it is not a regular file but a {what}"))
+}
+
+/// Opens what somebody else names for reading: nothing but a file. A pipe would be waited for, and
+/// to open a device may do something. Does not block.
+///
+/// # Errors
+/// Those of the system; or it is no file, which `refusal` says in words, given what it is:
+/// "folder", "pipe", "socket" or "device".
+pub fn open_file(path: &Path, refusal: impl Fn(&str) -> String) -> io::Result<File> {
+    let must_be_file = |found: FileType| {
+        let what = match found {
+            _ if found.is_file() => return Ok(()),
+            _ if found.is_dir() => "folder",
+            _ if found.is_fifo() => "pipe",
+            _ if found.is_socket() => "socket",
+            _ => "device",
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, refusal(what)))
+    };
+    must_be_file(fs::metadata(path)?.file_type())?;
     // Something else may be there by now.
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
-    must_be_regular(file.metadata()?.file_type())?;
+    must_be_file(file.metadata()?.file_type())?;
     Ok(file)
-}
-
-fn must_be_regular(found: FileType) -> io::Result<()> {
-    let what = match found {
-        _ if found.is_file() => return Ok(()),
-        _ if found.is_dir() => "folder",
-        _ if found.is_fifo() => "pipe",
-        _ if found.is_socket() => "socket",
-        _ => "device",
-    };
-    let what = format!("it is not a regular file but a {what}");
-    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 /// Opens the file at `path`.

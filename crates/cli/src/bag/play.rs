@@ -81,6 +81,8 @@ pub(super) fn play(arguments: &PlayArguments) -> Result<ExitCode> {
         if matches!(arguments.rate, Rate::Max) {
             output::warn(&passed_over(&mut observer, &names)?);
         }
+        // Nothing is looked at while it plays.
+        drop(observer);
         player.play();
         // What ends it is told by the player.
         let _ = steering.steer(&wake, &remote, &mut keys, None)?;
