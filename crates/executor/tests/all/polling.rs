@@ -15,7 +15,7 @@ use crossdock_executor::{
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::Schema;
 use crossdock_msg::types::geometry_msgs::PointStamped;
-use support::{Process, checked_with, log, nodes, take_log};
+use support::{Process, StopOnPanic, checked_with, log, nodes, take_log};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Polls that a message stays in the device.
@@ -127,8 +127,6 @@ impl NodeType for Held {
 
 impl Node for Held {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        self.polls += 1;
-        POLLED.store(self.polls, Ordering::Release);
         let ends = [&self.messages, &self.room].map(|bridge| bridge.subscriber.as_ref());
         let [Some(messages), Some(room)] = ends else {
             return Err(NodeError::new("an end is missing"));
@@ -136,6 +134,9 @@ impl Node for Held {
         if room.take()?.is_none() {
             messages.handle().arm_to_gather();
             messages.handle().mark_waiting();
+            // Last: what is published before that is left together with what is here.
+            self.polls += 1;
+            POLLED.store(self.polls, Ordering::Release);
             return Ok(());
         }
         let mut taken = 0;
@@ -148,7 +149,7 @@ impl Node for Held {
     }
 }
 
-/// How often [`Held`] was polled.
+/// How often [`Held`] was polled and has left what was there.
 static POLLED: AtomicU32 = AtomicU32::new(0);
 
 /// Has a message begin what it then looks after in one poll.
@@ -195,10 +196,12 @@ fn process(test: &str, mistake: &str) -> Process {
 fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
     take_log();
     let process = process("device", "none");
-    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let remote = Remote::new();
+    let mut executor = process.executor(0, &remote).expect("an executor");
     let (ready, started) = channel();
     let participant = process.participant.clone();
     let outside = std::thread::spawn(move || {
+        let _no_run_without_it = StopOnPanic(remote);
         let qos = Qos::reliable(16, PATIENCE);
         let options =
             SubscriberOptions { node: "outside", topic: "/b", qos, doorbell: None, group: None };
@@ -215,7 +218,8 @@ fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
         ready.send(()).expect("the test waits");
         let end = std::time::Instant::now() + PATIENCE;
         let mut found = Vec::new();
-        while found.len() < 3 && std::time::Instant::now() < end {
+        while found.len() < 3 {
+            assert!(std::time::Instant::now() < end, "three messages, not {found:?}");
             match heard.take().expect("no error") {
                 Some(sample) => found.push(sample.message().point().x()),
                 None => std::thread::yield_now(),
@@ -224,9 +228,9 @@ fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
         found
     });
     started.recv().expect("messages");
-    let end = executor.run().expect("a good end");
-    assert_eq!(end, RunEnd::Finished { reason: "three messages".to_owned() });
+    let end = executor.run();
     assert_eq!(outside.join().expect("no panic"), [1.0, 2.0, 3.0]);
+    assert_eq!(end, Ok(RunEnd::Finished { reason: "three messages".to_owned() }));
     // No message had the device polled that was busy with another one.
     let expected = [1, 2, 3].map(|n: u32| format!("device: {n} messages in {} polls", n * POLLS));
     assert_eq!(take_log(), expected);
@@ -243,9 +247,11 @@ fn a_node_that_has_no_room_is_polled_for_new_messages_and_not_for_those_that_it_
     let mapping = Mapping::one_process_per_node(&graph);
     let plan = checked_with(&package, &graph, &mapping, Time::Wall);
     let process = Process::with_package("held", plan, package);
-    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let remote = Remote::new();
+    let mut executor = process.executor(0, &remote).expect("an executor");
     let participant = process.participant.clone();
     let outside = std::thread::spawn(move || {
+        let _no_run_without_it = StopOnPanic(remote);
         let publisher = |topic| {
             let qos = Qos::reliable(16, PATIENCE);
             let (node, max_bytes, group) = ("outside", None, None);
@@ -271,8 +277,9 @@ fn a_node_that_has_no_room_is_polled_for_new_messages_and_not_for_those_that_it_
         nodes::publish(&room, 0.0).expect("published");
         meanwhile
     });
-    assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })));
+    let end = executor.run();
     let meanwhile = outside.join().expect("no panic");
+    assert!(matches!(end, Ok(RunEnd::Finished { .. })), "{end:?}");
     assert!(meanwhile <= 2, "nothing has come, and it was polled {meanwhile} times");
     assert_eq!(take_log(), ["3 messages"]);
 }

@@ -63,6 +63,18 @@ impl Drop for Stop<'_> {
     }
 }
 
+/// Stops an executor if what it waits for has failed: the test ends with that failure and does not
+/// hang.
+pub struct StopOnPanic(pub Remote);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
 /// The number of this thread.
 pub fn this_thread() -> i32 {
     let path = std::fs::read_link("/proc/thread-self").expect("procfs");
