@@ -48,6 +48,29 @@ pub enum ImageError {
         /// Rows that the node expects.
         expected_height: usize,
     },
+    /// The node has no room for it.
+    #[error(
+        "the picture is {width} pixels wide and has {bytes} bytes, but this node takes {}: send smaller ones, \
+         or set its parameters max_width and max_bytes",
+        room(*width_max, *bytes_max)
+    )]
+    Large {
+        /// Pixels per row of the picture.
+        width: usize,
+        /// Its bytes.
+        bytes: usize,
+        /// Pixels per row at most; `usize::MAX`: any.
+        width_max: usize,
+        /// Bytes at most; `usize::MAX`: any.
+        bytes_max: usize,
+    },
+}
+
+fn room(width_max: usize, bytes_max: usize) -> String {
+    let pixels = (width_max < usize::MAX).then(|| format!("{width_max} pixels"));
+    let bytes = (bytes_max < usize::MAX).then(|| format!("{bytes_max} bytes"));
+    let both: Vec<String> = pixels.into_iter().chain(bytes).collect();
+    format!("{} at most", both.join(" and "))
 }
 
 fn check(width: usize, height: usize, channels: usize, found: usize) -> Result<(), ImageError> {

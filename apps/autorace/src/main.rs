@@ -1,20 +1,13 @@
-//! The package binary: its nodes for the launcher, one node by itself, and commands for
-//! people.
+//! The package binary: its nodes for the launcher, one node by itself, sources of its hardware, and
+//! commands for people.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
-use crossdock_autorace::control_setup::control_setup_of;
-use crossdock_autorace::lane_setup::lane_setup_of;
-use crossdock_autorace::light_setup::{green_light_setup_of, red_light_setup_of};
 use crossdock_autorace::nodes::{package, slam_parameters_of};
-use crossdock_autorace::projection_setup::projection_setup_of;
 use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::score;
 use crossdock_autorace::slam_score;
-use crossdock_autorace::stripe_setup::following_setup_of;
-use crossdock_graph::HardwarePackage;
-use std::fmt::Display;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,12 +17,6 @@ usage: crossdock-autorace score --truth FILE.json RECORDING
        crossdock-autorace report RECORDING... -o FOLDER [--graph GRAPH] [--params FILE]...
                           [--graph-picture FILE.svg] [--summary FILE.json]
        crossdock-autorace trajectory RECORDING [--graph GRAPH]
-       crossdock-autorace lane-setup PACKAGE.hardware.yaml -o FILE.sv
-       crossdock-autorace projection-setup PACKAGE.hardware.yaml -o FILE.sv
-       crossdock-autorace following-setup PACKAGE.hardware.yaml -o FILE.sv
-       crossdock-autorace control-setup PACKAGE.hardware.yaml -o FILE.sv
-       crossdock-autorace red-light-setup PACKAGE.hardware.yaml -o FILE.sv
-       crossdock-autorace green-light-setup PACKAGE.hardware.yaml -o FILE.sv
 
 score   compares /lane and /traffic_light of a recording with lane_truth.json or truth.json and
         prints JSON
@@ -44,10 +31,6 @@ trajectory
         compares the poses of a map with the true ones of a recording, makes the map again with and
         without loop closing, and prints JSON
         --graph          graph file that was run: parameters of its node `slam`; default: the node's
-lane-setup, projection-setup, following-setup, control-setup, red-light-setup, green-light-setup
-        write what the lane planner, image projection, lane following, lane control, and the red and
-        the green light in hardware are made with, from the values under `built_in` of a hardware
-        package file
 ";
 
 fn main() -> ExitCode {
@@ -57,12 +40,6 @@ fn main() -> ExitCode {
         Some(("score", rest)) => score_command(rest),
         Some(("report", rest)) => report_command(rest),
         Some(("trajectory", rest)) => trajectory_command(rest),
-        Some(("lane-setup", rest)) => setup_command(rest, lane_setup_of),
-        Some(("projection-setup", rest)) => setup_command(rest, projection_setup_of),
-        Some(("following-setup", rest)) => setup_command(rest, following_setup_of),
-        Some(("control-setup", rest)) => setup_command(rest, control_setup_of),
-        Some(("red-light-setup", rest)) => setup_command(rest, red_light_setup_of),
-        Some(("green-light-setup", rest)) => setup_command(rest, green_light_setup_of),
         Some(("-h" | "--help" | "help", _)) => {
             println!("{USAGE}");
             nodes(["--help".to_owned()])
@@ -173,23 +150,4 @@ fn trajectory_command(arguments: &[String]) -> Result<(), String> {
     let score =
         slam_score::score(Path::new(path), parameters).map_err(|error| error.to_string())?;
     say(format_args!("{score:#}"))
-}
-
-/// Writes the source that `made` makes of a hardware package file.
-fn setup_command<E: Display>(
-    arguments: &[String],
-    made: impl FnOnce(&HardwarePackage) -> Result<String, E>,
-) -> Result<(), String> {
-    let arguments = Arguments::parse(arguments, &["-o", "--output"])?;
-    let output = arguments.last("-o").or_else(|| arguments.last("--output"));
-    let (Some(output), [package]) = (output, arguments.others.as_slice()) else {
-        return Err(format!("name a hardware package file and -o FILE\n\n{USAGE}"));
-    };
-    let text =
-        std::fs::read(package).map_err(|error| format!("{package}: {error}; check the path"))?;
-    let read = HardwarePackage::from_yaml(package, &text)
-        .map_err(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let setup = made(&read).map_err(|error| format!("{package}: {error}"))?;
-    std::fs::write(&output, setup)
-        .map_err(|error| format!("{}: {error}; choose another file", output.display()))
 }

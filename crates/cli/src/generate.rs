@@ -61,7 +61,7 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     let generated = generate_fabric(&FabricFiles {
         graph: &graph,
         mapping: &mapping,
-        descriptions: &packages.descriptions,
+        packages: &packages,
         fabric: &fabric,
         types: &types,
     })?;

@@ -3,6 +3,7 @@
 //! and simulate the network.
 
 use crate::files::{FILE_BYTES_MAX, Violations, read, read_file, sha256};
+use crate::packages::Packages;
 use anyhow::Result;
 use crossdock_graph::{
     Graph, GraphNode, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping,
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+mod set_up;
 mod vhdl;
 
 /// Folder beside a graph file with the hardware of its nodes.
@@ -26,7 +28,7 @@ pub(crate) struct FabricFiles<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) mapping: &'a Mapping,
     /// With the hardware packages that [`find`] gives.
-    pub(crate) descriptions: &'a PackageDescriptions,
+    pub(crate) packages: &'a Packages,
     /// Its name in the mapping.
     pub(crate) fabric: &'a str,
     /// Finds a message type by its full name, or says why not.
@@ -78,13 +80,15 @@ type Described<'a> = (&'a HardwarePackage, &'a HardwareNode);
 
 /// The network of a fabric, and its board with all nodes that have an implementation.
 ///
-/// Blocks while it reads sources and, where some are VHDL, while GHDL runs.
+/// Blocks while it reads sources, while package binaries make some anew and, where some are VHDL,
+/// while GHDL runs.
 ///
 /// # Errors
 /// Everything that keeps the network from being made, by file and position; a source that cannot be
 /// read or turned into Verilog.
 pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
-    let &FabricFiles { graph, mapping, descriptions, fabric, types } = files;
+    let &FabricFiles { graph, mapping, packages, fabric, types } = files;
+    let descriptions = &packages.descriptions;
     // Node types with their nodes.
     let mut types_there: Vec<(Described<'_>, Vec<&GraphNode>)> = Vec::new();
     let nodes = mapping.fabrics.iter().filter(|it| it.name == fabric).flat_map(|it| &it.nodes);
@@ -98,13 +102,15 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
     }
     let mut implementations: Vec<Implementation<'_>> = Vec::new();
     for (described, nodes) in types_there {
-        let sources = sources(described).map_err(|it| Violations::from(vec![*it]))?;
+        let mut sources = sources(described).map_err(|it| Violations::from(vec![*it]))?;
+        let set_up = set_up::set_up(files, described, &nodes, &mut sources);
+        let set_up = set_up.map_err(|it| Violations::from(vec![*it]))?;
         for node in nodes {
             made_from(descriptions, node, described, &sources).map_err(Violations::from)?;
         }
         let sources = in_verilog(described, sources).map_err(|it| Violations::from(vec![*it]))?;
         let (package, node) = described;
-        implementations.push(Implementation { package, node, sources });
+        implementations.push(Implementation { package, node, sources, set_up });
     }
     let implementations = &implementations;
     let request = Request { graph, mapping, descriptions, fabric, types, implementations };
@@ -131,13 +137,12 @@ fn made_from(
             Some(ParameterValue::String(file)) => file,
             _ => name,
         };
-        let (message, advice) = match digest_of(Path::new(file)) {
-            // What makes the sources writes into them what it made them from.
-            Ok(digest) if sources.iter().any(|it| it.text.contains(&digest)) => continue,
-            Ok(digest) => (
+        let (message, advice) = match is_made_from(sources, Path::new(file)) {
+            Ok(true) => continue,
+            Ok(false) => (
                 format!(
-                    "`{node_type}` was not made from what {file} holds now: no source has its SHA-256, \
-                     {digest}"
+                    "`{node_type}` was not made from what {file} holds now: no source has its SHA-256 \
+                     (`sha256sum` prints it)"
                 ),
                 format!(
                     "make the sources of `{node_type}` anew from this file, as its package says; or keep \
@@ -157,9 +162,11 @@ fn made_from(
     if changed.is_empty() { Ok(()) } else { Err(changed) }
 }
 
-/// The SHA-256 of what a file holds, in hexadecimal digits.
-fn digest_of(file: &Path) -> std::io::Result<String> {
-    Ok(sha256(read_file(file, FILE_BYTES_MAX)?))
+/// Whether sources were made from what a file holds: what makes them from a file writes its SHA-256
+/// into them, in hexadecimal digits.
+fn is_made_from(sources: &[SourceText], file: &Path) -> std::io::Result<bool> {
+    let digest = sha256(read_file(file, FILE_BYTES_MAX)?);
+    Ok(sources.iter().any(|it| it.text.contains(&digest)))
 }
 
 /// Where the sources of a node type are.

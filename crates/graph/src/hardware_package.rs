@@ -7,6 +7,7 @@
 mod area;
 mod parameters;
 mod refusals;
+mod set_up;
 
 pub use area::{NodeArea, NodeUltraRam};
 pub use parameters::{ParameterRange, ScaledParameter};
@@ -82,6 +83,7 @@ const NODE: Keys = Keys {
         "parameters",
         "built_in",
         "made_from",
+        "set_up",
         "inputs",
         "outputs",
     ],
@@ -133,20 +135,25 @@ pub struct HardwareNode {
     /// What it takes of a part; `None`: nobody has said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<NodeArea>,
-    /// The parameters that its area depends on; `None`: on all of them.
+    /// The parameters, and values under `built_in`, that its area depends on; `None`: on all of
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sized_by: Option<BTreeSet<String>>,
     /// The condition that its module sees to: a node in a fabric has to have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
     /// Values of parameters that only the software has, with which the module was made: a node in
-    /// a fabric has to have them.
+    /// a fabric has to have them, unless its sources are set up.
     #[serde(default)]
     pub built_in: BTreeMap<String, ParameterValue>,
     /// Files that the module was made from, or parameters under `built_in` that name one. A source
     /// has the SHA-256 of what was in the file then.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made_from: BTreeSet<String>,
+    /// By source: the command of the package binary that makes it from the values under `built_in`.
+    /// A node in a fabric may have others: the source is then made anew for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set_up: BTreeMap<String, String>,
     /// By parameter of the node: which one of the module it is in another unit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scaled: BTreeMap<String, ScaledParameter>,
@@ -303,7 +310,7 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
     node
 }
 
-/// Parameters of the module, and values that it was made with.
+/// Parameters of the module, and values that it was made with or is made with anew.
 fn values(reading: &mut Reading, fields: &Fields<'_>, node: &mut HardwareNode) {
     if let Some(tree) = fields.get("parameters") {
         let entries = reading.map(tree, "`parameters`");
@@ -312,9 +319,6 @@ fn values(reading: &mut Reading, fields: &Fields<'_>, node: &mut HardwareNode) {
             node.description.parameters.extend(parameter);
         }
         parameters::one_each(reading, entries);
-    }
-    if let Some(tree) = fields.get("sized_by") {
-        node.sized_by = Some(parameters::sized_by(reading, node, tree));
     }
     if let Some(tree) = fields.get("built_in") {
         let path = ["nodes", &node.description.node_type, "built_in"];
@@ -327,8 +331,14 @@ fn values(reading: &mut Reading, fields: &Fields<'_>, node: &mut HardwareNode) {
             }
         }
     }
+    if let Some(tree) = fields.get("sized_by") {
+        node.sized_by = Some(parameters::sized_by(reading, node, tree));
+    }
     if let Some(tree) = fields.get("made_from") {
         parameters::made_from(reading, node, tree);
+    }
+    if let Some(tree) = fields.get("set_up") {
+        node.set_up = set_up::set_up(reading, node, tree);
     }
 }
 

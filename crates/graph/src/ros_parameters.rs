@@ -95,6 +95,11 @@ impl RosParameters {
         let value = Value { nodes, last, name: name.to_owned(), value, place: None };
         Ok(Self { file, values: vec![value] })
     }
+
+    /// What they set, whichever node it is for.
+    pub(crate) fn into_values(self) -> impl Iterator<Item = (String, ParameterValue)> {
+        self.values.into_iter().map(|it| (it.name, it.value))
+    }
 }
 
 /// Reads namespaces and nodes below `path`.

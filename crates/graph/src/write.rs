@@ -277,7 +277,7 @@ impl Text<'_> {
             self.line(4, "parameters:");
         }
         for (parameter, value) in &node.parameters {
-            self.line(6, &format!("{}: {}", quoted(parameter), parameter_text(value)));
+            self.line(6, &format!("{}: {}", quoted(parameter), value.to_yaml()));
         }
     }
 
@@ -379,19 +379,23 @@ fn qos_field(qos: &QosRequest) -> Option<String> {
     if fields.is_empty() { None } else { Some(format!("qos: {}", flow(&fields))) }
 }
 
-fn parameter_text(value: &ParameterValue) -> String {
-    fn list<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
-        format!("[{}]", values.iter().map(text).collect::<Vec<_>>().join(", "))
-    }
-    match value {
-        ParameterValue::Bool(value) => value.to_string(),
-        ParameterValue::Integer(value) => value.to_string(),
-        ParameterValue::Double(value) => double(*value),
-        ParameterValue::String(value) => quoted(value),
-        ParameterValue::BoolArray(values) => list(values, ToString::to_string),
-        ParameterValue::IntegerArray(values) => list(values, ToString::to_string),
-        ParameterValue::DoubleArray(values) => list(values, |value| double(*value)),
-        ParameterValue::StringArray(values) => list(values, |value| quoted(value)),
+impl ParameterValue {
+    /// The value in YAML, on one line, as it reads back.
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        fn list<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
+            format!("[{}]", values.iter().map(text).collect::<Vec<_>>().join(", "))
+        }
+        match self {
+            Self::Bool(value) => value.to_string(),
+            Self::Integer(value) => value.to_string(),
+            Self::Double(value) => double(*value),
+            Self::String(value) => quoted(value),
+            Self::BoolArray(values) => list(values, ToString::to_string),
+            Self::IntegerArray(values) => list(values, ToString::to_string),
+            Self::DoubleArray(values) => list(values, |value| double(*value)),
+            Self::StringArray(values) => list(values, |value| quoted(value)),
+        }
     }
 }
 

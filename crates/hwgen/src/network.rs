@@ -51,6 +51,9 @@ pub struct NetworkNode {
     pub module: String,
     /// Values of the module's parameters.
     pub parameters: Vec<ModuleParameter>,
+    /// Values that the module was made with anew, and that its area depends on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set_up: Vec<String>,
     /// Clock.
     pub clock: Clock,
     /// Whether it says which messages it drops, so that the board counts them.
@@ -69,13 +72,14 @@ pub struct NetworkNode {
 }
 
 impl NetworkNode {
-    /// Parameters of the module whose values are not those that the node's area is of.
+    /// Parameters of the module, and values that it was made with, that are not those that the
+    /// node's area is of.
     #[must_use]
     pub fn unlike_its_area(&self) -> Vec<&str> {
         let is_changed =
             |it: &&ModuleParameter| it.measured.is_some_and(|measured| it.value != measured);
         let changed = self.parameters.iter().filter(is_changed);
-        changed.map(|it| it.name.as_str()).collect()
+        changed.map(|it| &it.name).chain(&self.set_up).map(String::as_str).collect()
     }
 }
 

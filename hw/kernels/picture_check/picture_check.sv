@@ -3,7 +3,7 @@
 // Function      The fields of a message stand from `look` on until `next`. It is a picture if its
 //               encoding is one of CHANNELS, its rows are packed (step is width * bytes of a pixel),
 //               its data have step * height bytes, and it has no more than MAX_BYTES, nor rows of
-//               more than MAX_ROW_BYTES. A message without data may have rows of any length. If
+//               more than MAX_WIDTH pixels. A message without data may have rows of any length. If
 //               WIDTH or HEIGHT is not 0, the picture has exactly that side. If SIDE_MAX is not 0,
 //               both sides have SIDE_MIN to SIDE_MAX pixels. That is what software refuses
 //               (apps/autorace/src/nodes/message.rs, apps/image_pipeline/src/picture.rs), and what
@@ -11,21 +11,21 @@
 // Verdict       `fits`, in the cycle of `look`: all but step * height. `looked`: it stands.
 //               `settled`: so does `fault`, why it is no such picture. Before `settled` `fault` means
 //               nothing. 0: it is one. 1: another encoding. 2: rows are not packed. 3: more bytes
-//               than MAX_BYTES or MAX_ROW_BYTES. 4: the data have not step * height bytes. 5: another
-//               size. The first of these that holds counts, but 5 before 3: no memory would mend
-//               another size. Hardware packages name them `pictures`.
+//               than MAX_BYTES, or wider than MAX_WIDTH. 4: the data have not step * height bytes.
+//               5: another size. The first of these that holds counts, but 5 before 3: no memory
+//               would mend another size. Hardware packages name them `pictures`.
 //               `kind`, while the fields stand: 0 mono8, 1 rgb8, 2 bgr8; chance if not `fits`.
 // Latency       1 cycle from `look` to `looked`, bits of MAX_BYTES + 1 to `settled`.
 // Reset         Nothing looked at.
 // Parameters    CHANNELS: 3 (rgb8), 1 (mono8) or 0 (mono8, rgb8, bgr8). MAX_BYTES: of a picture, 8
-//               to 2^24. MAX_ROW_BYTES: of a row, 1 to 2^24. WIDTH, HEIGHT: sides, 1 to 2^24, or
+//               to 2^24. MAX_WIDTH: pixels of a row, 1 to 2^24. WIDTH, HEIGHT: sides, 1 to 2^24, or
 //               0: any. SIDE_MIN, SIDE_MAX: of both sides, up to 2^24; SIDE_MAX 0: any.
 `default_nettype none
 
 module picture_check #(
   parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
-  parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,
+  parameter int unsigned MAX_WIDTH = MAX_BYTES,
   parameter int unsigned WIDTH = 0,
   parameter int unsigned HEIGHT = 0,
   parameter int unsigned SIDE_MIN = 0,
@@ -54,8 +54,8 @@ module picture_check #(
   if (MAX_BYTES < 8 || MAX_BYTES > (1 << 24)) begin : g_bad_bytes
     $fatal(1, "%m: MAX_BYTES is 8 to 2^24");
   end
-  if (MAX_ROW_BYTES < 1 || MAX_ROW_BYTES > (1 << 24)) begin : g_bad_row_bytes
-    $fatal(1, "%m: MAX_ROW_BYTES is 1 to 2^24");
+  if (MAX_WIDTH < 1 || MAX_WIDTH > (1 << 24)) begin : g_bad_width
+    $fatal(1, "%m: MAX_WIDTH is 1 to 2^24");
   end
 
   localparam int unsigned Bits = $clog2(MAX_BYTES + 1);
@@ -74,7 +74,7 @@ module picture_check #(
       && height >= 32'(SIDE_MIN) && height <= 32'(SIDE_MAX));
   wire        packs = row_bytes == {2'd0, step};
   wire        has_room = length <= 32'(MAX_BYTES)
-      && (step <= 32'(MAX_ROW_BYTES) || length == '0);
+      && (width <= 32'(MAX_WIDTH) || length == '0);
   wire        sized = sides
       && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT));
   assign fits = named && packs && has_room && sized;

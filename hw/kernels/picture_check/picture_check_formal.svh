@@ -11,7 +11,7 @@ wire         formal_named = (CHANNELS != 3 && formal_mono) || (CHANNELS != 1 && 
     || (CHANNELS == 0 && formal_bgr);
 wire [33:0]  formal_channels = formal_mono ? 34'd1 : 34'd3;
 wire         formal_room = length <= 32'(MAX_BYTES)
-    && (length == '0 || step <= 32'(MAX_ROW_BYTES));
+    && (length == '0 || width <= 32'(MAX_WIDTH));
 wire         formal_sized = (SIDE_MAX == 0 || (width >= SIDE_MIN && height >= SIDE_MIN
         && width <= SIDE_MAX && height <= SIDE_MAX))
     && (WIDTH == 0 || width == 32'(WIDTH)) && (HEIGHT == 0 || height == 32'(HEIGHT));

@@ -33,7 +33,7 @@
 //               of the kernel, which may be 20.
 // Reset         Nothing taken, nothing published, sequence 0.
 // Parameters    IN_BYTES: of a beat that comes, 8 to 64. STREAMS: 0 or 1. CHANNELS, MAX_BYTES,
-//               MAX_ROW_BYTES, WIDTH, HEIGHT, SIDE_MIN, SIDE_MAX: see picture_check. FRAME_BYTES:
+//               MAX_WIDTH, WIDTH, HEIGHT, SIDE_MIN, SIDE_MAX: see picture_check. FRAME_BYTES:
 //               bound of header.frame_id, 1 to 4096.
 `default_nettype none
 
@@ -42,7 +42,7 @@ module picture_shell #(
   parameter int unsigned STREAMS = 1,
   parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3,
-  parameter int unsigned MAX_ROW_BYTES = MAX_BYTES,
+  parameter int unsigned MAX_WIDTH = MAX_BYTES,
   parameter int unsigned WIDTH = 0,
   parameter int unsigned HEIGHT = 0,
   parameter int unsigned SIDE_MIN = 0,
@@ -130,7 +130,7 @@ module picture_shell #(
   picture_check #(
     .CHANNELS(CHANNELS),
     .MAX_BYTES(MAX_BYTES),
-    .MAX_ROW_BYTES(MAX_ROW_BYTES),
+    .MAX_WIDTH(MAX_WIDTH),
     .WIDTH(WIDTH),
     .HEIGHT(HEIGHT),
     .SIDE_MIN(SIDE_MIN),

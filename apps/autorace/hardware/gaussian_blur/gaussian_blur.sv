@@ -82,7 +82,7 @@ module gaussian_blur #(
   gaussian_blur_pictures #(
     .STREAMS(1),
     .MAX_BYTES(MAX_BYTES),
-    .MAX_ROW_BYTES(RowBytes)
+    .MAX_WIDTH(MAX_WIDTH)
   ) u_pictures (
     .clk,
     .rst,

@@ -69,7 +69,7 @@ module lane_following #(
   lane_following_messages #(
     .CHANNELS(3),
     .MAX_BYTES(Width * Height * 3),
-    .MAX_ROW_BYTES(Width * 3),
+    .MAX_WIDTH(Width),
     .WIDTH(Width),
     .HEIGHT(Height)
   ) u_messages (

@@ -85,7 +85,7 @@ module green_light #(
   green_light_messages #(
     .CHANNELS(3),
     .MAX_BYTES(WIDTH * HEIGHT * 3),
-    .MAX_ROW_BYTES(WIDTH * 3),
+    .MAX_WIDTH(WIDTH),
     .WIDTH(WIDTH),
     .HEIGHT(HEIGHT)
   ) u_messages (

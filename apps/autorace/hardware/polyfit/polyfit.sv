@@ -68,7 +68,7 @@ module polyfit #(
     .VIEW_BITS(VIEW_BITS),
     .CHANNELS(1),
     .MAX_BYTES(640 * 960),
-    .MAX_ROW_BYTES(640),
+    .MAX_WIDTH(640),
     .WIDTH(640),
     .HEIGHT(960)
   ) u_messages (

@@ -3,6 +3,7 @@
 use crate::compensation::compensate;
 use crate::gpu::CompensationOnDevice;
 use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
+use crate::nodes::room::{MAX_BYTES, Room};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_device::Device;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
@@ -15,6 +16,7 @@ pub struct ImageCompensation {
     image: Subscriber<Image>,
     compensated: Publisher<Image>,
     clip_per_myriad: u32,
+    room: Room,
     device: Option<DeviceStage<CompensationOnDevice>>,
 }
 
@@ -27,6 +29,7 @@ impl NodeType for ImageCompensation {
             .subscriber::<Image>("image")
             .publisher::<Image>("compensated")
             .parameter("clip_percent", 1.0, "share of pixels that saturate, percent, 0 to 50")
+            .parameter(MAX_BYTES.0, 0, MAX_BYTES.1)
             .on_device()
     }
 
@@ -42,7 +45,7 @@ impl NodeType for ImageCompensation {
         let (image, compensated) = (setup.subscriber("image")?, setup.publisher("compensated")?);
         let make = |device: &Device| CompensationOnDevice::new(device, clip_per_myriad);
         let device = DeviceStage::of(setup, &image, &compensated, make)?;
-        Ok(Self { image, compensated, clip_per_myriad, device })
+        Ok(Self { image, compensated, clip_per_myriad, room: Room::of_bytes(setup)?, device })
     }
 }
 
@@ -51,6 +54,7 @@ impl Node for ImageCompensation {
         let Some(sample) = self.image.take()? else { return Ok(()) };
         let message = sample.message();
         let picture = rgb_of(message)?;
+        self.room.expect(picture)?;
         let shape = Shape::rgb8(picture.width(), picture.height());
         if let Some(device) = &mut self.device {
             let sides = (shape.width as u32, shape.height as u32);

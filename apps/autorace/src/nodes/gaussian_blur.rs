@@ -3,6 +3,7 @@
 use crate::blur::Blur;
 use crate::gpu::BlurOnDevice;
 use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
+use crate::nodes::room::{MAX_BYTES, MAX_WIDTH, Room};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
@@ -14,6 +15,7 @@ pub struct GaussianBlurNode {
     image: Subscriber<Image>,
     blurred: Publisher<Image>,
     blur: Blur,
+    room: Room,
     device: Option<DeviceStage<BlurOnDevice>>,
 }
 
@@ -28,13 +30,16 @@ impl NodeType for GaussianBlurNode {
             .doc("Blurs rgb8 images with a 5 x 5 Gaussian, exact in integers.")
             .subscriber::<Image>("image")
             .publisher::<Image>("blurred")
+            .parameter(MAX_WIDTH.0, 0, MAX_WIDTH.1)
+            .parameter(MAX_BYTES.0, 0, MAX_BYTES.1)
             .on_device()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let (image, blurred) = (setup.subscriber("image")?, setup.publisher("blurred")?);
         let device = DeviceStage::of(setup, &image, &blurred, BlurOnDevice::new)?;
-        Ok(Self { image, blurred, blur: Blur::new(WIDTH_PREPARED), device })
+        let (blur, room) = (Blur::new(WIDTH_PREPARED), Room::of(setup)?);
+        Ok(Self { image, blurred, blur, room, device })
     }
 }
 
@@ -43,6 +48,7 @@ impl Node for GaussianBlurNode {
         let Some(sample) = self.image.take()? else { return Ok(()) };
         let message = sample.message();
         let picture = rgb_of(message)?;
+        self.room.expect(picture)?;
         let shape = Shape::rgb8(picture.width(), picture.height());
         if let Some(device) = &mut self.device {
             let sides = (shape.width as u32, shape.height as u32, 3);

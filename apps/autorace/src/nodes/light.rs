@@ -1,14 +1,16 @@
 //! Red and green light (topics E and F of the papers): two nodes that hand over to each other.
 
 use crate::hand_over::{GreenArm, OtherLight, searches_red};
+use crate::image::Rgb;
 use crate::light::{Lamp, LampParameters, LampSearch, permille};
 use crate::messages::autorace_msgs::TrafficLight;
 use crate::nodes::lane_planner::hsv_range;
 use crate::nodes::message::{copy_header, header_extra, rgb_of, set_light, shown_of, stamp_ns};
+use crate::nodes::room::{SIDES, size};
 use crate::score::Shown;
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
-use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::types::sensor_msgs::{Image, ImageView};
 use crossdock_msg::types::std_msgs::HeaderView;
 
 /// What both nodes have: their image, the other's output, their own.
@@ -17,6 +19,8 @@ struct Ports {
     image: Subscriber<Image>,
     other: Subscriber<TrafficLight>,
     light: Publisher<TrafficLight>,
+    /// Of the pictures, if the graph says it.
+    size: Option<(usize, usize)>,
     search: LampSearch,
     before: OtherLight,
 }
@@ -39,6 +43,8 @@ fn interface(low: [i64; 3], high: [i64; 3], doc: &str) -> NodeDescription {
         .parameter("rows", 0.7, "share of the image's rows, from the top, that is searched")
         .parameter("housing", 0.4, "share of dark pixels round a lamp, 0: do not look")
         .parameter("housing_value_max", 110, "value of a dark pixel at most, 0 to 255")
+        .parameter(SIDES[0].0, 0, SIDES[0].1)
+        .parameter(SIDES[1].0, 0, SIDES[1].1)
 }
 
 /// A share parameter in 1/1000, at most `most`.
@@ -64,9 +70,19 @@ impl Ports {
             image: setup.subscriber("image")?,
             other: setup.subscriber("other")?,
             light: setup.publisher("light")?,
+            size: size(setup)?,
             search: LampSearch::new(parameters),
             before: OtherLight::default(),
         })
+    }
+
+    /// The picture of a message, which has the size that the graph says.
+    fn picture<'a>(&self, image: ImageView<'a>) -> Result<Rgb<'a>, NodeError> {
+        let picture = rgb_of(image)?;
+        if let Some((width, height)) = self.size {
+            picture.expect_size(width, height)?;
+        }
+        Ok(picture)
     }
 
     /// Whether the other light was lit in the image before the one of `stamp_ns`.
@@ -117,7 +133,7 @@ impl Node for RedLight {
     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
         let Some(sample) = self.ports.image.take()? else { return Ok(()) };
         let message = sample.message();
-        let picture = rgb_of(message)?;
+        let picture = self.ports.picture(message)?;
         let green_before = self.ports.other_before(stamp_ns(message.header()))?;
         let lamp = searches_red(green_before).then(|| self.ports.search.find(picture)).flatten();
         self.ports.publish(message.header(), Shown::Red, lamp)
@@ -147,7 +163,7 @@ impl Node for GreenLight {
     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
         let Some(sample) = self.ports.image.take()? else { return Ok(()) };
         let message = sample.message();
-        let picture = rgb_of(message)?;
+        let picture = self.ports.picture(message)?;
         let red_before = self.ports.other_before(stamp_ns(message.header()))?;
         let searches = self.arm.searches(red_before);
         let lamp = searches.then(|| self.ports.search.find(picture)).flatten();

@@ -14,6 +14,7 @@ mod lane_planner;
 mod light;
 mod message;
 mod polyfit;
+mod room;
 mod simulator;
 mod slam;
 mod snapshot;
@@ -35,9 +36,14 @@ pub use slam::{SlamNode, map_points_of, plane_pose_of, slam_parameters_of};
 pub use snapshot::Snapshot;
 pub use traffic_light::TrafficLightNode;
 
+use crate::control_setup::control_setup_of;
+use crate::lane_setup::lane_setup_of;
+use crate::light_setup::{green_light_setup_of, red_light_setup_of};
+use crate::projection_setup::projection_setup_of;
+use crate::stripe_setup::following_setup_of;
 use crossdock_executor::Package;
 
-/// The package with all its node types.
+/// The package with all its node types, and what makes the sources of their hardware.
 pub fn package() -> Package {
     Package::new("autorace")
         .uploaders(crossdock_offload::uploaders())
@@ -56,4 +62,10 @@ pub fn package() -> Package {
         .node::<SlamNode>()
         .node::<Snapshot>()
         .node::<Simulator>()
+        .set_up("lane-setup", |it| Ok(lane_setup_of(it)?))
+        .set_up("projection-setup", |it| Ok(projection_setup_of(it)?))
+        .set_up("following-setup", |it| Ok(following_setup_of(it)?))
+        .set_up("control-setup", |it| Ok(control_setup_of(it)?))
+        .set_up("red-light-setup", |it| Ok(red_light_setup_of(it)?))
+        .set_up("green-light-setup", |it| Ok(green_light_setup_of(it)?))
 }

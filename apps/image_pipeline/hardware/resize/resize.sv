@@ -85,7 +85,7 @@ module resize #(
     .STREAMS(1),
     .CHANNELS(0),
     .MAX_BYTES(MAX_BYTES),
-    .MAX_ROW_BYTES(3 * MAX_WIDTH),
+    .MAX_WIDTH(MAX_WIDTH),
     .SIDE_MIN((WIDTH == 0) ? 2 : 1),
     .SIDE_MAX(16384),
     .RESIZES(1)

@@ -12,13 +12,15 @@ pub use camera::Camera;
 pub use rectify::Rectify;
 pub use resize::Resize;
 
+use crate::rectify_setup::rectify_setup_of;
 use crossdock_executor::Package;
 
-/// The package with all its node types.
+/// The package with all its node types, and what makes the source of their hardware.
 pub fn package() -> Package {
     Package::new("image_pipeline")
         .uploaders(crossdock_offload::uploaders())
         .node::<Camera>()
         .node::<Rectify>()
         .node::<Resize>()
+        .set_up("rectify-setup", |it| Ok(rectify_setup_of(it)?))
 }

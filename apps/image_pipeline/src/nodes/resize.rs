@@ -21,6 +21,7 @@ pub struct Resize {
     resized_info: Option<Publisher<CameraInfo>>,
     target: Target,
     interpolation: Interpolation,
+    room: Room,
     resizer: Option<Resizer>,
     /// Its kernel belongs to `resizer`.
     device: Option<DeviceStage<Option<ResizeOnDevice>>>,
@@ -44,6 +45,30 @@ impl Target {
     }
 }
 
+/// The largest image that comes or leaves: what hardware has memory for, if the graph says it; 0:
+/// any.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    width: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// Refuses an image that is larger.
+    fn expect(self, (width, height): (usize, usize), channels: usize) -> Result<(), NodeError> {
+        let bytes = width.saturating_mul(height).saturating_mul(channels);
+        let fits = |value: usize, most: usize| most == 0 || value <= most;
+        if fits(width, self.width) && fits(bytes, self.bytes) {
+            return Ok(());
+        }
+        let Self { width: width_max, bytes: bytes_max } = self;
+        Err(NodeError::new(format!(
+            "an image of {width} x {height} has {bytes} bytes, but max_width is {width_max} pixels and \
+             max_bytes is {bytes_max}: send smaller ones, or change these parameters"
+        )))
+    }
+}
+
 impl NodeType for Resize {
     const NAME: &'static str = "resize";
 
@@ -60,6 +85,8 @@ impl NodeType for Resize {
             .parameter("width", 0, "new width, pixels")
             .parameter("height", 0, "new height, pixels")
             .parameter("interpolation", "bilinear", "bilinear, or area (to smaller images only)")
+            .parameter("max_width", 0, "width of an image at most, as in hardware, pixels; 0: any")
+            .parameter("max_bytes", 0, "bytes of an image at most, as in hardware; 0: any")
             .on_device()
     }
 
@@ -104,6 +131,10 @@ impl NodeType for Resize {
             resized_info,
             target,
             interpolation,
+            room: Room {
+                width: setup.parameter("max_width")?,
+                bytes: setup.parameter("max_bytes")?,
+            },
             resizer,
             device,
         })
@@ -117,6 +148,9 @@ impl Node for Resize {
         let image = sample.message();
         let picture = picture_of(image)?;
         let size = picture.size();
+        let channels = picture.channels();
+        self.room.expect(size, channels)?;
+        self.room.expect(self.target.of(size), channels)?;
         if self.resizer.as_ref().is_none_or(|resizer| resizer.from() != size) {
             let resizer = Resizer::new(size, self.target.of(size), self.interpolation)?;
             if let Some(device) = &mut self.device {
@@ -125,7 +159,6 @@ impl Node for Resize {
             self.resizer = Some(resizer);
         }
         let Some(resizer) = &self.resizer else { return Ok(()) };
-        let channels = picture.channels();
         if let Some(device) = &mut self.device {
             let size = resizer.to();
             return publish_by_device(

@@ -113,7 +113,7 @@ impl Caller for Command {
         let generated = generate_fabric(&FabricFiles {
             graph: &graph,
             mapping: &mapping,
-            descriptions: &packages.descriptions,
+            packages: &packages,
             fabric: of.fabric,
             types: &types,
         })?;

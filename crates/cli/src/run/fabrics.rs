@@ -73,7 +73,7 @@ fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Definitions) ->
     let generated = generate_fabric(&FabricFiles {
         graph: &loaded.graph,
         mapping: &loaded.mapping,
-        descriptions: &loaded.packages.descriptions,
+        packages: &loaded.packages,
         fabric: &fabric.name,
         types: &|name| schema(definitions, name),
     })?;

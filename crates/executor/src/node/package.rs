@@ -1,6 +1,8 @@
 //! A package: node types under one name.
 
-use crossdock_graph::{BinaryDescription, NodeTypeDescription, PackageDescription};
+use crossdock_graph::{
+    BinaryDescription, HardwarePackage, NodeTypeDescription, PackageDescription,
+};
 
 use crate::node::error::NodeError;
 use crate::node::node_type::{Node, NodeType};
@@ -16,7 +18,25 @@ pub struct Package {
     name: String,
     nodes: Vec<Registration>,
     others: Vec<Package>,
+    set_ups: Vec<SetUp>,
     uploaders: Option<&'static dyn Uploaders>,
+}
+
+/// A command that makes a source of the package's hardware.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SetUp {
+    pub(crate) command: &'static str,
+    pub(crate) make: fn(&HardwarePackage) -> Result<String, NodeError>,
+}
+
+impl SetUp {
+    /// How the command is called in a binary of this package.
+    pub(crate) fn usage(&self, package: &str) -> String {
+        let command = self.command;
+        format!(
+            "  crossdock-{package} {command} PACKAGE.hardware.yaml -o FILE [-p NAME:=VALUE]...\n"
+        )
+    }
 }
 
 /// A node type as data: how to describe it, and how to make a node of it.
@@ -45,7 +65,8 @@ impl Package {
     /// A package without node types. Its binary is to be called `crossdock-<name>`.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), nodes: Vec::new(), others: Vec::new(), uploaders: None }
+        let (nodes, others, set_ups) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name: name.to_owned(), nodes, others, set_ups, uploaders: None }
     }
 
     /// Adds a node type.
@@ -66,6 +87,23 @@ impl Package {
     #[must_use]
     pub fn with(mut self, other: Package) -> Self {
         self.others.push(other);
+        self
+    }
+
+    /// Adds a command that makes a source of the package's hardware from the values under
+    /// `built_in` of its hardware package file, which names the command under `set_up`:
+    /// `crossdock-<name> COMMAND PACKAGE.hardware.yaml -o FILE -p NAME:=VALUE`. `make` gets the
+    /// package with the values of the command line in place of the file's.
+    ///
+    /// Generating a board with a node that has other values than those of the file runs it. It may
+    /// take time, memory and files; it must give the same text for the same values.
+    #[must_use]
+    pub fn set_up(
+        mut self,
+        command: &'static str,
+        make: fn(&HardwarePackage) -> Result<String, NodeError>,
+    ) -> Self {
+        self.set_ups.push(SetUp { command, make });
         self
     }
 
@@ -97,6 +135,15 @@ impl Package {
         packages.find_map(|candidate| {
             candidate.nodes.iter().copied().find(|node| node.node_type == node_type)
         })
+    }
+
+    /// The commands of all packages of the binary that make sources of hardware.
+    pub(crate) fn set_ups(&self) -> impl Iterator<Item = SetUp> + '_ {
+        self.all().flat_map(|package| package.set_ups.iter().copied())
+    }
+
+    pub(crate) fn find_set_up(&self, command: &str) -> Option<SetUp> {
+        self.set_ups().find(|it| it.command == command)
     }
 
     /// What makes uploaders for all packages of the binary.

@@ -34,7 +34,7 @@ const DOMAIN_VARIABLE: &str = "ROS_DOMAIN_ID";
 /// pipe whose other end the starting program keeps. So it does not outlive one that was killed.
 pub const LIFELINE_VARIABLE: &str = "CROSSDOCK_LIFELINE";
 
-/// Bytes of a parameter file that are read: more than the format allows.
+/// Bytes of a file that are read: more than its format allows.
 const FILE_BYTES_MAX: u64 = 2 << 20;
 
 /// Runs the node of this command line until a signal comes or the node ends.
@@ -59,7 +59,7 @@ pub(crate) fn run(
     live(package, process)
 }
 
-fn alone(sentence: String) -> PackageError {
+pub(super) fn alone(sentence: String) -> PackageError {
     PackageError::Alone { sentence }
 }
 
@@ -113,6 +113,11 @@ fn usage(package: &Package) -> String {
             let _ = writeln!(text, "  {:<24} {doc}", node.node_type);
         }
     }
+    let commands: Vec<String> = package.set_ups().map(|it| it.usage(name)).collect();
+    if !commands.is_empty() {
+        text.push_str("Sources of its hardware, for other values than the package file's:\n");
+    }
+    text.extend(commands);
     text
 }
 
@@ -135,7 +140,7 @@ fn planned(
         parameters.push(match source {
             ParameterArgument::Rule(text) => RosParameters::from_rule(text).map_err(refused)?,
             ParameterArgument::File(name) => {
-                RosParameters::from_yaml(name, &read(name)?).map_err(refused)?
+                RosParameters::from_yaml(name, &read("parameter", name)?).map_err(refused)?
             }
         });
     }
@@ -190,7 +195,8 @@ fn graph_text(package: &str, description: &NodeTypeDescription) -> String {
     )
 }
 
-fn read(name: &str) -> Result<Vec<u8>, PackageError> {
+/// The content of a file that a word of the command line names, `what` kind it is.
+pub(super) fn read(what: &str, name: &str) -> Result<Vec<u8>, PackageError> {
     let mut bytes = Vec::new();
     let read = std::fs::File::open(name)
         .and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
@@ -198,7 +204,7 @@ fn read(name: &str) -> Result<Vec<u8>, PackageError> {
         Ok(_) => Ok(bytes),
         Err(error) => {
             let name = shown(name);
-            Err(alone(format!("the parameter file {name} cannot be read: {error}; check its name")))
+            Err(alone(format!("the {what} file {name} cannot be read: {error}; check its name")))
         }
     }
 }

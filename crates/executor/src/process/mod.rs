@@ -10,4 +10,5 @@ pub(crate) mod node_process;
 mod notices;
 mod protocol;
 mod realtime;
+mod set_up;
 mod socket;

@@ -25,6 +25,7 @@ use crate::process::executor_thread::{ExecutorThread, ProcessParts};
 use crate::process::notices::{NOTICES_MAX, Notice, Notices};
 use crate::process::protocol::{Report, Request};
 use crate::process::realtime;
+use crate::process::set_up;
 use crate::process::socket::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, readable,
 };
@@ -61,7 +62,10 @@ impl Package {
     pub fn main_with(self, words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
         match std::env::var_os(CONTROL_VARIABLE) {
             Some(value) if value == CONTROL_VALUE => obey(&self),
-            _ => alone::run(&self, words),
+            _ => {
+                let words: Vec<String> = words.into_iter().collect();
+                set_up::run(&self, &words).unwrap_or_else(|| alone::run(&self, words))
+            }
         }
     }
 }

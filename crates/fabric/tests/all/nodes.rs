@@ -61,7 +61,7 @@ fn with_sources(changed: &dyn Fn(String) -> String) -> Generated {
     let sources = node.sources.iter();
     let sources =
         sources.map(|name| SourceText { name: name.clone(), text: changed(text(name)) }).collect();
-    let implementation = Implementation { package: &package, node, sources };
+    let implementation = Implementation { package: &package, node, sources, set_up: Vec::new() };
     let request = Request {
         graph: &Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph"),
         mapping: &Mapping::from_yaml("mapping", MAPPING.as_bytes()).expect("a mapping"),

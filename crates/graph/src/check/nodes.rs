@@ -280,7 +280,8 @@ impl<'a> Check<'a> {
     }
 
     /// What a module was made with is what the node has, said or by default: else the hardware
-    /// would silently do something else than the software.
+    /// would silently do something else than the software. A source that the package sets up is
+    /// made anew for the node.
     fn built_in(
         &mut self,
         node: &GraphNode,
@@ -302,8 +303,10 @@ impl<'a> Check<'a> {
             let said = node.parameters.get(name);
             let value = said.unwrap_or(&parameter.default).converted_to(wanted);
             // What a file holds matters, not how it is called. The command that reads files looks.
-            let is_file = hardware.made_from.contains(name) && value.is_some();
-            if is_file || value == made_with.converted_to(wanted) {
+            let is_file = hardware.made_from.contains(name);
+            let is_made_anew = is_file || !hardware.set_up.is_empty();
+            // A value of another type is a fault of its own.
+            if value.is_none() || is_made_anew || value == made_with.converted_to(wanted) {
                 continue;
             }
             let how = if said.is_some() { "is" } else { "is by default" };

@@ -219,7 +219,7 @@ pub(super) fn one_each(reading: &mut Reading, entries: &[Entry]) {
     }
 }
 
-/// Reads the key `sized_by`: names of parameters.
+/// Reads the key `sized_by`: names of parameters and of values under `built_in`.
 pub(super) fn sized_by(
     reading: &mut Reading,
     node: &HardwareNode,
@@ -228,12 +228,16 @@ pub(super) fn sized_by(
     let mut names = BTreeSet::new();
     for item in reading.list(tree, "`sized_by`") {
         let Some(name) = reading.text(item, "the name of a parameter") else { continue };
-        if node.description.parameter(&name).is_none() {
+        if node.description.parameter(&name).is_none() && !node.built_in.contains_key(&name) {
+            let built_in = node.built_in.keys().map(String::as_str);
             let known = node.description.parameters.iter().map(|it| it.name.as_str());
             let message = format!("`{name}` is under `sized_by`, and no parameter");
-            let near = did_you_mean(&name, known);
-            let advice =
-                if near.is_empty() { "name those under `parameters`".to_owned() } else { near };
+            let near = did_you_mean(&name, known.chain(built_in));
+            let advice = if near.is_empty() {
+                "name those under `parameters` or `built_in`".to_owned()
+            } else {
+                near
+            };
             reading.note(ViolationKind::UnknownParameter, item.place, message, advice);
         }
         names.insert(name);

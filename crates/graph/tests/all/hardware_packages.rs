@@ -7,6 +7,7 @@ use crossdock_graph::{
     NodeUltraRam, PackageDescription, PackageDescriptions, ParameterValue, Plan, RunOptions,
     Violation, check, check_fabrics,
 };
+use std::collections::BTreeMap;
 use support::{IMAGE, LANE, input, node_type, output, parameter};
 
 const GRAPH: &str = "\
@@ -439,6 +440,65 @@ fn a_node_in_a_fabric_has_the_values_that_its_module_was_made_with() {
         let told = format!("parameter `size` {how} value than `invert` in hardware was made with");
         assert!(violations[0].contains(&told), "{violations:#?}");
     }
+}
+
+#[test]
+fn sources_that_are_set_up_are_made_for_other_values_than_those_built_in() {
+    let file = PACKAGE.replace(
+        "parameters:",
+        "built_in: { size: [1, 2.5], name: x }\n    set_up: { invert.sv: invert-setup }\n    \
+         parameters:",
+    );
+    let size = parameter("size", ParameterValue::DoubleArray(vec![0.0, 0.0]));
+    let name = parameter("name", ParameterValue::String("x".into()));
+    let all = descriptions(Some(invert(vec![size, name])), Some(&file));
+    let with = |value: &str| GRAPH.replace("mask: 3", &format!("mask: 3, size: {value}"));
+    assert_eq!(checked_graph(&with("[1, 2]"), &in_fabric(), &all).unwrap().warnings, []);
+    let violations = checked_graph(&with("wide"), &in_fabric(), &all).unwrap_err();
+    assert!(violations[0].contains("must be of type"), "{violations:#?}");
+
+    let package = HardwarePackage::from_yaml("p.yaml", file.as_bytes()).unwrap();
+    let size = |numbers: &[f64]| {
+        BTreeMap::from([("size".to_owned(), ParameterValue::DoubleArray(numbers.to_vec()))])
+    };
+    let node = package.node_type("invert").unwrap();
+    assert!(node.made_with_others(&size(&[1.0, 2.5])).is_empty());
+    assert_eq!(node.made_with_others(&size(&[1.0, 2.0])), ["size"]);
+
+    let set_up = |command: &str, rules: &[&str]| {
+        let made = package.clone().set_up_by(command, rules.iter().copied());
+        made.map_err(|refused| refused[0].to_string())
+    };
+    let values = ["[0.1, -0.0]", "[1.0e-300, .inf]"];
+    for value in values {
+        let made = set_up("invert-setup", &[&format!("size:={value}")]).unwrap();
+        // What it was told reads back as it was written.
+        let made = &made.node_type("invert").unwrap().built_in;
+        assert_eq!(made["size"].to_yaml(), value.replace("1.0e-300", "1e-300"));
+        assert_eq!(made["name"], ParameterValue::String("x".into()));
+    }
+    assert_eq!(
+        set_up("invert-setup", &["sise:=3"]).unwrap_err(),
+        "p.yaml:3:1: `invert-setup` knows no value `sise`; did you mean `size`?"
+    );
+    assert_eq!(
+        set_up("blur-setup", &[]).unwrap_err(),
+        "p.yaml:2:10: no node type of `p` is set up by `blur-setup`; name the package's own file, which \
+         has the command under `set_up`"
+    );
+    assert!(set_up("invert-setup", &["size"]).is_err());
+
+    let refused = |from: &str, to: &str| refused_in(&file, from, to);
+    assert_eq!(
+        refused("{ invert.sv: ", "{ other.sv: "),
+        "p.yaml:7:15: `other.sv` is under `set_up`, and no source in Verilog of `invert`; name it as it \
+         stands under `sources`"
+    );
+    assert_eq!(
+        refused("invert-setup", "-x"),
+        "p.yaml:7:26: `-x` is no command of a package binary; name one in small letters, digits and `-`, \
+         like `lane-setup`"
+    );
 }
 
 #[test]

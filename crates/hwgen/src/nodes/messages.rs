@@ -492,7 +492,7 @@ impl Adapter<'_> {
         self.wire(1, "settled");
         self.wire(REFUSED_BITS.into(), "picture_fault");
         let of = |field: &str| format!("{input}__{field}");
-        let parameters = ["CHANNELS", "MAX_BYTES", "MAX_ROW_BYTES", "WIDTH", "HEIGHT"];
+        let parameters = ["CHANNELS", "MAX_BYTES", "MAX_WIDTH", "WIDTH", "HEIGHT"];
         self.instance(
             LibraryModule::PictureCheck.name(),
             &parameters.map(|it| (it, it)),
@@ -592,7 +592,7 @@ impl Adapter<'_> {
         let of_image = [
             ("CHANNELS", "3"),
             ("MAX_BYTES", "640 * 480 * 3"),
-            ("MAX_ROW_BYTES", "MAX_BYTES"),
+            ("MAX_WIDTH", "MAX_BYTES"),
             ("WIDTH", "0"),
             ("HEIGHT", "0"),
         ];

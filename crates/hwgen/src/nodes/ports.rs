@@ -108,6 +108,12 @@ pub(super) fn attach(
         node_type: node.node_type.clone(),
         module: implementation.node.module.clone(),
         parameters: parameters(request, node, implementation, violations),
+        set_up: implementation
+            .set_up
+            .iter()
+            .filter(|it| implementation.node.is_sized_by(it))
+            .cloned()
+            .collect(),
         clock: Clock { name: None },
         drops: implementation.node.drops,
         refuses: implementation.node.refuses.clone(),
@@ -183,7 +189,7 @@ fn parameters(
             let advice = format!("choose {} to {}", i32::MIN, i32::MAX);
             note(ViolationKind::ParameterType, name, message, advice);
         }
-        let sizes = implementation.node.sized_by.as_ref().is_none_or(|it| it.contains(name));
+        let sizes = implementation.node.is_sized_by(name);
         let default = || implementation.node.module_value(name, &parameter.default);
         let measured = if sizes { default() } else { None };
         let name = implementation.node.module_parameter(name);

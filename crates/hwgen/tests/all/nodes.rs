@@ -75,7 +75,8 @@ impl Files {
                     name: name.clone(),
                     text: if name.ends_with(".svh") { INCLUDED } else { &self.source }.to_owned(),
                 });
-                Implementation { package: &package, node, sources: sources.collect() }
+                let sources = sources.collect();
+                Implementation { package: &package, node, sources, set_up: Vec::new() }
             })
             .collect();
         let request = Request {

@@ -84,7 +84,7 @@ pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -
     let implementations = package.nodes.iter().map(|node| {
         let sources = node.sources.iter();
         let sources = sources.map(|name| SourceText { name: name.clone(), text: text(name) });
-        Implementation { package, node, sources: sources.collect() }
+        Implementation { package, node, sources: sources.collect(), set_up: Vec::new() }
     });
     let implementations: Vec<Implementation<'_>> = implementations.collect();
     let interfaces = PackageDescriptions {

@@ -105,8 +105,8 @@ const FAULTS: [Mutation; 7] = [
     Mutation {
         what: "wider pictures than there is memory for are taken",
         file: "gaussian_blur.sv",
-        from: ".MAX_ROW_BYTES(RowBytes)\n  ) u_pictures",
-        to: ".MAX_ROW_BYTES(MAX_BYTES)\n  ) u_pictures",
+        from: ".MAX_WIDTH(MAX_WIDTH)\n  ) u_pictures",
+        to: ".MAX_WIDTH(MAX_BYTES)\n  ) u_pictures",
     },
 ];
 

@@ -144,9 +144,7 @@ fn expected(
         }
         // Half of a pixel is none.
         let has_sides = told != "{}" || width.min(height) > 1;
-        has_sides
-            && data.len() <= limits.max_bytes as usize
-            && width * picture.channels() <= 3 * limits.max_width as usize
+        has_sides && data.len() <= limits.max_bytes as usize && width <= limits.max_width as usize
     };
     let taken = frames::messages(sent, &limits.plan()).into_iter();
     let taken: Vec<_> = taken.map(|it| it.filter(is_taken)).collect();
@@ -176,6 +174,14 @@ fn chance(random: &mut Random, limits: Limits) -> Fields {
     match random.below(3) {
         0 => fields.encoding = b"bgr8".to_vec(),
         1 => {
+            // Its rows may have as few bytes as those of a colour picture that fits, and too many
+            // pixels.
+            if limits.size.is_none() && random.below(8) == 0 {
+                fields.width =
+                    limits.max_width + 1 + random.below(limits.max_width as usize) as u32;
+                fields.height = (fields.data.len() as u32 / fields.width).max(2);
+                fields.data.resize((fields.width * fields.height) as usize, 7);
+            }
             fields.encoding = b"mono8".to_vec();
             fields.data.truncate((fields.width * fields.height) as usize);
             fields.step = fields.width;

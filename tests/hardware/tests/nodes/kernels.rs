@@ -26,7 +26,7 @@ fn row(channels: u64) -> Design {
 
 fn check(channels: u64, max_bytes: u64) -> Design {
     let design = Design::module("picture_check").set("CHANNELS", channels);
-    design.set("MAX_BYTES", max_bytes).set("MAX_ROW_BYTES", max_bytes / 2)
+    design.set("MAX_BYTES", max_bytes).set("MAX_WIDTH", max_bytes / channels.max(1) / 2)
 }
 
 /// Pictures of one size alone.
@@ -121,7 +121,7 @@ fn pixels_are_proved_to_stand_beside_each_other() {
 fn shell(streams: u64) -> Design {
     let design = Design::new("picture_shell", &["picture_shell", "picture_check"]);
     let design = design.set("STREAMS", streams).set("MAX_BYTES", 24);
-    design.set("MAX_ROW_BYTES", 24).set("FRAME_BYTES", 1)
+    design.set("MAX_WIDTH", 8).set("FRAME_BYTES", 1)
 }
 
 #[test]
@@ -331,7 +331,7 @@ const FAULTS_OF_THE_CHECK: [Mutation; 2] = [
     Mutation {
         what: "rows may be as long as they like",
         file: "picture_check.sv",
-        from: "&& (step <= 32'(MAX_ROW_BYTES) || length == '0);",
+        from: "&& (width <= 32'(MAX_WIDTH) || length == '0);",
         to: ";",
     },
 ];

@@ -3,6 +3,8 @@
 
 mod control;
 mod courses;
+mod refused_pictures;
+mod set_ups;
 
 use crossdock_suite::{Run, Running, until};
 use crossdock_test_support::{hardware_tools, long, shared, skip, workspace};
@@ -270,63 +272,6 @@ fn a_parameter_that_a_module_refuses_ends_the_run_with_the_modules_words() {
     {
         assert!(said.contains(wanted), "{wanted} is not in {said}");
     }
-}
-
-#[test]
-fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware_too() {
-    let run = Run::new("fabric_picture");
-    for (mapping, reason) in [
-        ("apps/image_pipeline/camera.chain.mapping.yaml", "the image is 320 x 480"),
-        (CAMERA_STREAMED, "node `RectifyNode` has refused a message: it has another size"),
-    ] {
-        let given = ["--mapping", mapping, "--rate", "max", "-p", "camera.width:=320", "--json"];
-        let all = [&["run", CAMERA][..], &given].concat();
-        let output = crossdock(&run, &all).output().expect("crossdock starts");
-        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(output.status.code(), Some(1), "{summary:#}");
-        assert_eq!(summary["ok"], false, "{summary:#}");
-        let said = summary["end"].as_str().expect("why it ended");
-        assert!(said.contains(reason), "{said}");
-    }
-}
-
-#[test]
-fn a_file_that_a_module_was_made_from_still_holds_what_it_held_then() {
-    let run = Run::new("fabric_file");
-    let package = workspace().join("apps/image_pipeline/hardware");
-    let folder = run.file("hardware");
-    let copied = Command::new("cp").arg("-r").arg(&package).arg(&folder).status();
-    assert!(copied.expect("cp starts").success());
-    let camera = folder.join("camera.yaml");
-    let camera = camera.to_str().expect("UTF-8");
-    let name = "image_pipeline.hardware.yaml";
-    for (file, from) in [
-        (format!("hardware/{name}"), package.join(name)),
-        ("camera.graph.yaml".to_owned(), workspace().join(CAMERA)),
-    ] {
-        let text = std::fs::read_to_string(from).expect("the file");
-        let here = text.replace("apps/image_pipeline/hardware/camera.yaml", camera);
-        assert_ne!(here, text);
-        written(&run, &file, &here);
-    }
-    let graph = run.file("camera.graph.yaml");
-    let check = || {
-        let graph = graph.to_str().expect("UTF-8");
-        run.output(&["check", graph, "--mapping", CAMERA_STREAMED])
-    };
-    let said = check();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    let text = std::fs::read_to_string(camera).expect("the calibration");
-    std::fs::write(camera, text.replace("0.", "0.0")).expect("written");
-    let said = check();
-    let errors = String::from_utf8_lossy(&said.stderr);
-    assert_eq!(said.status.code(), Some(1), "{errors}");
-    for part in ["was not made from what", camera, "make the sources of `rectify` anew", name] {
-        assert!(errors.contains(part), "`{part}` is missing in: {errors}");
-    }
-    std::fs::remove_file(camera).expect("removed");
-    let errors = String::from_utf8_lossy(&check().stderr).into_owned();
-    assert!(errors.contains("cannot be read"), "{errors}");
 }
 
 #[test]
