@@ -44,7 +44,7 @@ impl HardwarePackage {
                 near if near.is_empty() => format!("`built_in` has {}", listed(known)),
                 near => near,
             };
-            return Err(refused(&["nodes"], message, advice));
+            return Err(refused(&["package"], message, advice));
         }
         for node in self.nodes.iter_mut().filter(|node| is_set_up(node)) {
             for (name, value) in &mut node.built_in {

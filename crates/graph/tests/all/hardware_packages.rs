@@ -469,17 +469,17 @@ fn sources_that_are_set_up_are_made_for_other_values_than_those_built_in() {
         let made = package.clone().set_up_by(command, rules.iter().copied());
         made.map_err(|refused| refused[0].to_string())
     };
-    let values = ["[0.1, -0.0]", "[1.0e-300, .inf]"];
+    let values = ["[0.1, -0.0]", "[1e-300, 2.5e300]"];
     for value in values {
         let made = set_up("invert-setup", &[&format!("size:={value}")]).unwrap();
         // What it was told reads back as it was written.
         let made = &made.node_type("invert").unwrap().built_in;
-        assert_eq!(made["size"].to_yaml(), value.replace("1.0e-300", "1e-300"));
+        assert_eq!(made["size"].to_yaml(), value);
         assert_eq!(made["name"], ParameterValue::String("x".into()));
     }
     assert_eq!(
         set_up("invert-setup", &["sise:=3"]).unwrap_err(),
-        "p.yaml:3:1: `invert-setup` knows no value `sise`; did you mean `size`?"
+        "p.yaml:2:10: `invert-setup` knows no value `sise`; did you mean `size`?"
     );
     assert_eq!(
         set_up("blur-setup", &[]).unwrap_err(),

@@ -46,7 +46,7 @@ const SOURCE: &str =
 
 fn files() -> Files {
     let [graph, mapping, package, source] = [GRAPH, MAPPING, PACKAGE, SOURCE].map(str::to_owned);
-    Files { graph, mapping, package, source }
+    Files { graph, mapping, package, source, set_up: Vec::new() }
 }
 
 /// The same with one input, an image.

@@ -54,13 +54,15 @@ pub(crate) struct Files {
     pub(crate) mapping: String,
     pub(crate) package: String,
     pub(crate) source: String,
+    /// Values that sources were made anew for.
+    pub(crate) set_up: Vec<String>,
 }
 
 impl Files {
     fn new() -> Self {
         let [graph, mapping, package, source] =
             [GRAPH, MAPPING, PACKAGE, SOURCE].map(str::to_owned);
-        Self { graph, mapping, package, source }
+        Self { graph, mapping, package, source, set_up: Vec::new() }
     }
 
     pub(crate) fn generated(&self) -> Result<Generated, Vec<String>> {
@@ -76,7 +78,8 @@ impl Files {
                     text: if name.ends_with(".svh") { INCLUDED } else { &self.source }.to_owned(),
                 });
                 let sources = sources.collect();
-                Implementation { package: &package, node, sources, set_up: Vec::new() }
+                let set_up = self.set_up.clone();
+                Implementation { package: &package, node, sources, set_up }
             })
             .collect();
         let request = Request {
@@ -106,7 +109,7 @@ fn refused(from: &str, to: &str) -> String {
 fn all_refused(changes: &[(&str, &str)]) -> Vec<String> {
     let mut files = Files::new();
     for (from, to) in changes {
-        let Files { graph, mapping, package, source } = &mut files;
+        let Files { graph, mapping, package, source, .. } = &mut files;
         let mut texts = [graph, mapping, package, source].into_iter();
         let text = texts.find(|text| text.contains(from)).expect("the piece is somewhere");
         *text = text.replacen(from, to, 1);
@@ -188,6 +191,12 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
         assert!(report.contains("| 64 | 1248 | no |\n"), "{report}");
         assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
     }
+    // A source was made anew for a value that the area depends on, as far as is said.
+    let mut anew = files.clone();
+    anew.graph = anew.graph.replacen("{ level: -7 }", "{ level: 3 }", 1);
+    anew.set_up = vec!["gain".to_owned()];
+    let report = &anew.generated().unwrap().files["report.md"];
+    assert!(report.contains("other values of `gain` of `first`"), "{report}");
 }
 
 const WATCH: &str = "  \
