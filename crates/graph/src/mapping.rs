@@ -135,6 +135,10 @@ pub struct MappedFabric {
     /// What a run in real time does if the fabric is simulated and falls behind.
     #[serde(skip_serializing_if = "OnLag::is_default")]
     pub on_lag: OnLag,
+    /// The FPGA that it is to fit into, by the name of the part or of a board that has it; `None`:
+    /// nobody has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
 }
 
 /// Where the messages of one topic live.

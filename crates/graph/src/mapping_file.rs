@@ -40,7 +40,7 @@ const MODES: [(&str, ExecutorMode); 3] = [
     ("graph", ExecutorMode::Graph),
 ];
 const TRUST: Keys = Keys { what: "`trust`", required: &[], optional: &["users", "groups"] };
-const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &["on_lag"] };
+const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &["on_lag", "part"] };
 const TOPIC: Keys =
     Keys { what: "a topic of a mapping", required: &["mapping"], optional: &TOPIC_KEYS };
 const TOPIC_MAPPINGS: [TopicMapping; 3] =
@@ -146,7 +146,11 @@ fn fabric(reading: &mut Reading, entry: &Entry) -> MappedFabric {
     });
     let words = [OnLag::StopRun, OnLag::SlowTime].map(|it| (it.word(), it));
     let on_lag = fields.get("on_lag").and_then(|tree| reading.choice(tree, "`on_lag`", &words));
-    MappedFabric { name, nodes, on_lag: on_lag.unwrap_or_default() }
+    let part = fields.get("part").and_then(|tree| {
+        reading.source.set(&["fabrics", &name, "part"], tree.place);
+        reading.text(tree, "`part`")
+    });
+    MappedFabric { name, nodes, on_lag: on_lag.unwrap_or_default(), part }
 }
 
 fn topic(reading: &mut Reading, entry: &Entry) -> Option<MappedTopic> {

@@ -101,7 +101,12 @@ impl Placement {
         if !violations.is_empty() {
             return Err(violations);
         }
-        let fabric = MappedFabric { name: JSON_FABRIC.to_owned(), nodes, on_lag: OnLag::default() };
+        let fabric = MappedFabric {
+            name: JSON_FABRIC.to_owned(),
+            nodes,
+            on_lag: OnLag::default(),
+            part: None,
+        };
         let fabrics = if fabric.nodes.is_empty() { Vec::new() } else { vec![fabric] };
         Ok(Self { fabrics, source: Source::new(file) })
     }

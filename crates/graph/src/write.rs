@@ -186,6 +186,7 @@ impl Text<'_> {
             if fabric.on_lag != OnLag::default() {
                 fields.push(format!("on_lag: {}", fabric.on_lag.word()));
             }
+            fields.extend(fabric.part.iter().map(|part| format!("part: {}", quoted(part))));
             self.line(2, &format!("{}: {}", quoted(&fabric.name), flow(&fields)));
         }
     }

@@ -78,7 +78,7 @@ impl Part {
     /// are UltraScale+ parts (AMD DS890, DS891, DS987). A block of an ECP5 (Lattice FPGA-DS-02012)
     /// has 18 kbit too, but its look-up tables have four inputs, so that logic takes more of them.
     /// Its multipliers are smaller, 18 x 18 bits: UltraScale+ parts have 27 x 18.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: &[Self] = &[
         Self {
             name: "XCZU7EV",
             board: "ZCU104",
@@ -95,6 +95,14 @@ impl Part {
             room: Area { lut: 83_640, ff: 83_640, bram18: 208, uram: 0, dsp: 156 },
         },
     ];
+
+    /// The part of this name, or the one on the board of this name; in any case of letters.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let has =
+            |part: &&Self| [part.name, part.board].iter().any(|it| it.eq_ignore_ascii_case(name));
+        Self::ALL.iter().find(has)
+    }
 
     /// Whether it has room for this.
     #[must_use]
@@ -444,7 +452,7 @@ mod tests {
                 ("SLOT_BEATS", Number(beats)),
             ],
         };
-        let [board, small] = [Part::ALL[0], Part::ALL[2]];
+        let [board, small] = [&Part::ALL[0], &Part::ALL[2]];
         // An image of half a megabyte, and three of them are kept: 196 608 beats of 72 bits.
         let image = fifo(65_536);
         let needs = |fifos: &[Instance]| Needs::of(fifos);

@@ -74,7 +74,8 @@ pub struct Generated {
     pub files: BTreeMap<String, String>,
     /// What to tell people though the network was made: sentences.
     pub warnings: Vec<String>,
-    /// Whether no part that is known has room for it: one of the warnings says so.
+    /// Whether no part has room for it, of those that are known or of the one that the mapping
+    /// names: one of the warnings says so.
     pub fits_no_part: bool,
 }
 
@@ -167,7 +168,39 @@ pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
         violations.truncate(crossdock_graph::limits::VIOLATIONS_MAX);
         return Err(violations);
     }
-    Ok(write(network, nodes))
+    let part = part(request)?;
+    let (mut generated, needs) = write(network, nodes);
+    let parts = part.map_or(area::Part::ALL, std::slice::from_ref);
+    let Some([message, advice]) = report::tight(&generated.network, &needs, parts) else {
+        return Ok(generated);
+    };
+    // A sum with figures of other values may be too high.
+    if part.is_some() && needs.unlike.is_empty() {
+        return Err(vec![of_part(request, message, &advice)]);
+    }
+    generated.fits_no_part = part.is_some() || needs.fit_no_part();
+    generated.warnings.push(format!("{message}; {advice}"));
+    Ok(generated)
+}
+
+/// The part that the mapping names for the fabric.
+fn part(request: &Request<'_>) -> Result<Option<&'static area::Part>, Vec<Violation>> {
+    let fabric = request.mapping.fabrics.iter().find(|fabric| fabric.name == request.fabric);
+    let Some(name) = fabric.and_then(|fabric| fabric.part.as_ref()) else { return Ok(None) };
+    if let Some(part) = area::Part::named(name) {
+        return Ok(Some(part));
+    }
+    let known: Vec<_> =
+        area::Part::ALL.iter().map(|part| format!("{} ({})", part.name, part.board)).collect();
+    let message = format!("there are no figures of a part or board `{name}`");
+    let advice = format!("name one of {}, or remove `part`", known.join(", "));
+    Err(vec![of_part(request, message, &advice)])
+}
+
+/// A fault of the part that a fabric is to fit into.
+fn of_part(request: &Request<'_>, message: String, advice: &str) -> Violation {
+    let (source, path) = (&request.mapping.source, ["fabrics", request.fabric, "part"]);
+    Violation::at(ViolationKind::OutOfRange, source, &path, message, advice)
 }
 
 /// `registers.json`.
@@ -183,7 +216,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-fn write(network: Network, nodes: Nodes) -> Generated {
+fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs) {
     let registers = network.registers();
     let of_board = network.board_registers(&registers);
     let mut files = BTreeMap::new();
@@ -229,8 +262,6 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     };
     instances.extend(of_board);
     let needs = area::Needs::of(instances.iter().flatten()).with_nodes(&network);
-    let warnings = report::tight(&network, &needs).into_iter().collect();
-    let fits_no_part = needs.fit_no_part();
     files.insert("report.md".to_owned(), report::report(&network, &instances, &needs));
     surroundings(&network, &registers, order, of_nodes, &mut files);
     export(&network, &registers, used, &mut files);
@@ -243,7 +274,8 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     };
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
-    Generated { network, identity, registers, files, warnings, fits_no_part }
+    let (warnings, fits_no_part) = (Vec::new(), false);
+    (Generated { network, identity, registers, files, warnings, fits_no_part }, needs)
 }
 
 /// What the board's nodes are made of, and the list of it.

@@ -204,9 +204,10 @@ fn room(needs: &Needs) -> String {
     text
 }
 
-/// A sentence for people if parts have no room for the network with its nodes.
-pub(crate) fn tight(network: &Network, needs: &Needs) -> Option<String> {
-    let small = Part::ALL.iter().filter_map(|part| Some((part, short(part, needs.on(part))?)));
+/// A sentence for people if one of these parts has no room for the network with its nodes, and what
+/// to do.
+pub(crate) fn tight(network: &Network, needs: &Needs, parts: &[Part]) -> Option<[String; 2]> {
+    let small = parts.iter().filter_map(|part| Some((part, short(part, needs.on(part))?)));
     let small: Vec<String> =
         small.map(|(part, has)| format!("{} ({}) has {has}", part.name, part.board)).collect();
     if small.is_empty() {
@@ -218,13 +219,15 @@ pub(crate) fn tight(network: &Network, needs: &Needs) -> Option<String> {
     if let Some(nodes) = unlike(needs) {
         let _ = write!(not_counted, ", with other values of {nodes}");
     }
-    Some(format!(
+    let message = format!(
         "network `{}` and its nodes take about {bram18} blocks of 18 kbit, {lut} look-up tables, {ff} \
-         flip-flops and {dsp} multipliers{not_counted}. That is more than parts have: {}; shorten its \
-         FIFOs, lower the bounds of its messages, or place fewer nodes in the fabric",
+         flip-flops and {dsp} multipliers{not_counted}. That is more than parts have: {}",
         network.module,
         small.join(", ")
-    ))
+    );
+    let advice =
+        "shorten its FIFOs, lower the bounds of its messages, or place fewer nodes in the fabric";
+    Some([message, advice.to_owned()])
 }
 
 /// What is short on a part for this area, with all that the part has of it.

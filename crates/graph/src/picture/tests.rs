@@ -165,6 +165,7 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
             name: format!("f{number}"),
             nodes: vec![],
             on_lag: OnLag::default(),
+            part: None,
         };
         let any_mapping = [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];
         let mapped = |(number, mapping): (usize, usize)| MappedTopic {

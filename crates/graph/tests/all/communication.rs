@@ -201,6 +201,7 @@ fn a_placement_in_json_says_hw_or_sw_for_every_node() {
         name: "fabric".into(),
         nodes: vec!["node_a".into()],
         on_lag: OnLag::default(),
+        part: None,
     };
     assert_eq!(placement.fabrics, [fabric]);
     let violations = read(&json("")).unwrap_err();
@@ -340,6 +341,7 @@ fn any_placed_graph() -> impl Strategy<Value = (Graph, Placement)> {
                 name: format!("f{number}"),
                 nodes: vec![],
                 on_lag: OnLag::default(),
+                part: None,
             })
             .collect();
         for (index, (inputs, outputs, place)) in described.into_iter().enumerate() {

@@ -191,6 +191,25 @@ fn nodes_count_in_the_area_and_a_part_has_room_for_them_or_the_warning_says_what
         assert!(report.contains("| 64 | 1248 | no |\n"), "{report}");
         assert!(!made.warnings[0].contains("without"), "{:?}", made.warnings);
     }
+    // A part that the mapping names has to have room.
+    let mut named = files.clone();
+    let on = |files: &mut Files, part: &str| {
+        let fabric = "fabrics: { board: {";
+        assert!(files.mapping.contains(fabric));
+        files.mapping = files.mapping.replacen(fabric, &format!("{fabric} part: {part},"), 1);
+        files.generated()
+    };
+    let made = on(&mut named.clone(), "kv260").unwrap();
+    assert!(made.fits_no_part && made.warnings[0].contains("than parts have: XCK26 (KV260) has"));
+    named.graph = named.graph.replacen("{ level: -7 }", "{ level: 3 }", 1);
+    let refused = on(&mut named.clone(), "XCK26").unwrap_err();
+    assert!(refused[0].starts_with("m.yaml:") && refused[0].contains("1248 multipliers; shorten"));
+    let made = on(&mut named.clone(), "ZCU104").unwrap();
+    assert!(!made.fits_no_part && made.warnings.is_empty(), "{:?}", made.warnings);
+    let refused = on(&mut named, "zcu102").unwrap_err();
+    let told =
+        "of a part or board `zcu102`; name one of XCZU7EV (ZCU104), XCK26 (KV260), LFE5UM-85F";
+    assert!(refused[0].contains(told), "{refused:?}");
     // A source was made anew for a value that the area depends on, as far as is said.
     let mut anew = files.clone();
     anew.graph = anew.graph.replacen("{ level: -7 }", "{ level: 3 }", 1);
