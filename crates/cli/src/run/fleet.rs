@@ -449,6 +449,12 @@ impl Member {
             ProcessEvent::Failed { node, error, policy } => {
                 let why = match node.is_empty() {
                     true => format!("process `{name}`: {error}"),
+                    // Nobody has written the node of its gateways, and what is wrong names its own.
+                    false if self.plan.binary == FABRIC_BINARY => {
+                        let what =
+                            error.rsplit_once(", it failed: ").map_or(&*error, |(_, what)| what);
+                        format!("fabric `{name}`: {what}")
+                    }
                     false => format!("node `{node}` in process `{name}`: {error}"),
                 };
                 let restarts = self.restarts.policy().is_possible();

@@ -81,7 +81,10 @@ fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware
     let run = Run::new("fabric_picture");
     for (mapping, reason) in [
         ("apps/image_pipeline/camera.chain.mapping.yaml", "the image is 320 x 480"),
-        (CAMERA_STREAMED, "node `RectifyNode` has refused a message: it has another size"),
+        (
+            CAMERA_STREAMED,
+            "fabric `board`: node `RectifyNode` has refused a message: it has another size",
+        ),
     ] {
         ends_with(&run, &[CAMERA, "--mapping", mapping, "-p", "camera.width:=320"], reason);
     }
@@ -103,7 +106,7 @@ fn pictures_that_a_node_has_no_room_for_end_the_run_in_hardware_as_in_software()
             others.join(", ")
         );
         let mapping = written(&run, "large.mapping.yaml", &mapping);
-        let reason = format!("node `{node}` has refused a message: {reason}");
+        let reason = format!("fabric `board`: node `{node}` has refused a message: {reason}");
         ends_with(&run, &[graph, "--mapping", &mapping, "-p", parameter], &reason);
     }
 }
