@@ -189,7 +189,7 @@ fn room(needs: &Needs) -> String {
     let no = if needs.unlike.is_empty() { "no" } else { "as far as is known: no" };
     for part in Part::ALL {
         let Area { lut, ff, bram18, uram, dsp } = part.room;
-        let placed = needs.on(&part);
+        let placed = needs.on(part);
         let fits = match (part.fits(placed), placed.uram) {
             (false, _) => no.to_owned(),
             (true, 0) => format!("{known}yes"),
