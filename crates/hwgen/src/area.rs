@@ -458,18 +458,18 @@ mod tests {
         let needs = |fifos: &[Instance]| Needs::of(fifos);
         let one = needs(std::slice::from_ref(&image));
         assert!(!board.fits(one.area), "{one:?}");
-        let placed = one.on(&board);
+        let placed = one.on(board);
         assert_eq!((placed.bram18, placed.uram, board.fits(placed)), (0, 48, true));
-        assert_eq!(one.on(&small), one.area, "it has no UltraRAM");
+        assert_eq!(one.on(small), one.area, "it has no UltraRAM");
         // What has room in blocks lies there; what is too shallow, too.
         let few = needs(&[fifo(16_384), fifo(64)]);
-        assert_eq!(few.on(&board), few.area);
+        assert_eq!(few.on(board), few.area);
         let two = needs(&[image.clone(), fifo(64), image.clone()]);
-        let placed = two.on(&board);
+        let placed = two.on(board);
         let shallow = estimate(&fifo(64)).map(|area| area.bram18);
         assert_eq!((Some(placed.bram18), placed.uram, board.fits(placed)), (shallow, 96, true));
         let three = needs(&[image.clone(), image.clone(), image]);
-        assert!(!board.fits(three.on(&board)), "{three:?}");
+        assert!(!board.fits(three.on(board)), "{three:?}");
     }
 
     #[test]
