@@ -77,16 +77,33 @@ impl<'a> BuiltIn<'a> {
         }
     }
 
-    /// A map of the plane, row by row.
-    pub(crate) fn homography(&self) -> Result<[[f64; 3]; 3], BuiltInError> {
-        let name = "homography";
+    pub(crate) fn bool(
+        &self,
+        name: &'static str,
+        expected: &'static str,
+    ) -> Result<bool, BuiltInError> {
+        match self.find(name, ParameterType::Bool) {
+            Some(ParameterValue::Bool(value)) => Ok(value),
+            _ => Err(self.missing(name, expected)),
+        }
+    }
+
+    /// Exactly so many numbers.
+    pub(crate) fn numbers<const N: usize>(
+        &self,
+        name: &'static str,
+        expected: &'static str,
+    ) -> Result<[f64; N], BuiltInError> {
         let found = match self.find(name, ParameterType::DoubleArray) {
             Some(ParameterValue::DoubleArray(values)) => values,
             _ => Vec::new(),
         };
-        let [a, b, c, d, e, f, g, h, i] = found[..] else {
-            return Err(self.missing(name, "nine numbers, row by row"));
-        };
+        found.try_into().map_err(|_| self.missing(name, expected))
+    }
+
+    /// A map of the plane, row by row.
+    pub(crate) fn homography(&self) -> Result<[[f64; 3]; 3], BuiltInError> {
+        let [a, b, c, d, e, f, g, h, i] = self.numbers("homography", "nine numbers, row by row")?;
         Ok([[a, b, c], [d, e, f], [g, h, i]])
     }
 

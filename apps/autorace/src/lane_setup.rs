@@ -4,14 +4,16 @@
 //! The view is taken from the tables of the software ([`crate::lane_view`]). Hardware has no room
 //! for the place of each pixel: it follows a line of equal steps through one front row per view
 //! row, in fixed point. [`lane_setup`] finds such lines and checks each of their pixels against the
-//! tables, so the view has the same bits. Set-up code.
+//! tables, so the view has the same bits. If pictures are to be rectified, the places of the rows
+//! that the view uses are steps that change, see [`PlaceSteps`]. Set-up code.
 
 use crate::built_in::{BuiltIn, BuiltInError, colour_text};
-use crate::camera::{Homography, HomographyError};
+use crate::camera::{Camera, Homography, HomographyError};
 use crate::hsv::HsvRange;
 use crate::lane_view::{OUTSIDE, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters, ViewTables, Window};
-use crossdock_graph::{HardwarePackage, ParameterType, ParameterValue};
-use crossdock_rectify::hardware;
+use crossdock_graph::HardwarePackage;
+use crossdock_rectify::hardware::{self, PlaceSteps, PlaceStepsError};
+use std::ops::Range;
 use thiserror::Error;
 
 /// Bits behind the point of a place in a front row.
@@ -34,11 +36,8 @@ pub enum LaneSetupError {
     #[error(transparent)]
     Homography(#[from] HomographyError),
     /// The camera's lens.
-    #[error(
-        "the lane planner in hardware does not rectify pictures: rectify them before and set \
-         `rectify: false`, or keep the node in software"
-    )]
-    Rectify,
+    #[error(transparent)]
+    Places(#[from] PlaceStepsError),
     /// The picture's size.
     #[error(
         "pictures are {width} x {height}, but the lane planner in hardware needs a width that is a \
@@ -81,13 +80,13 @@ pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError
     let range = |low, high| -> Result<HsvRange, LaneSetupError> {
         Ok(HsvRange { low: values.colour(low)?, high: values.colour(high)? })
     };
-    if values.find("rectify", ParameterType::Bool) != Some(ParameterValue::Bool(false)) {
-        return Err(LaneSetupError::Rectify);
-    }
+    let expected = "whether the pictures are distorted by the lens, true or false";
+    let rectify = values.bool("rectify", expected)?;
+    let camera = camera(&values)?;
     let expected = "levels, 0 to 255";
     let contrast = values.integer("contrast_min", expected)?;
     let parameters = ViewParameters {
-        camera: None,
+        camera: rectify.then_some(camera),
         homography: Homography::new(values.homography()?)?,
         yellow: range("yellow_low", "yellow_high")?,
         white: range("white_low", "white_high")?,
@@ -95,6 +94,17 @@ pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError
             .map_err(|_| values.missing("contrast_min", expected))?,
     };
     lane_setup(parameters, values.side("width")?, values.side("height")?)
+}
+
+/// The camera, as the software node has it.
+fn camera(values: &BuiltIn<'_>) -> Result<Camera, BuiltInError> {
+    let (name, expected) = ("intrinsics", "fx, fy, cx, cy in pixels, fx and fy above 0");
+    let intrinsics: [f64; 4] = values.numbers(name, expected)?;
+    let [fx, fy, ..] = intrinsics;
+    if !(fx > 0.0 && fy > 0.0) {
+        return Err(values.missing(name, expected));
+    }
+    Ok(Camera::plumb_bob(intrinsics, values.numbers("distortion", "k1, k2, p1, p2, k3")?))
 }
 
 /// The text of `lane_planner_setup.sv` for pictures of `width` x `height`.
@@ -108,9 +118,6 @@ pub fn lane_setup(
     width: usize,
     height: usize,
 ) -> Result<String, LaneSetupError> {
-    if parameters.camera.is_some() {
-        return Err(LaneSetupError::Rectify);
-    }
     if width == 0 || !width.is_multiple_of(32) || width > 1984 || height > 2047 {
         return Err(LaneSetupError::Size { width, height });
     }
@@ -118,6 +125,11 @@ pub fn lane_setup(
     if tables.rows.is_empty() {
         return Err(LaneSetupError::Empty);
     }
+    let (size, rows) = (tables.size, tables.rows.clone());
+    let places = match &tables.parameters.camera {
+        Some(camera) => Some(PlaceSteps::new(camera, size, rows)?.cropped()?),
+        None => None,
+    };
     let inverse = tables.parameters.homography.inverse();
     let mut lines = Vec::with_capacity(VIEW_HEIGHT);
     let mut front = 0;
@@ -133,7 +145,7 @@ pub fn lane_setup(
         }
         lines.push(line);
     }
-    Ok(text(&tables, &lines))
+    Ok(text(&tables, &lines, places))
 }
 
 /// The line of a view row, about so many pixels per step; within: none if no pixel of the row is in
@@ -174,14 +186,24 @@ fn view_line(places: &[u32], width: usize, slope: f64) -> Option<Option<ViewLine
     found.map(Some)
 }
 
-fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
+/// `places`: of the rectified rows, and the rows of the picture that they are made of.
+fn text(
+    tables: &ViewTables,
+    lines: &[Option<ViewLine>],
+    places: Option<(PlaceSteps, Range<usize>)>,
+) -> String {
     let ViewTables { parameters, size: (width, height), rows, windows, .. } = tables;
+    let rectifies = u8::from(places.is_some());
+    let (places, raw) = places.unwrap_or_else(|| (PlaceSteps::none(), rows.clone()));
     let reach = windows.iter().map(|it| it.outer).max().unwrap_or(1);
     let constants = [
         ("Width", width.to_string()),
         ("Height", height.to_string()),
-        ("FirstRow", rows.start.to_string()),
+        // Of the picture, the rows that are needed; of the rectified one, those of the view.
+        ("FirstRaw", raw.start.to_string()),
+        ("RawRows", raw.len().to_string()),
         ("Rows", rows.len().to_string()),
+        ("Rectifies", rectifies.to_string()),
         ("ViewWidth", VIEW_WIDTH.to_string()),
         ("ViewHeight", VIEW_HEIGHT.to_string()),
         ("Shift", SHIFT.to_string()),
@@ -192,6 +214,7 @@ fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
         ("WhiteLow", colour_text(parameters.white.low)),
         ("WhiteHigh", colour_text(parameters.white.high)),
     ];
+    let constants = constants.into_iter().chain(places.constants());
     let made_by = ["crossdock-autorace lane-setup", "apps/autorace/src/lane_setup.rs"];
     let mut text = hardware::head("the lane planner", made_by, "lane_planner_setup", constants);
     let words = lines.iter().map(|line| {
@@ -206,15 +229,17 @@ fn text(tables: &ViewTables, lines: &[Option<ViewLine>]) -> String {
         .map(|Window { inner, outer }| hardware::word([(*inner as i64, 10), (*outer as i64, 10)]));
     let about = "Front rows: the contrast window's outer and inner end.";
     text += &hardware::memory(about, "lane_planner_windows", 20, words);
-    text + hardware::TAIL
+    text + &places.memories("lane_planner_place") + hardware::TAIL
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LaneSetupError, SHIFT, lane_setup, view_line};
+    use super::{LaneSetupError, SHIFT, lane_setup, lane_setup_of, view_line};
     use crate::camera::{Camera, Homography};
     use crate::hsv::{Hsv, HsvRange};
     use crate::lane_view::{OUTSIDE, ViewParameters};
+    use crossdock_graph::HardwarePackage;
+    use crossdock_rectify::hardware::PlaceStepsError;
 
     fn parameters(rows: [[f64; 3]; 3]) -> ViewParameters {
         let all = HsvRange { low: Hsv { h: 0, s: 0, v: 0 }, high: Hsv { h: 179, s: 255, v: 255 } };
@@ -259,9 +284,11 @@ mod tests {
         let refused = |parameters, width| lane_setup(parameters, width, 480).unwrap_err();
         assert!(matches!(refused(parameters(rolled), 640), LaneSetupError::Row { .. }));
         assert!(matches!(refused(parameters(COURSE), 648), LaneSetupError::Size { .. }));
-        let camera = Camera::plumb_bob([530.0, 530.0, 319.5, 239.5], [0.1; 5]);
-        let distorted = ViewParameters { camera: Some(camera), ..parameters(COURSE) };
-        assert!(matches!(refused(distorted, 640), LaneSetupError::Rectify));
+        let wild = Camera::plumb_bob([90.0, 90.0, 319.5, 239.5], [0.9, -8.0, 0.03, 0.0, 6.0]);
+        let distorted = ViewParameters { camera: Some(wild), ..parameters(COURSE) };
+        let error = refused(distorted, 640);
+        assert!(matches!(error, LaneSetupError::Places(PlaceStepsError::Lens { .. })), "{error}");
+        assert!(error.to_string().contains("keep the node in software"), "{error}");
         let away = [[1.0, 0.0, 5000.0], [0.0, 1.0, 5000.0], [0.0, 0.0, 1.0]];
         assert!(matches!(refused(parameters(away), 640), LaneSetupError::Empty));
     }
@@ -270,5 +297,51 @@ mod tests {
     fn the_course_has_a_setup_in_hardware() {
         let text = lane_setup(parameters(COURSE), 640, 480).unwrap();
         assert!(text.contains("package lane_planner_setup;") && text.contains("w[959]="));
+    }
+
+    /// The value of a constant of a setup.
+    fn constant(text: &str, name: &str) -> usize {
+        let (_, rest) = text.split_once(&format!(" {name} = ")).expect("a constant");
+        rest.split(';').next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn rectification_is_of_the_rows_that_the_view_uses() {
+        let plain = lane_setup(parameters(COURSE), 640, 480).unwrap();
+        assert_eq!(constant(&plain, "Rectifies"), 0);
+        let [first, rows] = ["FirstRaw", "Rows"].map(|name| constant(&plain, name));
+        assert_eq!(constant(&plain, "RawRows"), rows);
+        let lens = [-0.2, 0.05, 0.0005, -0.0005, 0.0];
+        let camera = Camera::plumb_bob([530.0, 530.0, 319.5, 239.5], lens);
+        let distorted = ViewParameters { camera: Some(camera), ..parameters(COURSE) };
+        let text = lane_setup(distorted, 640, 480).unwrap();
+        assert_eq!(constant(&text, "Rectifies"), 1);
+        assert_eq!(constant(&text, "Rows"), rows);
+        let [raw, raw_rows] = ["FirstRaw", "RawRows"].map(|name| constant(&text, name));
+        // The lens moves rows to the middle of the picture: from below its row 240 up.
+        assert!(raw <= first && raw + 20 > first, "{raw} of {first}");
+        assert!(raw + raw_rows < first + rows && raw_rows + 40 > rows, "{raw_rows} of {rows}");
+        assert!(text.contains(&format!("[109:0] w [{rows}];")));
+        assert_eq!(constant(&text, "WordSteps"), 64);
+        assert!(text.contains(&format!("w [{}];", rows * 10)));
+    }
+
+    #[test]
+    fn values_of_the_package_file_are_those_of_the_software_node() {
+        let shipped = include_str!("../hardware/autorace.hardware.yaml");
+        let made = |from: &str, to: &str| {
+            assert_eq!(shipped.matches(from).count(), 1, "{from}");
+            let text = shipped.replace(from, to);
+            let package = HardwarePackage::from_yaml("file", text.as_bytes());
+            lane_setup_of(&package.expect("a package file")).map_err(|error| error.to_string())
+        };
+        let rectify = "      rectify: false\n";
+        assert!(made(rectify, "      rectify: true\n").unwrap().contains("Rectifies = 1;"));
+        let error = made(rectify, "").unwrap_err();
+        assert!(error.contains("`built_in` of lane_planner needs `rectify`"), "{error}");
+        let error = made("intrinsics: [530.0,", "intrinsics: [0.0,").unwrap_err();
+        assert!(error.contains("needs `intrinsics`: fx, fy, cx, cy in pixels, fx and"), "{error}");
+        let error = made("distortion: [0.0,", "distortion: [").unwrap_err();
+        assert!(error.contains("needs `distortion`: k1, k2, p1, p2, k3"), "{error}");
     }
 }

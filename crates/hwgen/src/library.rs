@@ -110,6 +110,8 @@ pub enum LibraryModule {
     MarginCount,
     /// A picture at places between the pixels of another one.
     BandRemap,
+    /// Places of such a picture, as steps that change.
+    RemapPlaces,
     /// The host's way to all registers.
     RegisterBridge,
     /// Words of one clock that the host reads and writes.
@@ -177,7 +179,7 @@ macro_rules! kernel {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 56] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -230,6 +232,7 @@ impl LibraryModule {
         Self::RunPatches,
         Self::MarginCount,
         Self::BandRemap,
+        Self::RemapPlaces,
         Self::RegisterBridge,
         Self::RegisterWords,
         Self::ResetSync,
@@ -293,6 +296,7 @@ impl LibraryModule {
             Self::MemifTlb => "memif_tlb",
             Self::NodeShell => "node_shell",
             Self::BandRemap => "band_remap",
+            Self::RemapPlaces => "remap_places",
             Self::ByteGear => "byte_gear",
             Self::LineWindow => "line_window",
             Self::PictureCheck => "picture_check",
@@ -407,6 +411,7 @@ impl LibraryModule {
             Self::MarkRuns => include_str!("../../../hw/kernels/mark_runs/mark_runs.sv"),
             Self::RunPatches => include_str!("../../../hw/kernels/run_patches/run_patches.sv"),
             Self::MarginCount => kernel!("margin_count"),
+            Self::RemapPlaces => kernel!("remap_places"),
             Self::RegisterBridge => source!("register_bridge"),
             Self::RegisterWords => source!("register_words"),
             Self::ResetSync => include_str!("../../../hw/reset_sync/reset_sync.sv"),

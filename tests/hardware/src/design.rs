@@ -14,6 +14,7 @@ pub struct Design {
     sources: Files,
     properties: Files,
     parameters: Vec<(String, u64)>,
+    made_of: Option<String>,
     fault: Option<String>,
 }
 
@@ -70,7 +71,8 @@ impl Design {
             sources.extend(read(&folder, "sv"));
             properties.extend(read(&folder, "svh"));
         }
-        Self { top: top.to_owned(), sources, properties, parameters: vec![], fault: None }
+        let (top, parameters) = (top.to_owned(), vec![]);
+        Self { top, sources, properties, parameters, made_of: None, fault: None }
     }
 
     /// The module that has its own folder and needs no other.
@@ -99,6 +101,13 @@ impl Design {
     pub fn set(mut self, parameter: &str, value: u64) -> Self {
         self.parameters.retain(|(name, _)| name != parameter);
         self.parameters.push((parameter.to_owned(), value));
+        self
+    }
+
+    /// The same with a name of what its generated sources are made of: it is another design.
+    #[must_use]
+    pub fn made_of(mut self, what: &str) -> Self {
+        self.made_of = Some(what.to_owned());
         self
     }
 
@@ -169,7 +178,8 @@ impl Design {
         let parameters = self.parameters.iter();
         let parameters =
             parameters.map(|(name, value)| format!("-{}-{value}", name.to_lowercase()));
-        std::iter::once(self.top.clone()).chain(parameters).collect()
+        let made_of = self.made_of.iter().map(|what| format!("-of-{what}"));
+        std::iter::once(self.top.clone()).chain(made_of).chain(parameters).collect()
     }
 
     /// What makes Yosys read this design, with its parameters. `options` are `read_verilog`'s.

@@ -6,8 +6,10 @@
 package lane_planner_setup;
   localparam int unsigned Width = 640;
   localparam int unsigned Height = 480;
-  localparam int unsigned FirstRow = 218;
+  localparam int unsigned FirstRaw = 218;
+  localparam int unsigned RawRows = 233;
   localparam int unsigned Rows = 233;
+  localparam int unsigned Rectifies = 0;
   localparam int unsigned ViewWidth = 640;
   localparam int unsigned ViewHeight = 960;
   localparam int unsigned Shift = 22;
@@ -17,6 +19,10 @@ package lane_planner_setup;
   localparam int unsigned YellowHigh = 32'h00_24_ff_ff;
   localparam int unsigned WhiteLow = 32'h00_00_00_6e;
   localparam int unsigned WhiteHigh = 32'h00_b3_46_ff;
+  localparam int unsigned Band = 4;
+  localparam int unsigned WordSteps = 2;
+  localparam int unsigned XBits = 1;
+  localparam int unsigned YBits = 1;
 endpackage
 
 // Rows of the view: whether it is seen, its front row, its first place, its steps.
@@ -1232,6 +1238,32 @@ w[229]=20'h15c21;
 w[230]=20'h15c21;
 w[231]=20'h16021;
 w[232]=20'h16021;
+  end
+  always_ff @(posedge clk) word <= w[index];
+endmodule
+
+// Rows: the first place, the first step, rows that are needed, the first one.
+module lane_planner_place_lines (
+  input  wire        clk,
+  input  wire  [0:0] index,
+  output logic [109:0] word
+);
+  logic [109:0] w [1];
+  initial begin
+w[0]=110'h0;
+  end
+  always_ff @(posedge clk) word <= w[index];
+endmodule
+
+// Steps: by how much the next one differs, the first pixel lowest.
+module lane_planner_place_steps (
+  input  wire        clk,
+  input  wire  [0:0] index,
+  output logic [3:0] word
+);
+  logic [3:0] w [1];
+  initial begin
+w[0]=4'h0;
   end
   always_ff @(posedge clk) word <= w[index];
 endmodule

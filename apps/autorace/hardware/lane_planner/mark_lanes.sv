@@ -3,15 +3,20 @@
 // lane_planner_setup.
 //
 // Function      `start` begins a picture of Width x Height; then its bytes come, packed, 8 per
-//               beat. Rows that the view does not use pass. Of the others pixel_hsv tells the
-//               colours, row_contrast which white pixels stand out of the road, and row_warp gives
-//               the view: a byte per pixel, bit 0 white, bit 1 yellow, 4 unseen.
+//               beat. Rows that nothing needs are taken and forgotten. If Rectifies is not 0,
+//               rectify_rows makes the rows that the view uses of the others; else these are they.
+//               Of the view's rows pixel_hsv tells the colours, row_contrast which white pixels
+//               stand out of the road, and row_warp gives the view: a byte per pixel, bit 0 white,
+//               bit 1 yellow, 4 unseen.
 // Cut           After `cut` the view comes to its end at its own pace, whatever came; what it shows
 //               then is chance.
-// Latency       The rows above the first one that the view uses, that row, and 90 cycles.
+// Latency       The rows above the first one that the view uses, that row, and 90 cycles. With
+//               Rectifies, the rows above the first one that is needed, those that the first row
+//               of the view needs, and 110 cycles.
 // Throughput    1 beat per cycle; rows that the view uses take Width / 2 + 1 cycles if the view has
 //               64 bits, so that the view, a beat per cycle, waits for none of them but the first
-//               ones. With 128 bits they take as many cycles as they have beats.
+//               ones. With 128 bits they take as many cycles as they have beats. With Rectifies,
+//               rows that are needed come at a pixel per cycle, and those of the view are made so.
 // Back-pressure s_ready depends on registers and on the stages behind it in the same cycle.
 // Busy          From the cycle behind `start` until the last beat has left; `start` while it is
 //               busy does nothing.
@@ -45,7 +50,8 @@ module mark_lanes #(
   localparam int unsigned GroupBytes = 3 * Pixels;
   localparam int unsigned GearBytes = (GroupBytes > 8) ? GroupBytes : 8;
   localparam int unsigned Width = lane_planner_setup::Width;
-  localparam int unsigned FirstRow = lane_planner_setup::FirstRow;
+  localparam int unsigned FirstRaw = lane_planner_setup::FirstRaw;
+  localparam int unsigned RawRows = lane_planner_setup::RawRows;
   localparam int unsigned Rows = lane_planner_setup::Rows;
   localparam int unsigned ViewHeight = lane_planner_setup::ViewHeight;
   localparam int unsigned Shift = lane_planner_setup::Shift;
@@ -58,17 +64,14 @@ module mark_lanes #(
 
   wire begins = start && !busy;
 
-  // Rows of the view pass on, some pixels at a time; all others end here --------------------------
+  // Rows that are needed pass on; all others end here ---------------------------------------------
 
   logic [Column-1:0] column;
   logic [Row-1:0]    row;
-  wire               in_band = row >= Row'(FirstRow) && row < Row'(FirstRow + Rows);
-  wire               groups_take;
-  wire               group_valid;
-  wire               group_moves;
-  wire [8*GearBytes-1:0] group;
+  wire               in_band = row >= Row'(FirstRaw) && row < Row'(FirstRaw + RawRows);
+  wire               raw_takes;
 
-  assign s_ready = busy && (!in_band || groups_take);
+  assign s_ready = busy && (!in_band || raw_takes);
 
   always_ff @(posedge clk) begin
     if (s_valid && s_ready) begin
@@ -81,16 +84,43 @@ module mark_lanes #(
     end
   end
 
+  // The rows of the view, some pixels at a time ---------------------------------------------------
+
+  wire [63:0]            rows_data;
+  wire                   rows_valid;
+  wire                   rows_take;
+  wire                   group_valid;
+  wire                   group_moves;
+  wire [8*GearBytes-1:0] group;
+
+  if (lane_planner_setup::Rectifies != 0) begin : g_rectified
+    rectify_rows u_rows (
+      .clk,
+      .rst,
+      .start(begins),
+      .s_data,
+      .s_valid(s_valid && busy && in_band),
+      .s_ready(raw_takes),
+      .m_data(rows_data),
+      .m_valid(rows_valid),
+      .m_ready(rows_take)
+    );
+  end else begin : g_as_they_come
+    assign rows_data = s_data;
+    assign rows_valid = s_valid && busy && in_band;
+    assign raw_takes = rows_take;
+  end
+
   byte_gear #(
     .M_BYTES(GearBytes)
   ) u_groups (
     .clk,
     .rst,
     .clear(begins),
-    .s_data,
+    .s_data(rows_data),
     .s_bytes(4'd8),
-    .s_valid(s_valid && busy && in_band),
-    .s_ready(groups_take),
+    .s_valid(rows_valid),
+    .s_ready(rows_take),
     .want(4'(GroupBytes)),
     .m_data(group),
     .m_valid(group_valid),

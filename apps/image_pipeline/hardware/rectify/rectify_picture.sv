@@ -2,7 +2,8 @@
 // RectificationTable (crates/rectify) makes them, bit for bit.
 //
 // Function      `start` begins a picture of Width x Height pixels (rectify_setup) of one byte (colour
-//               0) or three; band_remap takes its bytes and gives those of the rectified one.
+//               0) or three; band_remap takes its bytes and gives those of the rectified one, at
+//               places of remap_places.
 // Latency       The rows that the lens moves apart (Band at most), and 20 cycles.
 // Throughput    A pixel per cycle.
 // Back-pressure, Ordering, Cut, Busy, Reset as band_remap
@@ -34,10 +35,42 @@ module rectify_picture (
   wire               p_valid;
   wire               p_ready;
 
-  rectify_places u_places (
+  // Of the rows and their pixels; see remap_places.
+  localparam int unsigned RowWords =
+      (rectify_setup::Width + rectify_setup::WordSteps - 1) / rectify_setup::WordSteps;
+  localparam int unsigned Word =
+      rectify_setup::WordSteps * (rectify_setup::XBits + rectify_setup::YBits);
+  wire [$clog2(rectify_setup::Height)-1:0]          line_at;
+  wire [109:0]                                      line;
+  wire [$clog2(rectify_setup::Height*RowWords)-1:0] word_at;
+  wire [Word-1:0]                                   word;
+
+  rectify_lines u_lines (
+    .clk,
+    .index(line_at),
+    .word(line)
+  );
+
+  rectify_steps u_steps (
+    .clk,
+    .index(word_at),
+    .word(word)
+  );
+
+  remap_places #(
+    .WIDTH(rectify_setup::Width),
+    .ROWS(rectify_setup::Height),
+    .WORD_STEPS(rectify_setup::WordSteps),
+    .X_BITS(rectify_setup::XBits),
+    .Y_BITS(rectify_setup::YBits)
+  ) u_places (
     .clk,
     .rst,
     .start(start && !busy),
+    .line_at,
+    .line,
+    .word_at,
+    .word,
     .p_x,
     .p_y,
     .p_need,

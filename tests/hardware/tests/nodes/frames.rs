@@ -430,7 +430,8 @@ fn saved(bytes: &[u8]) -> PathBuf {
     must(std::fs::create_dir_all(&folder));
     let path = folder.join(format!("{name}.bin"));
     // Whole or not at all, even if another test writes it at the same time.
-    let unfinished = folder.join(format!("{name}.{}", std::process::id()));
+    let thread = std::thread::current().id();
+    let unfinished = folder.join(format!("{name}.{}.{thread:?}", std::process::id()));
     must(std::fs::write(&unfinished, bytes));
     must(std::fs::rename(&unfinished, &path));
     path

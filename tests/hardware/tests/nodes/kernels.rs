@@ -385,7 +385,8 @@ fn shipped() -> impl Iterator<Item = Design> {
     let lanes = [contrast, wide_contrast, warp, wide_warp];
     // The image pipeline's own, and the colours of lanes.
     let remap = Design::new("band_remap", &["band_remap", "byte_gear"]);
-    let others = [remap, Design::module("pixel_hsv")];
+    let places = Design::module("remap_places");
+    let others = [remap, places, Design::module("pixel_hsv")];
     pictures.into_iter().chain(lanes).chain(others)
 }
 

@@ -172,8 +172,6 @@ impl PictureNode {
 
     /// Pictures of recordings: four, or all. Gives how many.
     pub(crate) fn equals_its_twin_on_recordings(&self, limits: Limits, sparse: bool) -> u64 {
-        let Some(data) = crossdock_test_support::data() else { return 0 };
-        let mut random = Random::new(1);
         let mut total = 0;
         let bags: [(&str, usize); 4] = [
             ("driving/highway_a_25hz/highway_a_25hz.mcap", 60),
@@ -182,28 +180,41 @@ impl PictureNode {
             ("driving/white_lanes_25hz/white_lanes_25hz.mcap", 1),
         ];
         for (bag, every) in bags.into_iter().take(if sparse { 2 } else { 4 }) {
-            let bag = data.join(bag);
-            let all = frames::stamps(&bag);
-            let stamps: Vec<i64> = match sparse {
-                true => all.into_iter().step_by(every).take(2).collect(),
-                false => all,
-            };
-            assert!(stamps.len() >= 2, "{}", bag.display());
-            // The testbench holds the frames of a file in memory.
-            for some in stamps.chunks(40) {
-                let pictures = frames::recorded(&bag, some);
-                let sent = pictures.iter().map(|it| frames::frame(it, &mut random));
-                let (path, count) = self.file(&sent.collect::<Vec<_>>(), limits);
-                assert_eq!(count, some.len() as u64);
-                self.run(limits, &path, &["--seed", "1", "--stalls", "10"]);
-                // Hundreds of megabytes that nobody needs again.
-                if !sparse {
-                    must(std::fs::remove_file(path));
-                }
-                total += count;
-            }
+            total += self.equals_its_twin_on_recording(limits, bag, sparse.then_some(every));
         }
         total
+    }
+
+    /// Pictures of this recording: two, the second one so far behind the first, or all. Gives how
+    /// many.
+    pub(crate) fn equals_its_twin_on_recording(
+        &self,
+        limits: Limits,
+        bag: &str,
+        two: Option<usize>,
+    ) -> u64 {
+        let Some(data) = crossdock_test_support::data() else { return 0 };
+        let mut random = Random::new(1);
+        let bag = data.join(bag);
+        let all = frames::stamps(&bag);
+        let stamps: Vec<i64> = match two {
+            Some(every) => all.into_iter().step_by(every).take(2).collect(),
+            None => all,
+        };
+        assert!(stamps.len() >= 2, "{}", bag.display());
+        // The testbench holds the frames of a file in memory.
+        for some in stamps.chunks(40) {
+            let pictures = frames::recorded(&bag, some);
+            let sent = pictures.iter().map(|it| frames::frame(it, &mut random));
+            let (path, count) = self.file(&sent.collect::<Vec<_>>(), limits);
+            assert_eq!(count, some.len() as u64);
+            self.run(limits, &path, &["--seed", "1", "--stalls", "10"]);
+            // Hundreds of megabytes that nobody needs again.
+            if two.is_none() {
+                must(std::fs::remove_file(path));
+            }
+        }
+        stamps.len() as u64
     }
 
     /// Three pictures without stalls: beats of one, the latency of the first and the period.

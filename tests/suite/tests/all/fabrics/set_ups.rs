@@ -16,7 +16,12 @@ const BOARD: &str = "apps/autorace/highway.board.mapping.yaml";
 const PACKAGE: &str = "image_pipeline.hardware.yaml";
 const CALIBRATION: &str = "apps/image_pipeline/hardware/camera.yaml";
 /// Recordings with the parameters of their camera, and a duration of five pictures at least.
-const RECORDINGS: [[&str; 3]; 1] = [["driving/white_lanes_25hz", "white_lanes", "0.3"]];
+const RECORDINGS: [[&str; 3]; 4] = [
+    ["autorace_sim/autorace_a_15hz", "autorace", "0.5"],
+    ["driving/highway_a_25hz", "highway", "0.3"],
+    ["driving/highway_drive_1hz", "highway", "6"],
+    ["driving/white_lanes_25hz", "white_lanes", "0.3"],
+];
 
 /// The hardware of the image pipeline and both graphs with it, for a calibration of the test's own;
 /// the calibration's name.
@@ -107,7 +112,7 @@ fn check_highway(run: &Run, params: &str, more: &[&str]) -> (bool, String) {
 #[test]
 fn hardware_is_made_for_the_parameters_of_the_graph_or_refused_with_the_reason() {
     let run = Run::new("set_up");
-    for params in ["white_lanes", "white_lanes"] {
+    for params in ["autorace", "highway", "white_lanes"] {
         let (passes, errors) = check_highway(&run, params, &[]);
         assert!(passes, "{params}: {errors}");
     }

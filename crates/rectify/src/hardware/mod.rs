@@ -1,6 +1,10 @@
 //! Tables for modules in hardware: memories with their contents, in SystemVerilog, and which rows
 //! of a picture places need. Set-up code.
 
+mod place_steps;
+
+pub use place_steps::{PlaceSteps, PlaceStepsError};
+
 use crate::FRACTION_BITS;
 use std::fmt::Write as _;
 
