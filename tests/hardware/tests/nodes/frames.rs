@@ -268,16 +268,11 @@ pub(crate) fn damage(mut sent: Sent, number: usize, random: &mut Random) -> Sent
 }
 
 /// Good pictures, and between them odd and damaged ones, as many as both together.
-pub(crate) fn chance(seed: u64, count: usize, limits: Limits) -> Vec<Sent> {
-    chance_of(seed, count, limits, picture)
-}
-
-/// The same with other pictures of chance.
-pub(crate) fn chance_of(
+pub(crate) fn chance(
     seed: u64,
     count: usize,
     limits: Limits,
-    picture: impl Fn(&mut Random, Limits) -> Fields,
+    picture: fn(&mut Random, Limits) -> Fields,
 ) -> Vec<Sent> {
     let mut random = Random::new(seed);
     let mut all = Vec::new();

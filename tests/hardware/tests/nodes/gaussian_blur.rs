@@ -17,6 +17,7 @@ pub(crate) const NODE: PictureNode = PictureNode {
     parameters: |limits| vec![("MAX_WIDTH", limits.max_width), ("MAX_BYTES", limits.max_bytes)],
     streams: true,
     pictures: 300,
+    picture: frames::picture,
     told: |_| "{}".to_owned(),
     made: |_| Vec::new(),
 };

@@ -15,6 +15,7 @@ pub(crate) const NODE: PictureNode = PictureNode {
     parameters: |limits| vec![("MAX_BYTES", limits.max_bytes)],
     streams: false,
     pictures: 300,
+    picture: frames::picture,
     told: |_| "{}".to_owned(),
     made: |_| Vec::new(),
 };

@@ -33,6 +33,7 @@ const RECTIFY: PictureNode = PictureNode {
     parameters: |_| Vec::new(),
     streams: true,
     pictures: 90,
+    picture: chance,
     told: |limits| format!("{{ calibration: {} }}", camera(limits).display()),
     made: |limits| vec![(SETUP, made(limits))],
 };
@@ -49,6 +50,7 @@ const HALF: PictureNode = PictureNode {
         ]
     },
     pictures: 200,
+    picture: chance,
     told: |_| "{}".to_owned(),
     made: |_| Vec::new(),
     ..RECTIFY
@@ -193,7 +195,7 @@ fn chance(random: &mut Random, limits: Limits) -> Fields {
 }
 
 fn equals_its_twin(node: &PictureNode, limits: Limits) {
-    let sent = frames::chance_of(1, node.pictures, limits, chance);
+    let sent = node.chance(1, node.pictures, limits);
     let (path, count) = node.file(&sent, limits);
     assert!(count as usize > node.pictures, "{count} pictures");
     for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
@@ -202,7 +204,7 @@ fn equals_its_twin(node: &PictureNode, limits: Limits) {
         assert!(report.value("dropped") as usize > node.pictures / 6, "{report:?}");
         assert!(report.value("damaged") > 0, "{report:?}");
     }
-    let sent = frames::chance_of(2, node.pictures, limits, chance);
+    let sent = node.chance(2, node.pictures, limits);
     let (path, _) = node.file(&sent, limits);
     node.run(limits, &path, &["--seed", "4", "--resets", "1"]);
 }
@@ -552,7 +554,7 @@ fn faults_of_the_image_pipeline_are_caught() {
         must(kernel(21, 4).catches(fault, &["--seed", "1", "--stalls", "30"]));
     }
     for (node, limits, fault) in &FAULTS {
-        let sent = frames::chance_of(1, node.pictures, *limits, chance);
+        let sent = node.chance(1, node.pictures, *limits);
         let (path, _) = node.file(&sent, *limits);
         let vectors = path.to_str().expect("a path");
         let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];

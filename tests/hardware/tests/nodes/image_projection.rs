@@ -18,6 +18,7 @@ const NODE: PictureNode = PictureNode {
     parameters: |_| Vec::new(),
     streams: true,
     pictures: 69,
+    picture: frames::picture,
     told,
     made: |limits| vec![(SETUP, must(projection_setup_of(&package(limits))))],
 };

@@ -61,6 +61,20 @@ const SMALL: (usize, usize) = (448, 60);
 const SMALL_POINTS: u64 = 20;
 /// So many that stripes of enough points are refused for their bands.
 const SMALL_BANDS: u64 = 7;
+/// Cycles from a small picture with both stripes to the next one: a cycle for two pixels, two for
+/// each point.
+const SMALL_PERIOD: u64 = 14_200;
+/// Pictures for which no point is enough for a stripe, and no stripe is valid all the same.
+const BARE: (usize, usize) = (448, 72);
+
+/// Points and bands of a valid stripe at least, in pictures of this size; `None`: as shipped.
+fn least(size: (usize, usize)) -> Option<[u64; 2]> {
+    match size {
+        SHIPPED => None,
+        BARE => Some([0, 0]),
+        _ => Some([SMALL_POINTS, SMALL_BANDS]),
+    }
+}
 
 /// The package file for pictures of this size.
 fn package((width, height): (usize, usize)) -> HardwarePackage {
@@ -79,10 +93,9 @@ fn design(size: (usize, usize)) -> Design {
     let setup = must(following_setup_of(&package));
     let design = node_design(package, (GRAPH, MAPPING), "lane_following", &modules);
     let design = design.with_source(SETUP, &setup);
-    if size == SHIPPED {
-        design
-    } else {
-        design.set("POINTS_MIN", SMALL_POINTS).set("BANDS_MIN", SMALL_BANDS)
+    match least(size) {
+        Some([points, bands]) => design.set("POINTS_MIN", points).set("BANDS_MIN", bands),
+        None => design,
     }
 }
 
@@ -111,11 +124,9 @@ fn file(sent: &[Sent], (width, height): (usize, usize)) -> (PathBuf, u64, [usize
     let mut values = package((width, height));
     let node = values.nodes.iter_mut().find(|it| it.description.node_type == "lane_following");
     let told = &mut node.expect("the node type").built_in;
-    if (width, height) != SHIPPED {
-        let points = ParameterValue::Integer(SMALL_POINTS as i64);
-        told.insert("points_min".to_owned(), points);
-        let bands = ParameterValue::Integer(SMALL_BANDS as i64);
-        told.insert("bands_min".to_owned(), bands);
+    let least = least((width, height)).into_iter().flatten();
+    for (name, least) in ["points_min", "bands_min"].into_iter().zip(least) {
+        told.insert(name.to_owned(), ParameterValue::Integer(least as i64));
     }
     let told = in_yaml(told);
     let ports = ["image", "lane"];
@@ -357,19 +368,23 @@ fn all_recorded_pictures_give_the_lanes_of_the_software_node() {
     done(equals_its_twin_on_recordings(false), "following-lanes");
 }
 
-#[test]
-fn a_lane_leaves_soon_after_its_picture_which_takes_a_cycle_for_two_pixels() {
+/// Three pictures with both stripes, each in the middle of its half of the lane.
+fn striped((width, height): (usize, usize)) -> Vec<Sent> {
     let mut random = Random::new(1);
-    let mut data = vec![60; SHIPPED.0 * SHIPPED.1 * 3];
-    for row in data.chunks_exact_mut(SHIPPED.0 * 3) {
-        for (column, colour) in [(335, [230, 200, 20]), (655, [240; 3])] {
+    let mut data = vec![60; width * height * 3];
+    for row in data.chunks_exact_mut(width * 3) {
+        for (column, colour) in [(width / 2 - 165, [230, 200, 20]), (width / 2 + 155, [240; 3])] {
             let at = row[column * 3..(column + 10) * 3].chunks_exact_mut(3);
             at.for_each(|it| it.copy_from_slice(&colour));
         }
     }
-    let picture = Fields::picture(SHIPPED.0, SHIPPED.1, data);
-    let sent: Vec<_> = (0..3).map(|_| frames::frame(&picture, &mut random)).collect();
-    let (path, _, both) = file(&sent, SHIPPED);
+    let picture = Fields::picture(width, height, data);
+    (0..3).map(|_| frames::frame(&picture, &mut random)).collect()
+}
+
+#[test]
+fn a_lane_leaves_soon_after_its_picture_which_takes_a_cycle_for_two_pixels() {
+    let (path, _, both) = file(&striped(SHIPPED), SHIPPED);
     assert_eq!(both, [3, 3]);
     let report = run(SHIPPED, &path, &["--seed", "1", "--stalls", "0"]);
     // 600 points of a side, 2 cycles each, and 12 means.
@@ -456,7 +471,19 @@ const HARMLESS: [(&str, &str); 1] = [(
 fn mutants_of_the_stripes_are_found() {
     let (path, _, _) = file(&chance(1, 96), SMALL);
     let options = ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "30"];
+    let (path, _, both) = file(&striped(SMALL), SMALL);
+    assert_eq!(both, [3, 3]);
+    let soon = ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "0"];
+    let blank = Fields::picture(BARE.0, BARE.1, vec![60; BARE.0 * BARE.1 * 3]);
+    let (bare, _, found) = file(&[frames::frame(&blank, &mut Random::new(1))], BARE);
+    assert_eq!(found, [0, 0]);
+    let bare = ["--vectors", bare.to_str().expect("a path"), "--seed", "1", "--stalls", "0"];
     for module in ["find_stripe", "follow_stripes", "mark_stripes"] {
-        Mutants::of(module).simulated(simulation(SMALL), &options).but(&HARMLESS).are_found();
+        Mutants::of(module)
+            .simulated(simulation(BARE), &bare)
+            .simulated(simulation(SMALL), &options)
+            .measured(simulation(SMALL), &soon, |report| report.value("period") < SMALL_PERIOD)
+            .but(&HARMLESS)
+            .are_found();
     }
 }

@@ -21,6 +21,7 @@ const NODE: PictureNode = PictureNode {
     // A view has 614 400 pixels, whatever the picture's size; all kinds of odd frames are among
     // them.
     pictures: 69,
+    picture: frames::picture,
     told,
     made: |limits| vec![(SETUP, made(package(limits)))],
 };
@@ -212,7 +213,7 @@ fn the_node_that_rectifies_is_clean_under_all_warnings() {
 
 #[test]
 fn frames_of_all_kinds_are_rectified_and_become_what_the_software_node_makes_of_them() {
-    let (path, count) = HIGHWAY.file(&frames::chance(1, HIGHWAY.pictures, SMALL), SMALL);
+    let (path, count) = HIGHWAY.file(&HIGHWAY.chance(1, HIGHWAY.pictures, SMALL), SMALL);
     let report = HIGHWAY.run(SMALL, &path, &["--seed", "5", "--stalls", "30"]);
     assert_eq!(report.value("published"), count);
     assert!(report.value("dropped") > 20 && report.value("damaged") > 0, "{report:?}");
@@ -223,7 +224,7 @@ fn frames_of_all_kinds_are_rectified_and_become_what_the_software_node_makes_of_
 fn the_node_that_rectifies_equals_its_twin_at_any_pace_and_after_resets() {
     for node in [&HIGHWAY, &WIDE_HIGHWAY] {
         node.equals_its_twin(SMALL);
-        let (path, _) = node.file(&frames::chance(2, 30, SMALL), SMALL);
+        let (path, _) = node.file(&node.chance(2, 30, SMALL), SMALL);
         node.run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
     }
 }
@@ -269,9 +270,7 @@ fn the_node_that_rectifies_takes_no_more_area_than_its_budget() {
 
 /// The node with a view of 128 bit.
 mod wide {
-    use super::{
-        FAULTS, SHIPPED, SMALL, WIDE as NODE, area_within_budget, done, frames, lint, must,
-    };
+    use super::{FAULTS, SHIPPED, SMALL, WIDE as NODE, area_within_budget, done, lint, must};
 
     crate::picture_node::common_tests! {
         small: SMALL, shipped: SHIPPED, area: SHIPPED,

@@ -1,7 +1,7 @@
 //! A hardware node that makes a picture of a picture, in its testbench beside its software twin.
 
 use crate::board;
-use crate::frames::{self, Limits, Random, Sent, Twin};
+use crate::frames::{self, Fields, Limits, Random, Sent, Twin};
 use crossdock_graph::{HardwareNode, HardwarePackage};
 use crossdock_hardware_tests::{Design, Mutants, Report, Simulation, must};
 use crossdock_test_support::workspace;
@@ -97,8 +97,9 @@ pub(crate) struct PictureNode {
     pub(crate) parameters: fn(Limits) -> Vec<(&'static str, u32)>,
     /// Whether it publishes while a message comes.
     pub(crate) streams: bool,
-    /// Pictures of a simulation with pictures of chance.
+    /// Pictures of a simulation with pictures of chance, and how one is made.
     pub(crate) pictures: usize,
+    pub(crate) picture: fn(&mut Random, Limits) -> Fields,
     /// The parameters of its software twin, in YAML.
     pub(crate) told: fn(Limits) -> String,
     /// Sources that are made for these limits, in place of those that are shipped.
@@ -143,6 +144,11 @@ impl PictureNode {
         node_simulation(self.design(limits), TESTBENCH, &ports)
     }
 
+    /// Frames of so many pictures of chance, with odd and damaged ones between them.
+    pub(crate) fn chance(&self, seed: u64, count: usize, limits: Limits) -> Vec<Sent> {
+        frames::chance(seed, count, limits, self.picture)
+    }
+
     /// The file of these frames for the testbench, and how many messages are published.
     pub(crate) fn file(&self, sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
         let expected = (self.expected)(sent, limits, self.twin, &(self.told)(limits));
@@ -157,7 +163,7 @@ impl PictureNode {
     /// Good, odd and damaged frames under many stalls, few, and none.
     pub(crate) fn equals_its_twin(&self, limits: Limits) {
         let pictures = self.pictures;
-        let (path, count) = self.file(&frames::chance(1, pictures, limits), limits);
+        let (path, count) = self.file(&self.chance(1, pictures, limits), limits);
         assert!(count as usize > pictures * 7 / 6, "{count} pictures");
         for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
             let report = self.run(limits, &path, &["--seed", seed, "--stalls", stalls]);
@@ -165,7 +171,7 @@ impl PictureNode {
             assert!(report.value("dropped") as usize > pictures / 6, "{report:?}");
             assert_eq!(report.value("damaged") > 0, self.streams, "{report:?}");
         }
-        let (path, count) = self.file(&frames::chance(3, SLOW_PICTURES, limits), limits);
+        let (path, count) = self.file(&self.chance(3, SLOW_PICTURES, limits), limits);
         let report = self.run(limits, &path, &SLOW);
         assert_eq!(report.value("published"), count);
     }
@@ -234,11 +240,11 @@ impl PictureNode {
 
     /// The frames of chance have to notice these, too.
     pub(crate) fn notices<'a>(&self, mutants: Mutants<'a>, limits: Limits) -> Mutants<'a> {
-        let (path, _) = self.file(&frames::chance(1, self.pictures, limits), limits);
+        let (path, _) = self.file(&self.chance(1, self.pictures, limits), limits);
         let vectors = path.to_str().expect("a path");
         let simulation = self.simulation(limits);
         let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
-        let (slow, _) = self.file(&frames::chance(3, SLOW_PICTURES, limits), limits);
+        let (slow, _) = self.file(&self.chance(3, SLOW_PICTURES, limits), limits);
         let slow = ["--vectors", slow.to_str().expect("a path")];
         mutants
             .simulated(simulation.clone(), &options)
@@ -248,7 +254,7 @@ impl PictureNode {
 
     /// Each fault, on the frames of chance.
     pub(crate) fn catches(&self, limits: Limits, faults: &[crossdock_hardware_tests::Mutation]) {
-        let (path, _) = self.file(&frames::chance(1, self.pictures, limits), limits);
+        let (path, _) = self.file(&self.chance(1, self.pictures, limits), limits);
         let vectors = path.to_str().expect("a path");
         for fault in faults {
             let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
@@ -278,7 +284,7 @@ macro_rules! common_tests {
         #[test]
         #[ignore = "long: many resets"]
         fn after_a_reset_the_node_begins_anew() {
-            let (path, _) = NODE.file(&frames::chance(2, $resets, $small), $small);
+            let (path, _) = NODE.file(&NODE.chance(2, $resets, $small), $small);
             NODE.run($small, &path, &["--seed", "4", "--resets", "1"]);
         }
 
