@@ -21,6 +21,7 @@ package lane_planner_setup;
   localparam int unsigned WhiteHigh = 32'h00_b3_46_ff;
   localparam int unsigned Band = 4;
   localparam int unsigned WordSteps = 2;
+  localparam int unsigned Words = 1;
   localparam int unsigned XBits = 1;
   localparam int unsigned YBits = 1;
 endpackage

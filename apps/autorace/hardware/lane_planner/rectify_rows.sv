@@ -29,7 +29,7 @@ module rectify_rows (
   localparam int unsigned WordSteps = lane_planner_setup::WordSteps;
   localparam int unsigned XBits = lane_planner_setup::XBits;
   localparam int unsigned YBits = lane_planner_setup::YBits;
-  localparam int unsigned Words = Rows * ((Width + WordSteps - 1) / WordSteps);
+  localparam int unsigned Words = lane_planner_setup::Words;
   localparam int unsigned Line = (Rows > 2) ? $clog2(Rows) : 1;
   localparam int unsigned Word = (Words > 2) ? $clog2(Words) : 1;
 

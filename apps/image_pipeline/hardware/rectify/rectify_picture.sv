@@ -36,13 +36,11 @@ module rectify_picture (
   wire               p_ready;
 
   // Of the rows and their pixels; see remap_places.
-  localparam int unsigned RowWords =
-      (rectify_setup::Width + rectify_setup::WordSteps - 1) / rectify_setup::WordSteps;
   localparam int unsigned Word =
       rectify_setup::WordSteps * (rectify_setup::XBits + rectify_setup::YBits);
   wire [$clog2(rectify_setup::Height)-1:0]          line_at;
   wire [109:0]                                      line;
-  wire [$clog2(rectify_setup::Height*RowWords)-1:0] word_at;
+  wire [$clog2(rectify_setup::Words)-1:0] word_at;
   wire [Word-1:0]                                   word;
 
   rectify_lines u_lines (

@@ -8,6 +8,7 @@ package rectify_setup;
   localparam int unsigned Height = 480;
   localparam int unsigned Band = 32;
   localparam int unsigned WordSteps = 64;
+  localparam int unsigned Words = 4800;
   localparam int unsigned XBits = 3;
   localparam int unsigned YBits = 3;
 endpackage

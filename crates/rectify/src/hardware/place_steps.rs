@@ -180,13 +180,16 @@ impl PlaceSteps {
         Ok((self, start..end))
     }
 
-    /// What modules have to be told: rows of the raw picture that are kept, steps in a word, and
-    /// the bits of a change along x and along y.
-    pub fn constants(&self) -> [(&'static str, String); 4] {
+    /// What modules have to be told: rows of the raw picture that are kept, steps in a word, words,
+    /// and the bits of a change along x and along y.
+    pub fn constants(&self) -> [(&'static str, String); 5] {
         let [x, y] = self.bits;
+        let word_steps = self.word_steps();
+        let words = self.lines.len() * self.width.div_ceil(word_steps);
         [
             ("Band", self.band.to_string()),
-            ("WordSteps", self.word_steps().to_string()),
+            ("WordSteps", word_steps.to_string()),
+            ("Words", words.to_string()),
             ("XBits", x.to_string()),
             ("YBits", y.to_string()),
         ]

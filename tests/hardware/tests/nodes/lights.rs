@@ -267,6 +267,15 @@ fn picture(eye: Eye, random: &mut Random, number: usize) -> Fields {
         let colour = colour(random);
         draw(&mut picture, random, colour);
     }
+    // One whose last pixel is the picture's: it is there when nothing more comes.
+    if number % 16 == 11 {
+        for row in height - 6..height {
+            let from = (row * width + width - 6) * 3;
+            picture.data[from..from + 18]
+                .chunks_exact_mut(3)
+                .for_each(|it| it.copy_from_slice(&near));
+        }
+    }
     picture.frame_id = (0..random.below(65)).map(|_| random.next() as u8).collect();
     picture
 }
@@ -589,11 +598,19 @@ pub(crate) fn seen<'a>(mutants: Mutants<'a>, eye: Eye) -> Mutants<'a> {
     runs.iter().fold(mutants, |mutants, run| mutants.simulated(eye.simulation(), run))
 }
 
+const UNLIT: &str = "seen_light shows no box if no lamp is found";
+const HARMLESS: [(&str, &str); 4] = [
+    ("find_lamp.sv: `left <= '0;`: `'0` becomes `'1`", UNLIT),
+    ("find_lamp.sv: `top <= '0;`: `'0` becomes `'1`", UNLIT),
+    ("find_lamp.sv: `width <= '0;`: `'0` becomes `'1`", UNLIT),
+    ("find_lamp.sv: `height <= '0;`: `'0` becomes `'1`", UNLIT),
+];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_lights_are_found() {
     for module in ["find_lamp", "seen_light", "other_light"] {
-        seen(seen(Mutants::of(module), SMALL_RED), SMALL_GREEN).are_found();
+        seen(seen(Mutants::of(module), SMALL_RED), SMALL_GREEN).but(&HARMLESS).are_found();
     }
     seen(Mutants::of("green_arm"), SMALL_GREEN).are_found();
 }
