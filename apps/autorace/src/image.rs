@@ -51,8 +51,9 @@ pub enum ImageError {
     /// The node has no room for it.
     #[error(
         "the picture is {width} pixels wide and has {bytes} bytes, but this node takes {}: send smaller ones, \
-         or set its parameters max_width and max_bytes",
-        room(*width_max, *bytes_max)
+         or change {}",
+        room(*width_max, *bytes_max),
+        if *width_max < usize::MAX { "its max_width and max_bytes" } else { "its max_bytes" }
     )]
     Large {
         /// Pixels per row of the picture.

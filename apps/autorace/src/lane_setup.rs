@@ -163,7 +163,9 @@ fn view_line(places: &[u32], width: usize, slope: f64) -> Option<Option<ViewLine
         return None;
     }
     // Not a number or too large: no step fits.
-    let nearest = (slope * f64::from(1 << SHIFT)).round() as i64;
+    let nearest =
+        (slope * f64::from(1 << SHIFT)).round().clamp(-PLACE_MAX as f64, PLACE_MAX as f64);
+    let nearest = nearest as i64;
     let tried = (0..=TRIED).flat_map(|it| [nearest - it, nearest + it]);
     let fits = |step: i64| {
         let (mut low, mut high) = (-PLACE_MAX, PLACE_MAX);

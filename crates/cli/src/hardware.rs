@@ -7,7 +7,7 @@ use crate::packages::Packages;
 use anyhow::Result;
 use crossdock_graph::{
     Graph, GraphNode, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping,
-    PackageDescriptions, ParameterValue, SourceKind, Violation, ViolationKind,
+    ParameterValue, SourceKind, Violation, ViolationKind,
 };
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
@@ -106,7 +106,7 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
         let set_up = set_up::set_up(files, described, &nodes, &mut sources);
         let set_up = set_up.map_err(|it| Violations::from(vec![*it]))?;
         for node in nodes {
-            made_from(descriptions, node, described, &sources).map_err(Violations::from)?;
+            made_from(files, node, described, &sources).map_err(Violations::from)?;
         }
         let sources = in_verilog(described, sources).map_err(|it| Violations::from(vec![*it]))?;
         let (package, node) = described;
@@ -120,11 +120,12 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
 /// Whether files that a node's module was made from still hold what they held then: else the
 /// hardware would silently do something else than the software, which reads them at each start.
 fn made_from(
-    descriptions: &PackageDescriptions,
+    FabricFiles { graph, packages, .. }: &FabricFiles<'_>,
     node: &GraphNode,
     (package, hardware): Described<'_>,
     sources: &[SourceText],
 ) -> Result<(), Vec<Violation>> {
+    let descriptions = &packages.descriptions;
     let node_type = &hardware.description.node_type;
     let mut changed = Vec::new();
     for name in &hardware.made_from {
@@ -133,9 +134,9 @@ fn made_from(
             Some(&parameter.default)
         };
         // The check has seen to it that the value of a parameter is a text.
-        let file = match node.parameters.get(name).or_else(default) {
-            Some(ParameterValue::String(file)) => file,
-            _ => name,
+        let (file, is_parameter) = match node.parameters.get(name).or_else(default) {
+            Some(ParameterValue::String(file)) => (file, true),
+            _ => (name, false),
         };
         let (message, advice) = match is_made_from(sources, Path::new(file)) {
             Ok(true) => continue,
@@ -150,6 +151,19 @@ fn made_from(
                     node.name
                 ),
             ),
+            Err(error) if is_parameter => {
+                let message = match file.as_str() {
+                    "" => format!("parameter `{name}` names no file, and `{node_type}` is hardware"),
+                    _ => format!("parameter `{name}` names {file}, which cannot be read: {error}"),
+                };
+                let advice = "name a file, from the folder in which the command is started; or keep the \
+                              node in a process";
+                let path = ["nodes", node.name.as_str(), "parameters", name];
+                let kind = ViolationKind::HardwareNode;
+                let fault = Violation::at(kind, &graph.source, &path, message, advice);
+                changed.push(fault.for_node(&node.name));
+                continue;
+            }
             Err(error) => (
                 format!("`{node_type}` was made from the file {file}, which cannot be read: {error}"),
                 "start the command in the folder that this name is relative to, or correct the name"

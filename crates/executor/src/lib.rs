@@ -138,7 +138,7 @@ pub use crossdock_comm::{
     PublishError, Publisher, Request, Sample, Server, Since, Subscriber, SubscriberCounters,
     TakeError, Ticket, Waiting,
 };
-pub use crossdock_graph::{LogLevel, TimerClock};
+pub use crossdock_graph::{HardwarePackage, LogLevel, TimerClock};
 pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use node::context::{Context, Trigger};
 pub use node::description::NodeDescription;

@@ -3,7 +3,7 @@
 //! `hw/budget.json`, which the hardware tests hold the modules against; none is written down here.
 
 use crate::library::{Instance, LibraryModule};
-use crate::network::{Network, PortOwner};
+use crate::network::{Network, NetworkNode, PortOwner};
 use crossdock_graph::NodeArea;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -148,8 +148,20 @@ impl Needs {
 
     /// The same with the nodes of the network's fabric. They are part of the board, or will be.
     #[must_use]
-    pub fn with_nodes(mut self, network: &Network) -> Self {
-        for node in &network.nodes {
+    pub fn with_nodes(self, network: &Network) -> Self {
+        self.with(network, &network.nodes.iter().collect::<Vec<_>>())
+    }
+
+    /// The same with the nodes alone whose figures are of the values that they have. What this sum
+    /// has no room in has none for the whole.
+    #[must_use]
+    pub fn with_certain_nodes(self, network: &Network) -> Self {
+        let is_certain = |node: &&NetworkNode| node.unlike_its_area().is_empty();
+        self.with(network, &network.nodes.iter().filter(is_certain).collect::<Vec<_>>())
+    }
+
+    fn with(mut self, network: &Network, nodes: &[&NetworkNode]) -> Self {
+        for node in nodes {
             let Some(area) = node.area else {
                 self.unknown_nodes.push(node.name.clone());
                 continue;

@@ -74,8 +74,8 @@ pub struct Generated {
     pub files: BTreeMap<String, String>,
     /// What to tell people though the network was made: sentences.
     pub warnings: Vec<String>,
-    /// Whether no part has room for it, of those that are known or of the one that the mapping
-    /// names: one of the warnings says so.
+    /// Whether no part that is known has room for it, or nobody can say that the one has that the
+    /// mapping names: one of the warnings says so.
     pub fits_no_part: bool,
 }
 
@@ -169,17 +169,21 @@ pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
         return Err(violations);
     }
     let part = part(request)?;
-    let (mut generated, needs) = write(network, nodes);
-    let parts = part.map_or(area::Part::ALL, std::slice::from_ref);
-    let Some([message, advice]) = report::tight(&generated.network, &needs, parts) else {
+    let (mut generated, needs, certain) = write(network, nodes);
+    let network = &generated.network;
+    if let Some(part) = part {
+        let parts = std::slice::from_ref(part);
+        if let Some([message, advice]) = report::tight(network, &certain, parts) {
+            return Err(vec![of_part(request, message, &advice)]);
+        }
+        let doubt = report::tight(network, &needs, parts).or_else(|| report::doubt(&needs, part));
+        generated.fits_no_part = doubt.is_some();
+        generated.warnings.extend(doubt.map(|[message, advice]| format!("{message}; {advice}")));
         return Ok(generated);
-    };
-    // A sum with figures of other values may be too high.
-    if part.is_some() && needs.unlike.is_empty() {
-        return Err(vec![of_part(request, message, &advice)]);
     }
-    generated.fits_no_part = part.is_some() || needs.fit_no_part();
-    generated.warnings.push(format!("{message}; {advice}"));
+    let tight = report::tight(network, &needs, area::Part::ALL);
+    generated.fits_no_part = needs.fit_no_part();
+    generated.warnings.extend(tight.map(|[message, advice]| format!("{message}; {advice}")));
     Ok(generated)
 }
 
@@ -216,7 +220,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs) {
+fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs, area::Needs) {
     let registers = network.registers();
     let of_board = network.board_registers(&registers);
     let mut files = BTreeMap::new();
@@ -261,7 +265,9 @@ fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs) {
         Some(_) => None,
     };
     instances.extend(of_board);
-    let needs = area::Needs::of(instances.iter().flatten()).with_nodes(&network);
+    let of_modules = || area::Needs::of(instances.iter().flatten());
+    let needs = of_modules().with_nodes(&network);
+    let certain = of_modules().with_certain_nodes(&network);
     files.insert("report.md".to_owned(), report::report(&network, &instances, &needs));
     surroundings(&network, &registers, order, of_nodes, &mut files);
     export(&network, &registers, used, &mut files);
@@ -275,7 +281,7 @@ fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs) {
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
     let (warnings, fits_no_part) = (Vec::new(), false);
-    (Generated { network, identity, registers, files, warnings, fits_no_part }, needs)
+    (Generated { network, identity, registers, files, warnings, fits_no_part }, needs, certain)
 }
 
 /// What the board's nodes are made of, and the list of it.

@@ -204,6 +204,24 @@ fn room(needs: &Needs) -> String {
     text
 }
 
+/// A sentence for people if the sum, which fits into a part, may be too low, and what to do.
+pub(crate) fn doubt(needs: &Needs, part: &Part) -> Option<[String; 2]> {
+    let reasons = [
+        uncounted(needs).map(|nodes| format!("not counted are {nodes}")),
+        unlike(needs).map(|nodes| format!("the figures of nodes are of other values of {nodes}")),
+        (needs.unknown > 0).then(|| format!("{} instances have no figure", needs.unknown)),
+    ];
+    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+    let message = format!(
+        "whether {} ({}) has room is not known: {}",
+        part.name,
+        part.board,
+        reasons.join("; ")
+    );
+    let advice = "synthesise the board, or measure these nodes and write their `area`";
+    (!reasons.is_empty()).then(|| [message, advice.to_owned()])
+}
+
 /// A sentence for people if one of these parts has no room for the network with its nodes, and what
 /// to do.
 pub(crate) fn tight(network: &Network, needs: &Needs, parts: &[Part]) -> Option<[String; 2]> {

@@ -7,6 +7,7 @@ use super::{
 };
 use crossdock_suite::{Run, binaries};
 use crossdock_test_support::{shared, workspace};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -187,6 +188,33 @@ fn a_command_of_a_package_binary_makes_the_source_that_is_shipped_or_one_for_oth
         let (done, said) = command(words);
         assert!(!done && said.contains(told), "{words:?}: {said}");
     }
+}
+
+#[test]
+fn a_set_up_that_fails_is_told_and_what_it_leaves_behind_ends_with_it() {
+    let run = Run::new("set_up_fails");
+    let real = binaries().join("crossdock-autorace");
+    let with = |how: &str| {
+        let script = format!(
+            "#!/bin/sh\ncase \"$1\" in *-setup) {how};; esac\nexec {} \"$@\"\n",
+            real.display()
+        );
+        let program = written(&run, "packages/crossdock-autorace", &script);
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).expect("executable");
+        let folder = run.file("packages");
+        check_highway(&run, "white_lanes", &["--package-path", folder.to_str().expect("UTF-8")])
+    };
+    let (passes, errors) = with("exit 7");
+    let told = "`crossdock-autorace lane-setup` failed without a word (exit status: 7)";
+    assert!(!passes && errors.contains(told), "{errors}");
+    let (passes, errors) = with("printf '\\033[2Jno\\n' >&2; exit 1");
+    assert!(!passes && errors.contains("[2Jno") && !errors.contains('\u{1b}'), "{errors}");
+    // It would hold the other end of what it says for an hour.
+    let (passes, errors) = with("sleep 3600 &");
+    assert!(passes, "{errors}");
+    let (passes, errors) = with("yes >&2");
+    assert!(passes, "{errors}");
 }
 
 #[test]
