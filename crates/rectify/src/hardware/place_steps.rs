@@ -344,7 +344,8 @@ mod tests {
         let text = steps.memories("of_lens");
         assert!(text.contains("module of_lens_lines (") && text.contains("[109:0] w [3];"));
         assert!(text.contains("module of_lens_steps (") && text.contains("[127:0] w [9];"));
-        let expected = [("Band", "4"), ("WordSteps", "64"), ("XBits", "1"), ("YBits", "1")];
+        let expected =
+            [("Band", "4"), ("WordSteps", "64"), ("Words", "9"), ("XBits", "1"), ("YBits", "1")];
         assert_eq!(steps.constants(), expected.map(|(name, value)| (name, value.to_owned())));
         // No word of one step.
         let steps = PlaceSteps::new(&camera, (129, 48), 10..13).unwrap();
