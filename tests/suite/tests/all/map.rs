@@ -72,12 +72,17 @@ fn nodes_of_the_driving_graph_are_placed_in_hardware_checked_and_not_run_without
     assert!(table.contains("hardware-mapped: /camera/image_blurred\n"), "{table}");
     assert!(table.contains("note: /lane/view: the rule leaves the choice open"), "{table}");
 
+    let output = run.output(&["check", HIGHWAY, "--mapping", &mapping]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains(", 3 in hardware"), "{}", String::from_utf8_lossy(&output.stderr));
     // What a run refuses a check refuses, with the same words.
     for command in ["check", "run"] {
-        let output = run.output(&[command, HIGHWAY, "--mapping", &mapping]);
+        let contrast = ["-p", "planner.contrast_min:=300"];
+        let words = [&[command, HIGHWAY, "--mapping", &mapping][..], &contrast].concat();
+        let output = run.output(&words);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{command}: {errors}");
-        for part in ["node `planner`", "`lane_planner` in hardware was made with", "`built_in`"] {
+        for part in ["node `planner`", "`lane_planner` in hardware cannot be made", "0 to 255"] {
             assert!(errors.contains(part), "{command}: `{part}` is missing in: {errors}");
         }
     }
