@@ -201,7 +201,7 @@ fn text(
     let constants = [
         ("Width", width.to_string()),
         ("Height", height.to_string()),
-        // Of the picture, the rows that are needed; of the rectified one, those of the view.
+        // The rows of the picture that are needed, and the rows of the rectified one in the view.
         ("FirstRaw", raw.start.to_string()),
         ("RawRows", raw.len().to_string()),
         ("Rows", rows.len().to_string()),

@@ -76,7 +76,7 @@ pub struct Generated {
     pub warnings: Vec<String>,
     /// Whether no part that is known has room for it, or nobody can say that the one has that the
     /// mapping names: one of the warnings says so.
-    pub fits_no_part: bool,
+    pub room_is_in_doubt: bool,
 }
 
 impl Generated {
@@ -177,12 +177,12 @@ pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
             return Err(vec![of_part(request, message, &advice)]);
         }
         let doubt = report::tight(network, &needs, parts).or_else(|| report::doubt(&needs, part));
-        generated.fits_no_part = doubt.is_some();
+        generated.room_is_in_doubt = doubt.is_some();
         generated.warnings.extend(doubt.map(|[message, advice]| format!("{message}; {advice}")));
         return Ok(generated);
     }
     let tight = report::tight(network, &needs, area::Part::ALL);
-    generated.fits_no_part = needs.fit_no_part();
+    generated.room_is_in_doubt = needs.fit_no_part();
     generated.warnings.extend(tight.map(|[message, advice]| format!("{message}; {advice}")));
     Ok(generated)
 }
@@ -280,8 +280,8 @@ fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs, area::Needs
     };
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
-    let (warnings, fits_no_part) = (Vec::new(), false);
-    (Generated { network, identity, registers, files, warnings, fits_no_part }, needs, certain)
+    let (warnings, room_is_in_doubt) = (Vec::new(), false);
+    (Generated { network, identity, registers, files, warnings, room_is_in_doubt }, needs, certain)
 }
 
 /// What the board's nodes are made of, and the list of it.

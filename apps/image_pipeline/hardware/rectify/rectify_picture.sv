@@ -2,7 +2,7 @@
 // RectificationTable (crates/rectify) makes them, bit for bit.
 //
 // Function      `start` begins a picture of Width x Height pixels (rectify_setup) of one byte (colour
-//               0) or three; band_remap takes its bytes and gives those of the rectified one, at
+//               0) or three; band_remap takes its bytes and gives the rectified ones, at
 //               places of remap_places.
 // Latency       The rows that the lens moves apart (Band at most), and 20 cycles.
 // Throughput    A pixel per cycle.

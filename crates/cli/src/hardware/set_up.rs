@@ -105,8 +105,8 @@ fn one_version(
         return Ok(());
     };
     let message = format!(
-        "`{name}` is another value than that of node `{}`, and both are `{}` in one fabric, which has \
-         one module for them",
+        "`{name}` is another value than node `{}` has, and both are `{}` in one fabric, which has one \
+         module for them",
         first.name, first.node_type
     );
     let advice = "give both nodes the same value, or place one in another fabric or in a process";

@@ -84,10 +84,11 @@ fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Definitions) ->
     Ok(generated)
 }
 
-/// Says that no board has room for it. A run is a simulation, in which a part that is too small is
-/// no reason to say anything: `report.md` has all of them.
+/// Says that no board has room for it, or that nobody knows whether the named one has. A run is a
+/// simulation, in which a part that is too small is no reason to say anything else: `report.md` has
+/// all of them.
 fn warn(generated: &Generated) {
-    for warning in generated.warnings.iter().filter(|_| generated.fits_no_part) {
+    for warning in generated.warnings.iter().filter(|_| generated.room_is_in_doubt) {
         say!("warning: {warning}");
     }
 }

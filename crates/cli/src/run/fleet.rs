@@ -452,7 +452,7 @@ impl Member {
                     // Nobody has written the node of its gateways, and what is wrong names its own.
                     false if self.plan.binary == FABRIC_BINARY => {
                         let what =
-                            error.rsplit_once(", it failed: ").map_or(&*error, |(_, what)| what);
+                            error.split_once(", it failed: ").map_or(&*error, |(_, what)| what);
                         format!("fabric `{name}`: {what}")
                     }
                     false => format!("node `{node}` in process `{name}`: {error}"),

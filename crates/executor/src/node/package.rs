@@ -95,7 +95,7 @@ impl Package {
     /// `crossdock-<name> COMMAND PACKAGE.hardware.yaml -o FILE -p NAME:=VALUE`. `make` gets the
     /// package with the values of the command line in place of the file's.
     ///
-    /// Generating a board with a node that has other values than those of the file runs it. It may
+    /// Generating a board with a node that has other values than the file runs it. It may
     /// take time, memory and files; it must give the same text for the same values.
     #[must_use]
     pub fn set_up(

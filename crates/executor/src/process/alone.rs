@@ -63,6 +63,12 @@ pub(super) fn alone(sentence: String) -> PackageError {
     PackageError::Alone { sentence }
 }
 
+/// What is wrong with a file or the command line, a sentence a line.
+pub(super) fn refused(violations: Vec<Violation>) -> PackageError {
+    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    alone(lines.join("\n"))
+}
+
 fn say(line: &str) {
     // Nobody is left to hear that it could not be said.
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -128,10 +134,6 @@ fn planned(
     description: &NodeTypeDescription,
     ros: &RosArguments,
 ) -> Result<(Plan, Vec<Violation>), PackageError> {
-    let refused = |violations: Vec<Violation>| {
-        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        alone(lines.join("\n"))
-    };
     let text = graph_text(package_name, description);
     let graph = Graph::from_yaml("", text.as_bytes()).map_err(refused)?;
     let (graph, _, mut warnings) = graph.remapped(&ros.remaps).map_err(refused)?;

@@ -1,16 +1,16 @@
 //! A package binary that makes a source of its hardware, by a command that its hardware package
 //! file names under `set_up`.
 
-use super::alone::{alone, read};
+use super::alone::{alone, read, refused};
 use super::node_process::PackageError;
 use crate::node::package::{Package, SetUp};
-use crossdock_graph::{HardwarePackage, Violation};
+use crossdock_graph::HardwarePackage;
 
 /// Makes the source that the first word stands for, if it is the command of a set-up.
 pub(crate) fn run(package: &Package, words: &[String]) -> Option<Result<(), PackageError>> {
     let (command, words) = words.split_first()?;
     let set_up = package.find_set_up(command)?;
-    Some(make(package.name(), set_up, words).map_err(alone))
+    Some(make(package.name(), set_up, words))
 }
 
 /// The words behind the command.
@@ -36,16 +36,14 @@ impl<'a> Words<'a> {
     }
 }
 
-fn make(binary: &str, set_up: SetUp, words: &[String]) -> Result<(), String> {
+fn make(binary: &str, set_up: SetUp, words: &[String]) -> Result<(), PackageError> {
     let Words { package, output, rules } = Words::read(words).ok_or_else(|| {
-        format!("name a hardware package file and -o FILE:\n{}", set_up.usage(binary))
+        alone(format!("name a hardware package file and -o FILE:\n{}", set_up.usage(binary)))
     })?;
-    let refused =
-        |all: Vec<Violation>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let text = read("hardware package", package).map_err(|error| error.to_string())?;
+    let text = read("hardware package", package)?;
     let read = HardwarePackage::from_yaml(package, &text).map_err(refused)?;
     let read = read.set_up_by(set_up.command, rules).map_err(refused)?;
-    let source = (set_up.make)(&read).map_err(|error| format!("{package}: {error}"))?;
+    let source = (set_up.make)(&read).map_err(|error| alone(format!("{package}: {error}")))?;
     std::fs::write(output, source)
-        .map_err(|error| format!("{output}: {error}; choose another file"))
+        .map_err(|error| alone(format!("{output}: {error}; choose another file")))
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 impl HardwarePackage {
     /// The package for the command `command` of its binary, which makes sources of `set_up`: the
     /// node types that have it have the values of `rules` under `built_in`, each as
-    /// `-p name:=value` sets it, in place of those of the file.
+    /// `-p name:=value` sets it, in place of the file's.
     ///
     /// # Errors
     /// A rule cannot be read, no node type has the command, or none of those that have it has the

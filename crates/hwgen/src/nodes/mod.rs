@@ -26,8 +26,7 @@ pub struct Implementation<'a> {
     pub node: &'a HardwareNode,
     /// Its sources in the order of the package file. VHDL has become Verilog.
     pub sources: Vec<SourceText>,
-    /// Values under `built_in` that its sources were made with anew: they are not those of the
-    /// package file.
+    /// Values under `built_in` that its sources were made with anew: the package file has others.
     pub set_up: Vec<String>,
 }
 

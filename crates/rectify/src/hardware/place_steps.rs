@@ -3,8 +3,8 @@
 //! Hardware has no room for the table of the software, 8 bytes per pixel. Along a row of any usual
 //! lens the step from place to place changes by a few units of 1 / 1024 pixel. So each row has its
 //! first place and its first step, and each pixel by how much the next step differs: 6 bits for
-//! both axes of a usual lens. Nothing is rounded: the places are those of
-//! [`crate::RectificationTable`].
+//! both axes of a usual lens. Nothing is rounded:
+//! [`crate::RectificationTable`] has the same places.
 
 use crate::hardware::{band_of, memory, rows_needed, word};
 use crate::{Camera, FRACTION_BITS};

@@ -177,8 +177,7 @@ fn chance(random: &mut Random, limits: Limits) -> Fields {
     match random.below(3) {
         0 => fields.encoding = b"bgr8".to_vec(),
         1 => {
-            // Its rows may have as few bytes as those of a colour picture that fits, and too many
-            // pixels.
+            // Its rows may have as few bytes as in a colour picture that fits, and too many pixels.
             if limits.size.is_none() && random.below(8) == 0 {
                 fields.width =
                     limits.max_width + 1 + random.below(limits.max_width as usize) as u32;

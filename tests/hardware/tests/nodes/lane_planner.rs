@@ -116,13 +116,13 @@ const HIGHWAY: PictureNode = PictureNode {
     ..NODE
 };
 const WIDE_HIGHWAY: PictureNode = PictureNode { parameters: WIDE.parameters, ..HIGHWAY };
-/// With those of the course, whose lens is weaker.
+/// With the parameters of the course, whose lens is weaker.
 const AUTORACE: PictureNode = PictureNode {
     told: |limits| in_yaml(values(&package_of(limits, Some("autorace")))),
     made: |limits| vec![(SETUP, made(package_of(limits, Some("autorace"))))],
     ..NODE
 };
-/// With those of a highway whose pictures need no rectification.
+/// With the parameters of a highway whose pictures need no rectification.
 const WHITE_LANES: PictureNode = PictureNode {
     told: |limits| in_yaml(values(&package_of(limits, Some("white_lanes")))),
     made: |limits| vec![(SETUP, made(package_of(limits, Some("white_lanes"))))],

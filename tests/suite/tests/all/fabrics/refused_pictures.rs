@@ -42,8 +42,8 @@ const TOO_LARGE: [[&str; 6]; 4] = [
         "it is larger than the node has memory for",
     ],
 ];
-/// All other nodes of both graphs.
-const OTHERS: [(&str, &[&str]); 2] = [
+/// All nodes of both graphs.
+const NODES: [(&str, &[&str]); 2] = [
     (
         COURSE,
         &[
@@ -98,7 +98,7 @@ fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware
 fn pictures_that_a_node_has_no_room_for_end_the_run_in_hardware_as_in_software() {
     let run = Run::new("fabric_large_picture");
     for [graph, parameter, node, topics, _, reason] in TOO_LARGE {
-        let others = OTHERS.iter().find(|(of, _)| *of == graph).expect("its nodes").1;
+        let others = NODES.iter().find(|(of, _)| *of == graph).expect("its nodes").1;
         let others: Vec<&str> = others.iter().copied().filter(|it| *it != node).collect();
         let mapping = format!(
             "crossdock: 1\nprocesses: {{ drive: {{ executors: [ {{ mode: chain, nodes: [{}] }} ] }} \

@@ -154,7 +154,7 @@ fn hardware_is_made_for_the_parameters_of_the_graph_or_refused_with_the_reason()
     };
     let (passes, errors) = mapped("{ board: { nodes: [one, other] } }");
     assert!(!passes, "{errors}");
-    let told = ["node `other`", "`fill` is another value than that of node `one`", "one module"];
+    let told = ["node `other`", "`fill` is another value than node `one` has", "one module"];
     assert!(told.iter().all(|part| errors.contains(part)), "{errors}");
     let (passes, errors) = mapped("{ east: { nodes: [one] }, west: { nodes: [other] } }");
     assert!(passes, "{errors}");
