@@ -156,6 +156,7 @@ pub use origin::Tracing;
 pub use process::inquiry::{DescribeError, describe};
 pub use process::launch;
 pub use process::node_process::PackageError;
+pub use process::short_run::{Ended, ShortRun};
 pub use run::executor::Executor;
 pub use run::options::ExecutorOptions;
 pub use run::outcome::{RunEnd, RunError};

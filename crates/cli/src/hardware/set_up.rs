@@ -6,27 +6,18 @@ use crate::hardware::FabricFiles;
 use crate::output::{clean, sentence};
 use crate::scratch::Scratch;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use crossdock_executor::{Ended, ShortRun};
 use crossdock_graph::{GraphNode, HardwareNode, ParameterValue, Violation, ViolationKind};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::channel;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Values by the names that they have under `built_in`.
 type Values = BTreeMap<String, ParameterValue>;
-/// Characters of what a package binary says that are shown.
-const SHOWN_CHARS: usize = 600;
-/// Bytes of it that are read.
-const SAID_BYTES_MAX: u64 = 64 << 10;
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long its last words may be on their way.
-const WORDS_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Puts sources that are made anew for the nodes of a type in the place of the package's. Gives the
 /// names of the values that they were made anew for.
@@ -134,10 +125,13 @@ fn made(
         words.args(["-p", &format!("{name}:={}", value.to_yaml())]);
     }
     let name = program.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    let (status, said) = ended(words).with_context(|| format!("`{name} {command}`"))?;
+    let run = ShortRun::start(words.stdin(Stdio::null()))
+        .with_context(|| format!("`{name} {command}` cannot be started"))?;
+    let Ended { status, in_time, words: said } =
+        run.end(PATIENCE).with_context(|| format!("`{name} {command}`"))?;
+    ensure!(in_time, "`{name} {command}` did not end within {} s", PATIENCE.as_secs());
     // Programs begin with their name.
-    let said = said.trim().trim_start_matches(&format!("{name}: "));
-    let said: String = clean(said).chars().take(SHOWN_CHARS).collect();
+    let said = clean(said.trim_start_matches(&format!("{name}: ")));
     match (status.success(), said.as_str()) {
         (true, _) => {}
         (false, "") => bail!("`{name} {command}` failed without a word ({status})"),
@@ -145,30 +139,6 @@ fn made(
     }
     let written = super::source_text(&output);
     written.map_err(|(why, _)| anyhow!("the source {source} that `{name} {command}` wrote {why}"))
-}
-
-/// Runs a command to its end: how it ended, and the beginning of what it said.
-fn ended(mut command: Command) -> Result<(ExitStatus, String)> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // What it has started ends with it.
-    let mut child = command.process_group(0).spawn().context("cannot be started")?;
-    let pid = Pid::from_child(&child);
-    let (words, (tell, told)) = (child.stderr.take(), channel());
-    // Somebody else may keep its standard error open. Nobody waits for what is said later.
-    std::thread::spawn(move || {
-        let mut said = Vec::new();
-        let read = words.map(|words| words.take(SAID_BYTES_MAX).read_to_end(&mut said));
-        read.map(|_| tell.send(String::from_utf8_lossy(&said).into_owned()))
-    });
-    let (ends, end) = channel();
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    std::thread::spawn(move || ends.send(waitid(WaitId::Pid(pid), ended).map(|_| ())));
-    let in_time = end.recv_timeout(PATIENCE).is_ok();
-    // The id of its group is nobody else's before it is waited for.
-    let _ = kill_process_group(pid, Signal::KILL);
-    let status = child.wait()?;
-    ensure!(in_time, "did not end within {} s", PATIENCE.as_secs());
-    Ok((status, told.recv_timeout(WORDS_PATIENCE).unwrap_or_default()))
 }
 
 fn fault(files: &FabricFiles<'_>, node: &GraphNode, message: String, advice: &str) -> Violation {

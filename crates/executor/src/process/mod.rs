@@ -11,4 +11,5 @@ mod notices;
 mod protocol;
 mod realtime;
 mod set_up;
+pub(crate) mod short_run;
 mod socket;
