@@ -125,6 +125,12 @@ impl ServerHandle {
         self.core.clients()
     }
 
+    /// The same without clients of strangers, and of processes outside the run of a graph that this
+    /// process belongs to. Takes the participant's lock.
+    pub fn clients_in_run(&self) -> usize {
+        self.core.clients_in_run()
+    }
+
     /// Whether [`crate::Server::take`] would give a request.
     ///
     /// # Errors

@@ -193,6 +193,12 @@ impl<O: Owner> ServerCore<O> {
         self.requests.lanes().iter().filter(|lane| lane.extra.output.peers() > 0).count()
     }
 
+    /// The same without clients of processes outside our run. Takes the participant's lock.
+    pub(crate) fn clients_in_run(&self) -> usize {
+        self.absorb();
+        self.requests.lanes().iter().filter(|lane| lane.extra.output.matched_in_run() > 0).count()
+    }
+
     /// Takes in clients that came and went, and tickets that were dropped. A client that has gone
     /// waits for nothing any more.
     #[inline]

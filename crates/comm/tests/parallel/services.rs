@@ -9,8 +9,8 @@ use common::{LIMIT, Place};
 use crossdock_comm::service::{self, AnyClient, Outcome, SendError};
 use crossdock_comm::status_records::{client_counter, counter, server_counter};
 use crossdock_comm::{
-    AnswerError, CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, Server,
-    ServerOptions,
+    AnswerError, CallError, Client, ClientOptions, Observer, ObserverOptions, Participant,
+    ParticipantOptions, RunId, Server, ServerOptions,
 };
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -656,6 +656,24 @@ fn a_second_server_stands_by_and_takes_over_when_the_first_goes() {
     request(&client, 2, 3).send(NEVER).unwrap();
     answer(&next_request(&second));
     assert_eq!(next_outcome(&client).result.unwrap().message().sum(), 5);
+}
+
+#[test]
+fn clients_of_a_run_are_counted_without_processes_beside_it() {
+    let place = Place::new("clients-in-run");
+    let run = RunId::random().unwrap();
+    let of_run = |name| {
+        let options = ParticipantOptions { run: Some(run), ..place.options(name) };
+        Participant::open(options).unwrap()
+    };
+    let (one, two, beside) = (of_run("one"), of_run("two"), place.open("beside"));
+    let server = server::<AddTwoInts>(&one);
+    let other = client::<AddTwoInts>(&beside, 8);
+    eventually(|| server.clients() == 1 && other.is_connected());
+    assert_eq!(server.handle().clients_in_run(), 0);
+    let ours = client::<AddTwoInts>(&two, 8);
+    eventually(|| server.clients() == 2 && ours.is_connected());
+    assert_eq!(server.handle().clients_in_run(), 1);
 }
 
 /// Servers of one service: the first one that a client has met answers, and when it goes the next.

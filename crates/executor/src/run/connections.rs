@@ -171,7 +171,7 @@ impl Expected {
             }
             Handle::Output(output) => output.matched_in_run(),
             Handle::Client(client) => usize::from(client.is_connected()),
-            Handle::Server(server) => server.clients(),
+            Handle::Server(server) => server.clients_in_run(),
         }
     }
 
