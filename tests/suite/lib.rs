@@ -76,6 +76,17 @@ impl Run {
         self.folder.join("runtime")
     }
 
+    /// The sockets under which processes meet in a domain.
+    ///
+    /// # Panics
+    /// No process has met there yet.
+    #[must_use]
+    pub fn names(&self, domain: u32) -> Vec<PathBuf> {
+        let folder = self.runtime().join("crossdock").join(domain.to_string());
+        let entries = std::fs::read_dir(folder).expect("the domain's folder");
+        entries.map(|entry| entry.expect("an entry").path()).collect()
+    }
+
     /// `crossdock ARGUMENTS`, to be started in the workspace root.
     #[must_use]
     pub fn crossdock(&self, arguments: &[&str]) -> Command {

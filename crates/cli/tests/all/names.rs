@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 /// Names of the nodes that run, and of the topics that they publish.
 fn live(place: &Place) -> (Vec<String>, Vec<String>) {
-    let Some(snapshot) = look(&place.runtime().join("crossdock")) else {
+    let Some(snapshot) = look(&place.rendezvous()) else {
         return Default::default();
     };
     let ports = || snapshot.processes.iter().flat_map(|process| &process.publishers);

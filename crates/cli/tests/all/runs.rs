@@ -12,10 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crossdock_comm::{
-    CONTROL_PROTOCOL_VERSION as VERSION, Participant, ParticipantOptions, Qos, Rendezvous,
-    SubscriberOptions,
-};
+use crossdock_comm::{CONTROL_PROTOCOL_VERSION as VERSION, Qos, SubscriberOptions};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_msg::types::sensor_msgs::Imu;
 use crossdock_record::BagReader;
@@ -121,7 +118,7 @@ fn apart(place: &Place) -> String {
 
 /// Messages published on a topic so far.
 fn published(place: &Place, topic: &str) -> u64 {
-    let Some(snapshot) = look(&place.runtime().join("crossdock")) else { return 0 };
+    let Some(snapshot) = look(&place.rendezvous()) else { return 0 };
     let ports = snapshot.processes.iter().flat_map(|process| &process.publishers);
     let of_topic = ports.filter(|port| port.topic == topic);
     of_topic.map(|port| port.counters[crossdock_comm::status_records::counter::MESSAGES]).sum()
@@ -130,15 +127,6 @@ fn published(place: &Place, topic: &str) -> u64 {
 pub(crate) fn flows(place: &Place, topic: &str) {
     let before = published(place, topic);
     until("messages", || published(place, topic) > before + 2);
-}
-
-/// A process beside the graph, that belongs to no run.
-fn outsider(place: &Place) -> Participant {
-    let options = ParticipantOptions {
-        rendezvous: Rendezvous::Folder(place.runtime().join("crossdock")),
-        ..ParticipantOptions::new(0, "outsider")
-    };
-    Participant::open(options).expect("a participant")
 }
 
 /// A recording that was ended as it should be.
@@ -562,7 +550,7 @@ fn a_program_beside_the_graph_that_does_not_read_holds_nobody_up() {
     let place = Place::new("beside", "");
     let run = Running::start(place.run(SOURCE, &["--json"]));
     flows(&place, "/a");
-    let outsider = outsider(&place);
+    let outsider = place.outsider("outsider");
     let subscriber = outsider
         .subscriber::<PointStamped>(SubscriberOptions {
             node: "viewer",
@@ -588,7 +576,7 @@ fn a_program_beside_the_graph_that_does_not_read_holds_nobody_up() {
 #[test]
 fn a_program_beside_the_graph_that_does_not_fit_is_told_of_and_ends_no_run() {
     let place = Place::new("misfit", "");
-    let outsider = outsider(&place);
+    let outsider = place.outsider("outsider");
     // There before the graph, which meets it while its own connections are being made.
     let subscriber = |topic| {
         let options = SubscriberOptions {
@@ -632,7 +620,7 @@ fn messages_that_an_outsider_is_rung_for_do_not_delay_the_end() {
     let place = Place::new("echo", "");
     let run = Running::start(place.run(TWO, &["--json"]));
     flows(&place, "/b");
-    let outsider = outsider(&place);
+    let outsider = place.outsider("outsider");
     let bell = outsider.doorbell(crossdock_comm::DoorbellOptions::default()).expect("a doorbell");
     let subscriber = outsider
         .subscriber::<PointStamped>(SubscriberOptions {

@@ -16,7 +16,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::{
-    Access, GraphSnapshot, Observer, ObserverOptions, Publisher, Rendezvous, Subscriber,
+    Access, GraphSnapshot, Observer, ObserverOptions, Participant, ParticipantOptions, Publisher,
+    Rendezvous, Subscriber,
 };
 use crossdock_executor::{
     Context, Logger, Node, NodeDescription, NodeError, NodeType, Package, Setup, log_info,
@@ -275,6 +276,26 @@ impl Place {
 
     pub fn runtime(&self) -> PathBuf {
         self.0.join("runtime")
+    }
+
+    /// Where processes meet.
+    pub fn rendezvous(&self) -> PathBuf {
+        self.runtime().join("crossdock")
+    }
+
+    /// The sockets under which they meet, in domain 0.
+    pub fn names(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.rendezvous().join("0")).expect("the domain's folder");
+        entries.map(|entry| entry.expect("an entry").path()).collect()
+    }
+
+    /// A process beside the graph, that belongs to no run.
+    pub fn outsider(&self, name: &str) -> Participant {
+        let options = ParticipantOptions {
+            rendezvous: Rendezvous::Folder(self.rendezvous()),
+            ..ParticipantOptions::new(0, name)
+        };
+        Participant::open(options).expect("a participant")
     }
 
     /// `crossdock run GRAPH ARGUMENTS`, its output on pipes.
