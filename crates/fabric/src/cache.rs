@@ -62,8 +62,8 @@ pub enum CacheError {
     NoFolder,
     /// Others could put code there that is then run.
     #[error(
-        "cache: {} belongs to another user, or others may write there: name a folder of your own \
-         in CROSSDOCK_CACHE", path.display()
+        "cache: {} belongs to another user, or others may write there (`getfacl` shows who): name a \
+         folder of your own in CROSSDOCK_CACHE", path.display()
     )]
     Shared {
         /// The folder.
@@ -250,7 +250,8 @@ impl Cache {
         let whole = folder.canonicalize().map_err(failed("reading", &folder))?;
         for parent in whole.ancestors().skip(1) {
             let found = parent.metadata().map_err(failed("reading", parent))?;
-            if may_be_exchanged(found.uid(), found.gid(), found.mode()) {
+            let owner = (found.uid(), found.gid());
+            if may_be_exchanged(owner, found.mode(), has_access_list(parent)) {
                 return Err(CacheError::Shared { path: parent.to_owned() });
             }
         }
@@ -275,16 +276,24 @@ impl Cache {
     }
 }
 
-/// Whether somebody else may put another folder in the place of one that lies in a folder with this
-/// owner, group and mode.
-fn may_be_exchanged(uid: u32, gid: u32, mode: u32) -> bool {
+/// Whether somebody else may put another folder in the place of one that lies in a folder of this
+/// owner and mode.
+fn may_be_exchanged((uid, gid): (u32, u32), mode: u32, has_access_list: bool) -> bool {
     const STICKY: u32 = 0o1000;
-    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    let is_trusted = uid == 0 || uid == user.as_raw();
-    // Many systems give each user a group and let it write.
-    let of_group = mode & 0o020 != 0 && gid != 0 && gid != group.as_raw();
+    let user = rustix::process::geteuid().as_raw();
+    let is_trusted = uid == 0 || uid == user;
+    // Many systems give each user a group of the same number, and let it write. What an access
+    // control list lets in shows in the rights of the group, too.
+    let of_us = [0, user].contains(&gid) && !has_access_list;
+    let open = mode & 0o002 != 0 || mode & 0o020 != 0 && !of_us;
     // In a folder like /tmp only owners rename.
-    !is_trusted || ((of_group || mode & 0o002 != 0) && mode & STICKY == 0)
+    !is_trusted || open && mode & STICKY == 0
+}
+
+fn has_access_list(folder: &Path) -> bool {
+    // Room for the number of its version: longer is every list with an entry.
+    let list = rustix::fs::getxattr(folder, c"system.posix_acl_access", &mut [0u8; 4][..]);
+    list == Err(rustix::io::Errno::RANGE)
 }
 
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CacheError {
@@ -428,11 +437,31 @@ mod tests {
                 assert!(error.to_string().contains("CROSSDOCK_CACHE"), "{error}");
             }
         }
-        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-        let (user, group) = (user.as_raw(), group.as_raw());
-        assert!(may_be_exchanged(user + 1, group, 0o755), "another user's folder");
-        assert!(may_be_exchanged(user, group + 1, 0o775), "another group's folder");
-        assert!(!may_be_exchanged(user, group, 0o775) && !may_be_exchanged(0, 0, 0o755));
+        // One more user may write: version 2, then tag, rights and id of each entry.
+        let entry = |tag: u16, id: u32| {
+            [&tag.to_le_bytes()[..], &7u16.to_le_bytes(), &id.to_le_bytes()].concat()
+        };
+        let none = u32::MAX;
+        let entries =
+            [(1, none), (2, 64_101), (4, none), (16, none), (32, none)].map(|it| entry(it.0, it.1));
+        let list = [&2u32.to_le_bytes()[..], &entries.concat()].concat();
+        let flags = rustix::fs::XattrFlags::empty();
+        match rustix::fs::setxattr(&open, c"system.posix_acl_access", &list, flags) {
+            Ok(()) => {
+                fs::set_permissions(&open, fs::Permissions::from_mode(0o770)).unwrap();
+                inner.made(KIND.name).unwrap_err();
+            }
+            Err(errno) => crossdock_test_support::skip(&format!(
+                "the temporary folder keeps no access control lists ({errno})"
+            )),
+        }
+        let user = rustix::process::geteuid().as_raw();
+        assert!(may_be_exchanged((user + 1, user), 0o755, false), "another user's folder");
+        assert!(may_be_exchanged((user, user + 1), 0o775, false), "a group with other members");
+        assert!(may_be_exchanged((user, user), 0o770, true), "an access control list");
+        assert!(!may_be_exchanged((user, user), 0o775, false));
+        assert!(!may_be_exchanged((user, user + 1), 0o755, true));
+        assert!(!may_be_exchanged((0, 0), 0o755, false));
         fs::remove_dir_all(cache.folder()).unwrap();
     }
 
