@@ -97,13 +97,14 @@ pub struct PlayerOptions {
     /// With a clock: publish it at messages of these topics of the bag only, by their names there.
     /// `None`: at each message. [`Duration::MAX`] as the clock's distance leaves out all between.
     pub clock_topics: Option<Vec<String>>,
-    /// Bytes that the messages of all its publishers may take, [`KEPT_BYTES_MAX`] by default.
-    /// Playing ends where they would take more: the recording says how many messages are kept.
+    /// Bytes that all its publishers may take for messages and the lists of these,
+    /// [`KEPT_BYTES_MAX`] by default. Playing ends where they would take more: the recording says
+    /// how many messages are kept.
     pub kept_bytes_max: u64,
 }
 
-/// Bytes that the messages of a player's publishers take at most, if nothing else is said: a
-/// thousand images of 8 MB.
+/// Bytes that a player's publishers take at most for messages and the lists of these, if nothing
+/// else is said: a thousand images of 8 MB.
 pub const KEPT_BYTES_MAX: u64 = 8 << 30;
 
 impl PlayerOptions {
@@ -192,6 +193,23 @@ pub enum StartPlayerError {
         topic: String,
         /// What the communication layer says.
         source: PortError,
+    },
+    /// The lists that publishers have for the messages that they keep take more memory than all
+    /// of it may.
+    #[error(
+        "the publishers up to that of topic {} take {bytes} bytes of memory before the first \
+         message, because so many messages are to be kept, more than {limit}; play fewer topics, \
+         give some of them a smaller depth (`--qos-profile-overrides-path`), or raise the limit \
+         (`bag play --max-kept-bytes`)",
+        Shown(topic)
+    )]
+    Kept {
+        /// The topic that was opened last.
+        topic: String,
+        /// What they take.
+        bytes: u64,
+        /// What they and their messages may take.
+        limit: u64,
     },
     /// The processes of the graph cannot be observed, which [`Rate::Max`] needs.
     #[error("playing at maximum rate needs to watch the graph, which failed: {source}")]

@@ -64,7 +64,7 @@ pub(crate) enum Flow {
 struct PlayingTopic {
     output: Output,
     played: PlayedTopic,
-    /// What its messages took when this was looked at last.
+    /// What its messages and their list took when this was looked at last.
     kept_bytes: u64,
 }
 
@@ -89,12 +89,15 @@ impl PlayingTopic {
             Some(calls) => Caller::open(participant, node, calls, patience)
                 .map(|caller| Output::Requests(Box::new(caller))),
         };
-        match opened {
-            Ok(output) => {
-                Ok(PlayingTopic { output, played: PlayedTopic::new(name), kept_bytes: 0 })
-            }
-            Err(source) => Err(StartPlayerError::Port { topic: name, source }),
-        }
+        let output = match opened {
+            Ok(output) => output,
+            Err(source) => return Err(StartPlayerError::Port { topic: name, source }),
+        };
+        let kept_bytes = match &output {
+            Output::Topic(publisher) => publisher.memory_bytes(),
+            Output::Requests(_) => 0,
+        };
+        Ok(PlayingTopic { output, played: PlayedTopic::new(name), kept_bytes })
     }
 }
 
@@ -198,10 +201,16 @@ impl Playing {
             Rate::Max { drain_timeout, .. } => Some(*drain_timeout),
             _ => None,
         };
+        let (mut kept_bytes, limit) = (0, options.kept_bytes_max);
         for prepared in prepared {
             let index = prepared.index;
-            topics[index] =
-                Some(PlayingTopic::open(participant, &options.node, prepared, patience)?);
+            let opened = PlayingTopic::open(participant, &options.node, prepared, patience)?;
+            kept_bytes += opened.kept_bytes;
+            if kept_bytes > limit {
+                let topic = opened.played.name;
+                return Err(StartPlayerError::Kept { topic, bytes: kept_bytes, limit });
+            }
+            topics[index] = Some(opened);
         }
         let clock = match options.clock {
             Some(tick) => {
@@ -230,7 +239,7 @@ impl Playing {
             inbox,
             only_time: stepped && topics.iter().all(Option::is_none),
             topics,
-            kept_bytes: 0,
+            kept_bytes,
             kept_bytes_max: options.kept_bytes_max,
             clock,
             timing,

@@ -325,9 +325,9 @@ impl PublisherCore {
         &self.info.topic
     }
 
-    /// Bytes of memory that its messages take.
+    /// Bytes of memory that its messages and the list of them take.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.ring.memory_bytes().0
+        self.ring.list_bytes() + self.ring.memory_bytes().0
     }
 
     pub(crate) fn info(&self) -> &PortInfo {

@@ -250,8 +250,9 @@ impl<O: Owner> AnyPublisher<O> {
         &self.schema
     }
 
-    /// Bytes of memory that its messages take, those among them that it keeps for later
-    /// subscribers. No lock, no allocation.
+    /// Bytes of memory that it takes: its messages, those among them that it keeps for later
+    /// subscribers, and the list of them, which is as long as its depth asks for. No lock, no
+    /// allocation.
     pub fn memory_bytes(&self) -> u64 {
         self.core.memory_bytes()
     }

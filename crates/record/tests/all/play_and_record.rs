@@ -284,6 +284,31 @@ fn playing_ends_where_the_messages_that_are_kept_take_more_than_they_may() {
 }
 
 #[test]
+fn a_recording_that_asks_for_long_lists_of_messages_is_refused_before_they_take_the_memory() {
+    let domain = Domain::new("lists");
+    let bag = domain.scratch.path("b.mcap");
+    write_topics(&bag, 5, 1, 1);
+    let participant = domain.participant("p");
+    let start = |depth, kept_bytes_max| {
+        let deep = |number| TopicToPlay {
+            qos: Some(Qos::reliable(depth, Duration::from_secs(1))),
+            ..TopicToPlay::new(&format!("/t{number}"))
+        };
+        let topics = PlayTopics::Only((0..5).map(deep).collect());
+        let options = PlayerOptions { kept_bytes_max, ..player_options(topics, Rate::Factor(1e6)) };
+        Player::start(&participant, BagReader::open(&bag).unwrap(), options)
+    };
+    // A list of the deepest takes 2 MiB.
+    drop(start(16_384, 20_000_000).unwrap());
+    drop(start(10, 5_000_000).unwrap());
+    let error = start(16_384, 5_000_000).unwrap_err();
+    let StartPlayerError::Kept { topic, bytes, limit } = &error else { panic!("{error}") };
+    assert_eq!((topic.as_str(), limit), ("/t2", &5_000_000));
+    assert!((6_000_000..7_000_000).contains(bytes), "{bytes}");
+    assert!(error.to_string().contains("`bag play --max-kept-bytes`"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_played_is_refused_with_what_there_is() {
     let domain = Domain::new("refused");
     let bag = domain.scratch.path("b.mcap");

@@ -169,9 +169,13 @@ fn plan(label: &str, config: &RingConfig) -> Result<(u64, u64, u64), CreateRingE
         let label = label.to_owned();
         return Err(CreateRingError::MemoryLimit { label, chunks, needed_bytes, limit_bytes });
     }
-    let first = SLOTS_AT + (config.slots * size_of::<Slot>()) as u64;
-    let first = first.next_multiple_of(PAGE_BYTES as u64);
-    Ok((chunk, first, limit_bytes / chunk))
+    Ok((chunk, list_bytes(config), limit_bytes / chunk))
+}
+
+/// Bytes before the first chunk: the head of the ring and its list of messages.
+fn list_bytes(config: &RingConfig) -> u64 {
+    let end = SLOTS_AT + (config.slots * size_of::<Slot>()) as u64;
+    end.next_multiple_of(PAGE_BYTES as u64)
 }
 
 impl RingPublisher {
@@ -300,6 +304,11 @@ impl RingPublisher {
     pub fn memory_bytes(&self) -> (u64, u64) {
         let state = self.core().state.borrow();
         (state.pool.used_bytes(), state.pool.limit_bytes())
+    }
+
+    /// Bytes of the list of its messages, which are present from the start.
+    pub fn list_bytes(&self) -> u64 {
+        list_bytes(&self.core().config)
     }
 
     /// Number of the last published message; 0 before the first.
