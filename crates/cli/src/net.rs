@@ -13,14 +13,15 @@ const PACKAGE: &str = "net";
 
 /// Becomes the package's binary: a signal ends it, and its exit code is ours.
 pub(crate) fn net(arguments: &NetArguments) -> Result<ExitCode> {
-    let NetArguments { router, listen, connect, config, humble, max_bytes, .. } = arguments;
+    let NetArguments { router, listen, connect, config, humble, .. } = arguments;
     let bridge = Bridge {
         router: *router,
         listen,
         connect,
         config: config.as_deref(),
         humble: *humble,
-        max_bytes: *max_bytes,
+        max_bytes: arguments.max_bytes,
+        max_kept_bytes: arguments.max_kept_bytes,
         interfaces: &arguments.interfaces,
     };
     let error = bridge.command(arguments.domain_id, &arguments.package_path)?.exec();
@@ -37,6 +38,8 @@ pub(crate) struct Bridge<'a> {
     pub(crate) humble: bool,
     /// `None`: as a topic allows.
     pub(crate) max_bytes: Option<u32>,
+    /// `None`: what the package has by default.
+    pub(crate) max_kept_bytes: Option<u64>,
     pub(crate) interfaces: &'a [PathBuf],
 }
 
@@ -62,6 +65,9 @@ impl Bridge<'_> {
             .add_list("interfaces", &interfaces?);
         if let Some(max_bytes) = self.max_bytes {
             parameters.add("max_bytes", max_bytes);
+        }
+        if let Some(max_kept_bytes) = self.max_kept_bytes {
+            parameters.add("max_kept_bytes", max_kept_bytes);
         }
         beside::command(PACKAGE, domain_id, package_path, &parameters)
     }

@@ -92,6 +92,7 @@ fn bridge(folder: &Path, mode: &str, place: &str) {
         hashes: Hashes::Rihs01,
         interfaces: Vec::new(),
         bytes_max: None,
+        kept_bytes_max: crossdock_net::KEPT_BYTES_MAX,
     });
     let _net = net.unwrap();
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();

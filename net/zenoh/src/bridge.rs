@@ -15,6 +15,7 @@ mod topics;
 use crate::calls::Calls;
 use crate::counters::{NetCounters, count};
 use crate::incoming::{Incoming, STRANGE_AFTER};
+use crate::kept::Kept;
 use crate::local::{Local, LocalEnd, NodeKey};
 use crate::outgoing::{Outgoing, Sources};
 use crate::remote::{Remote, TopicKey};
@@ -84,6 +85,9 @@ pub struct NetOptions {
     /// Messages from the network that are encoded in more bytes are left out and counted; `None`:
     /// they may be as large as a topic allows.
     pub bytes_max: Option<usize>,
+    /// Bytes that all publishers here that stand for publishers over there may take for messages
+    /// and the lists of these; [`KEPT_BYTES_MAX`](crate::KEPT_BYTES_MAX) is a good value.
+    pub kept_bytes_max: u64,
 }
 
 /// A bridge could not be started.
@@ -135,7 +139,8 @@ impl Net {
     /// # Errors
     /// [`NetError`] says what is in the way.
     pub fn start(options: NetOptions) -> Result<Net, NetError> {
-        let NetOptions { participant, joining, hashes, interfaces, bytes_max } = options;
+        let NetOptions { participant, joining, hashes, interfaces, bytes_max, kept_bytes_max } =
+            options;
         joining.config()?;
         let session = match joining.waits() {
             true => None,
@@ -150,7 +155,7 @@ impl Net {
             ..ObserverOptions::new(participant.domain_id(), participant.process())
         };
         let observer = Observer::open(looks)?;
-        let shared = Arc::new(Shared::new(bytes_max));
+        let shared = Arc::new(Shared::new(bytes_max, Kept::new(kept_bytes_max)));
         let graph = participant.graph().map_err(|error| NetError::Graph(error.to_string()))?;
         let told = Arc::clone(&shared);
         graph.set_callback(move || told.tell_change()).map_err(NetError::Thread)?;

@@ -7,11 +7,11 @@
 //! messages, and then for a bounded time.
 
 use crate::counters::{add, count};
+use crate::kept::KeepingPublisher;
 use crate::numbers::Numbers;
 use crate::shared::{Shared, wall_ns};
 use crossdock_comm::{
-    AnyPublisher, AnyThread, FreePublisherOptions, Participant, PortError, PortEvent, PortEvents,
-    PublishCdrError, Qos, Uncarried,
+    FreePublisherOptions, Participant, PortEvent, PortEvents, PublishCdrError, Qos, Uncarried,
 };
 use crossdock_msg::Schema;
 use crossdock_wire::{Attachment, Gid};
@@ -107,7 +107,7 @@ struct Recent {
 }
 
 struct Entry {
-    publisher: Arc<Mutex<AnyPublisher<AnyThread>>>,
+    publisher: Arc<Mutex<KeepingPublisher>>,
     events: PortEvents,
     qos: Qos,
     since: Instant,
@@ -194,14 +194,15 @@ impl Incoming {
         Self { entries, schema, topic, key, subscription, has_history, unreached }
     }
 
-    /// The publishers over there from now on, with the names of their nodes. Gives what could not
-    /// be opened.
+    /// The publishers over there from now on, with the names of their nodes. Says what could not be
+    /// opened.
     pub(crate) fn follow(
         &mut self,
         participant: &Participant,
         publishers: &BTreeMap<Gid, (String, Qos)>,
-    ) -> Vec<PortError> {
+    ) -> Vec<String> {
         let mut failed = Vec::new();
+        let kept = Arc::clone(&self.entries.shared.kept);
         let gone: Vec<Entry> = {
             let mut entries = lock(&self.entries.by_gid);
             let is_gone = |gid: &Gid| !publishers.contains_key(gid);
@@ -214,6 +215,15 @@ impl Incoming {
             if lock(&self.entries.by_gid).contains_key(gid) {
                 continue;
             }
+            if kept.is_full() {
+                failed.push(format!(
+                    "some publishers of {} are not carried: publishers on the network take {} bytes of \
+                     memory here already; give their topics a smaller depth, or set `max_kept_bytes`",
+                    self.topic,
+                    kept.max()
+                ));
+                break;
+            }
             let options =
                 FreePublisherOptions { node, topic: &self.topic, qos: *qos, max_bytes: None };
             match participant.free_any_publisher(Arc::clone(&self.schema), options) {
@@ -223,13 +233,14 @@ impl Incoming {
                     // Without a thread for it the bridge looks again by itself.
                     let tell = move |_| shared.tell_change();
                     let _ = events.set_callback(PortEvent::Matched, tell);
+                    let publisher = KeepingPublisher::new(publisher, &kept);
                     let publisher = Arc::new(Mutex::new(publisher));
                     let (qos, since, wanted, is_connected) = (*qos, Instant::now(), None, false);
                     let entry = Entry { publisher, events, qos, since, wanted, is_connected };
                     lock(&self.entries.by_gid).insert(*gid, entry);
                     self.entries.charge(*gid);
                 }
-                Err(error) => failed.push(error),
+                Err(error) => failed.push(error.to_string()),
             }
         }
         failed
@@ -381,7 +392,7 @@ impl Entries {
     }
 
     /// The publisher here that stands for the one over there, and whether it is connected.
-    fn publisher(&self, gid: Gid) -> Option<(Arc<Mutex<AnyPublisher<AnyThread>>>, bool)> {
+    fn publisher(&self, gid: Gid) -> Option<(Arc<Mutex<KeepingPublisher>>, bool)> {
         let gid = lock(&self.strange).get(&gid).copied().unwrap_or(gid);
         lock(&self.by_gid).get(&gid).map(|it| (Arc::clone(&it.publisher), it.is_connected))
     }
@@ -390,9 +401,14 @@ impl Entries {
     fn deliver(&self, gid: Gid, cdr: &[u8]) -> bool {
         let Some((publisher, true)) = self.publisher(gid) else { return false };
         // By our clock: the other one may be an hour off.
-        let publisher = lock(&publisher);
+        let mut publisher = lock(&publisher);
         let counters = &self.shared.counters;
-        let (counter, cause) = match publisher.publish_cdr(cdr, wall_ns(), [0; 2]) {
+        if !publisher.has_room() {
+            count(&counters.no_room);
+            publisher.count_uncarried(Uncarried::NoRoom, 1);
+            return true;
+        }
+        let (counter, cause) = match publisher.get().publish_cdr(cdr, wall_ns(), [0; 2]) {
             Ok(()) => (&counters.taken, None),
             Err(PublishCdrError::Cdr { .. }) => (&counters.malformed, Some(Uncarried::Malformed)),
             Err(PublishCdrError::Loan(error)) => match error.is_too_large() {
@@ -402,6 +418,7 @@ impl Entries {
             // The publisher has counted it.
             Err(_) => (&counters.blocked, None),
         };
+        publisher.note_bytes();
         count(counter);
         if let Some(cause) = cause {
             publisher.count_uncarried(cause, 1);

@@ -6,14 +6,15 @@
 //! while somebody on the other side wants it, and is handed to the network once.
 //!
 //! The format is in the crate `wire`. From the bottom up: `counters`; `session`, how the network is
-//! joined; `shared`, what wakes the thread of a bridge; `outgoing` and `incoming`, messages of one
-//! topic; `calls`, of all services; `local` and `remote`, what either side has; `bridge`, all of
+//! joined; `kept`, memory for what comes; `shared`, what wakes the thread of a bridge; `outgoing` and
+//! `incoming`, messages of one topic; `calls`, of all services; `local` and `remote`, what either side has; `bridge`, all of
 //! it; `node`.
 
 mod bridge;
 mod calls;
 mod counters;
 mod incoming;
+mod kept;
 mod local;
 mod node;
 mod numbers;
@@ -24,6 +25,7 @@ mod shared;
 
 pub use bridge::{Net, NetError, NetOptions};
 pub use counters::NetCounters;
+pub use kept::KEPT_BYTES_MAX;
 pub use node::NetNode;
 pub use session::{Joining, SessionError};
 

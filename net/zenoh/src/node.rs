@@ -1,6 +1,7 @@
 //! The node that a mapping places, or that `crossdock net` starts.
 
 use crate::bridge::{Net, NetOptions};
+use crate::kept::KEPT_BYTES_MAX;
 use crate::session::Joining;
 use crossdock_comm::ParticipantOptions;
 use crossdock_executor::{
@@ -48,6 +49,11 @@ impl NodeType for NetNode {
             .parameter("config", "", "configuration file of zenoh, instead of these; empty: none")
             .parameter("humble", false, "whether ROS 2 Humble is spoken with, without type hashes")
             .parameter("max_bytes", BYTES_MAX, "largest message from the network")
+            .parameter(
+                "max_kept_bytes",
+                KEPT_BYTES_MAX.cast_signed(),
+                "memory that publishers on the network may take here, in bytes",
+            )
             .parameter("interfaces", Vec::<String>::new(), "folders with definitions of types")
             .parameter("announce", false, "whether standard error says what the log says")
     }
@@ -69,6 +75,7 @@ impl NodeType for NetNode {
             hashes: if humble { Hashes::NotSupported } else { Hashes::Rihs01 },
             interfaces: interfaces.into_iter().map(PathBuf::from).collect(),
             bytes_max: Some(bytes_max(setup.parameter("max_bytes")?)?),
+            kept_bytes_max: kept_bytes_max(setup.parameter("max_kept_bytes")?)?,
         };
         let net = Net::start(options).map_err(|error| NodeError::new(error.to_string()))?;
         Ok(Self { net, announces: setup.parameter("announce")?, logger: setup.logger()? })
@@ -81,6 +88,16 @@ fn bytes_max(parameter: i64) -> Result<usize, NodeError> {
         NodeError::new(format!(
             "parameter `max_bytes` is {parameter}, and a message has at least one byte; set it to \
              the size of the largest message that may come from the network, or leave it out"
+        ))
+    })
+}
+
+/// The memory that the parameter `max_kept_bytes` allows.
+fn kept_bytes_max(parameter: i64) -> Result<u64, NodeError> {
+    u64::try_from(parameter).map_err(|_| {
+        NodeError::new(format!(
+            "parameter `max_kept_bytes` is {parameter}, and memory has no less than 0 bytes; set it to \
+             what publishers on the network may take here, or leave it out"
         ))
     })
 }

@@ -4,10 +4,11 @@
 //! no queue behind, and what the thread makes of them follows from the set alone.
 
 use crate::counters::{Counters, count};
+use crate::kept::Kept;
 use crossdock_comm::PortKind;
 use crossdock_wire::{Gid, Token};
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Tokens that are kept: far more than a large system of robots has.
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Larger messages from the network are not taken; `None`: as large as a topic allows.
     pub(crate) bytes_max: Option<usize>,
+    /// Memory of the publishers here that stand for those over there.
+    pub(crate) kept: Arc<Kept>,
 }
 
 #[derive(Default)]
@@ -80,8 +83,8 @@ pub(crate) enum Woken {
 }
 
 impl Shared {
-    pub(crate) fn new(bytes_max: Option<usize>) -> Self {
-        Self { bytes_max, ..Self::default() }
+    pub(crate) fn new(bytes_max: Option<usize>, kept: Kept) -> Self {
+        Self { bytes_max, kept: Arc::new(kept), ..Self::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -394,6 +394,9 @@ pub(crate) struct NetArguments {
     /// Largest message that is taken from the network; default: as a topic allows
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_bytes: Option<u32>,
+    /// Memory that publishers on the network may take here for messages, in bytes (default: 4 GiB).
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) max_kept_bytes: Option<u64>,
     /// Folder with definitions of types; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,

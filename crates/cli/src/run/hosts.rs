@@ -103,6 +103,7 @@ impl Hosts {
             topic: TOPIC,
             qos,
             max_bytes: None,
+            max_kept_bytes: None,
             group: None,
         })?;
         let view = participant.graph()?;

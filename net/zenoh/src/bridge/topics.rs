@@ -144,9 +144,8 @@ impl Bridge {
                 unheard.insert(name.clone());
             }
             self.is_waiting |= incoming.is_waiting();
-            for error in failed {
-                self.tell(error.to_string());
-            }
+            self.has_failed |= !failed.is_empty();
+            failed.into_iter().for_each(|error| self.tell(error));
             if let Err(error) = subscribed {
                 self.has_failed = true;
                 self.tell(format!("{name} cannot be subscribed to on the network: {error}"));

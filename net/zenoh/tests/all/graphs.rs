@@ -6,7 +6,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs;
-use crossdock_net::{Joining, Net, NetError, NetOptions};
+use crossdock_net::{Joining, KEPT_BYTES_MAX, Net, NetError, NetOptions};
 pub(crate) use crossdock_suite::until;
 use crossdock_wire::Hashes;
 use std::net::TcpListener;
@@ -68,6 +68,7 @@ impl Place {
             hashes: Hashes::Rihs01,
             interfaces: Vec::new(),
             bytes_max: None,
+            kept_bytes_max: KEPT_BYTES_MAX,
         }
     }
 

@@ -251,6 +251,44 @@ fn a_message_that_is_larger_than_the_bridge_allows_is_counted_and_seen_at_the_to
 }
 
 #[test]
+fn publishers_that_keep_more_than_the_bridge_may_are_held_up_and_no_others_are_made_until_they_go()
+{
+    let (graph, place) = (Place::new("kept-by-all"), free_place());
+    let (listen, connect) = (vec![place.clone()], Vec::new());
+    let options = graph.bridge_options(Joining::Router { listen, connect });
+    let net = Net::start(NetOptions { kept_bytes_max: 1_000_000, ..options }).unwrap();
+    let here = graph.open("here");
+    let (listens, other) =
+        (listener(&here, "/chatter", reliable(10)), listener(&here, "/other", reliable(10)));
+    let foreign = Foreign::join(&place);
+    let small = foreign.endpoint(1, "MP", "chatter", "::,10:,:,:,,");
+    until("the port is there", || listens.matched() == 1);
+    // The list of so many messages alone takes 2 MiB.
+    let deep = foreign.endpoint(2, "MP", "chatter", "::,16384:,:,:,,");
+    until("the port is there", || listens.matched() == 2);
+    let _late = foreign.endpoint(3, "MP", "other", "::,10:,:,:,,");
+    let mut notes = Vec::new();
+    until("it is said", || {
+        notes.extend(net.take_notes());
+        notes.iter().any(|note| note.contains("publishers of /other are not carried"))
+    });
+    let publisher =
+        foreign.session.declare_publisher(format!("0/chatter/{CHATTER}")).wait().unwrap();
+    until("it is wanted", || publisher.matching_status().wait().unwrap().matching());
+    for (number, gid) in [deep.1, small.1].into_iter().enumerate() {
+        let put = publisher.put(cdr("said")).attachment(attachment(number as i64, gid));
+        put.wait().unwrap();
+    }
+    // Who takes less than its share goes on.
+    assert_eq!(hear(&listens, 1), ["said"]);
+    let counters = net.counters();
+    assert_eq!((counters.taken, counters.no_room), (1, 1), "{counters:?}");
+    assert_eq!(other.matched(), 0);
+    deep.0.undeclare().wait().unwrap();
+    until("there is room for the other one", || other.matched() == 1);
+}
+
+#[test]
 fn a_message_for_which_a_topic_has_no_room_is_counted_and_the_next_one_comes() {
     // A topic has 256 MiB: the messages that these readers hold are more.
     const BYTES: usize = 24 << 20;

@@ -6,7 +6,7 @@ use crossdock_comm::{
     FreeSubscriberOptions, Participant,
 };
 use crossdock_msg::{Schema, ServiceSchema};
-use crossdock_net::{Joining, Net, NetOptions};
+use crossdock_net::{Joining, KEPT_BYTES_MAX, Net, NetOptions};
 use crossdock_sight::Definitions;
 use crossdock_wire::Hashes;
 use std::path::PathBuf;
@@ -55,7 +55,10 @@ impl Folder {
         let (participant, hashes) = (place.options("net"), Hashes::Rihs01);
         let interfaces = vec![self.0.clone()];
         let bytes_max = None;
-        Net::start(NetOptions { participant, joining, hashes, interfaces, bytes_max }).unwrap()
+        let kept_bytes_max = KEPT_BYTES_MAX;
+        let options =
+            NetOptions { participant, joining, hashes, interfaces, bytes_max, kept_bytes_max };
+        Net::start(options).unwrap()
     }
 }
 
