@@ -232,7 +232,7 @@ mod counter {
 #[cfg(test)]
 mod tests {
     use super::follow::{Follower, TOGETHER_TICKS};
-    use super::{ClockId, SPAN_NS, clock_gettime, monotonic_ns, now_ns, system_ns};
+    use super::{ClockId, SPAN_NS, both_ns, clock_gettime, monotonic_ns, now_ns, system_ns};
     use std::time::{Duration, Instant};
 
     /// A counter with 2.3 ticks per ns that a system's clock runs beside.
@@ -353,6 +353,10 @@ mod tests {
         for _ in 0..1000 {
             let (before, now, after) = (system(), Duration::from_nanos(monotonic_ns()), system());
             assert!(now + slack > before && now < after + slack, "{before:?} {now:?} {after:?}");
+            let (real_ns, ns) = both_ns();
+            let now = Duration::from_nanos(ns);
+            assert!(now + slack > after && now < system() + slack, "{after:?} {now:?}");
+            assert!(Duration::from_nanos(now_ns().abs_diff(real_ns)) < Duration::from_secs(1));
         }
     }
 

@@ -77,7 +77,7 @@ struct Orders {
     process: c_int,
     /// 1 when its first steps are done.
     ready: AtomicU32,
-    /// Its task number while it lives; the kernel clears it.
+    /// 1 while it lives; the kernel clears it.
     alive: AtomicU32,
 }
 
@@ -244,10 +244,7 @@ fn make_task(stack: &Stack, orders: NonNull<Orders>) -> Result<c_int, KeepError>
     // SAFETY: reads the set that was just filled, writes the other one.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
     // Untraced: a debugger that follows new tasks takes this one for neither thread nor child.
-    let flags = libc::CLONE_VM
-        | libc::CLONE_UNTRACED
-        | libc::CLONE_CHILD_SETTID
-        | libc::CLONE_CHILD_CLEARTID;
+    let flags = libc::CLONE_VM | libc::CLONE_UNTRACED | libc::CLONE_CHILD_CLEARTID;
     // SAFETY: the field lies in the orders, which live longer than the task.
     let alive = unsafe { &raw const (*orders.as_ptr()).alive };
     let none = std::ptr::null_mut::<c_void>();

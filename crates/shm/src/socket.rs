@@ -454,6 +454,24 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_has_the_groups_that_its_thread_had_when_the_socket_was_made() {
+        let groups =
+            || rustix::process::getgroups().unwrap().iter().map(|it| it.as_raw()).collect();
+        let alone = std::thread::spawn(move || {
+            // Of this thread alone. Only root has a choice.
+            let ids = [4_242u32, 64_101];
+            // SAFETY: the kernel reads the two numbers.
+            unsafe { libc::syscall(libc::SYS_setgroups, ids.len(), ids.as_ptr()) };
+            let (ours, _theirs) = ControlSocket::pair().unwrap();
+            let own: Vec<u32> = groups();
+            assert_eq!(ours.peer().unwrap().groups, own);
+            own
+        });
+        let own = alone.join().unwrap();
+        assert!(!rustix::process::geteuid().is_root() || own == [4_242, 64_101], "{own:?}");
+    }
+
+    #[test]
     fn the_last_words_of_a_peer_arrive_though_it_did_not_listen() {
         let (ours, theirs) = ControlSocket::pair().unwrap();
         assert_eq!(ours.send(b"unread", &[]).unwrap(), Sent::Done);

@@ -647,6 +647,17 @@ mod tests {
         let peer = PeerConns::open("conns", table.fd()).expect("a mapping");
         let last = CONNS_MAX as u32 - 1;
         assert!(peer.conn(last).is_some() && peer.conn(last + 1).is_none());
+        let bytes = rustix::fs::fstat(table.fd()).expect("its size").st_size as usize;
+        assert_eq!(bytes, PAGE_BYTES + CONNS_MAX * size_of::<Conn>());
+    }
+
+    #[test]
+    fn a_pair_has_an_armed_word_for_each_executor_and_none_behind_them() {
+        let pair = PairMemory::create("pair").expect("memory");
+        let view = PairView::new(pair.0.memory.mapping()).expect("a view");
+        let (lines, words) = (ARMED_LINES_MAX as u16, ARMED_WORDS as u16);
+        assert!(view.armed_word(lines - 1, words - 1).is_some());
+        assert!(view.armed_word(lines, 0).is_none() && view.armed_word(0, words).is_none());
     }
 
     #[test]

@@ -176,12 +176,8 @@ impl Core {
     /// A memory object for chunks of this size: address space for as many messages as the limit
     /// allows; pages exist only where a message was written.
     fn shared_segment(&self, chunk: u64, messages: u64) -> Result<NewSegment, CreateMemoryError> {
-        let most = match self.config.sizing {
-            Sizing::Contract => messages,
-            Sizing::Messages => messages.max(2 * self.chunks()),
-        };
         let first = PAGE_BYTES as u64;
-        let total = most.min((ADDRESS_BYTES_MAX - first) / chunk).max(1);
+        let total = messages.min((ADDRESS_BYTES_MAX - first) / chunk).max(1);
         let size = first.saturating_add(total.saturating_mul(chunk));
         let memory = OwnMemory::create(&self.label, size, Writers::Maker)?;
         Preamble::write(memory.mapping(), Kind::Segment);

@@ -377,6 +377,21 @@ fn a_process_that_accepts_nobody_keeps_nobody_waiting() {
 }
 
 #[test]
+fn a_shortage_is_told_in_the_same_words_for_all_names() {
+    let scratch = Scratch::new("shortage");
+    let visit = Visit::open(&scratch.config()).unwrap();
+    let names = [PeerName::random().unwrap(), PeerName::random().unwrap()];
+    for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS] {
+        let said = names.map(|name| visit.refused(name, None, errno).to_string());
+        assert_eq!(said[0], said[1]);
+        let of_a_stranger = visit.refused(names[0], Some(64_001), errno).to_string();
+        assert_eq!(said[0], of_a_stranger);
+    }
+    let said = names.map(|name| visit.refused(name, None, Errno::ACCESS).to_string());
+    assert_ne!(said[0], said[1], "whose name it is, is known");
+}
+
+#[test]
 fn whoever_is_refused_removes_the_stale_file() {
     let scratch = Scratch::new("stale");
     let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();

@@ -36,6 +36,21 @@ fn an_observer_reads_what_the_owner_writes() {
 }
 
 #[test]
+fn nothing_of_a_table_stays_mapped() {
+    let large = StatusConfig { entities: 256, histograms: 0 };
+    let status_table = StatusTable::create("gone", large).unwrap();
+    let file = rustix::fs::fstat(status_table.read_only_fd()).unwrap().st_ino.to_string();
+    let view = StatusView::open(status_table.read_only_fd()).unwrap();
+    let mapped = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        maps.lines().filter(|line| line.split_whitespace().nth(4) == Some(&file)).count()
+    };
+    assert!(mapped() > 0);
+    drop((status_table, view));
+    assert_eq!(mapped(), 0);
+}
+
+#[test]
 fn tables_have_the_size_that_readers_accept_and_no_larger_one() {
     let most = StatusConfig { entities: ENTITIES_MAX, histograms: 0 };
     let status_table = StatusTable::create("driver", most).unwrap();

@@ -58,6 +58,21 @@ fn keep_last_passes_over_older_messages_and_counts_them() {
 }
 
 #[test]
+fn a_message_that_is_passed_over_is_counted() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("picky"));
+    assert!(!subscriber.skip().unwrap());
+    for value in 1..=3 {
+        publish(&publisher, value);
+    }
+    assert!(subscriber.skip().unwrap());
+    assert_eq!(take(&mut subscriber), 2);
+    assert!(subscriber.skip().unwrap());
+    assert_eq!(subscriber.losses(), Losses { skipped: 2, ..Losses::default() });
+}
+
+#[test]
 fn who_wants_only_the_newest_message_passes_over_the_others_and_counts_them() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
