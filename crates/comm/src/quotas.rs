@@ -146,7 +146,10 @@ pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
              or continue their processes"
         ),
         Limit::Peers => format!("{PEERS_MAX} processes are connected already; end some of them"),
-        Limit::Publishers => format!("it advertises more than {PUBLISHERS_MAX} publishers"),
+        Limit::Publishers => format!(
+            "it advertises more than {PUBLISHERS_MAX} publishers, as many as a process may whose user is not \
+             trusted by name; have fewer in one process, or trust user {uid} ({TRUST_BY_NAME})"
+        ),
         Limit::Descriptors => format!(
             "the memory of user {uid}'s publishers takes more than the {DESCRIPTORS_OF_USER_MAX} descriptors \
              here that a user may have who is not trusted by name ({DESCRIPTORS_MAX} for all such users); \
@@ -160,9 +163,17 @@ pub(crate) fn refusal(limit: Limit, uid: u32) -> String {
     }
 }
 
+/// Why one more connection with a process of this user is refused, and what to do.
+pub(crate) fn refusal_of_pair(uid: u32) -> String {
+    format!(
+        "its process has {PAIRS_MAX} connections here, as many as a process may whose user is not trusted by \
+         name; have fewer ports in one process, or trust user {uid} ({TRUST_BY_NAME})"
+    )
+}
+
 /// Why a process of user `uid` refuses this one, and what to do.
 pub(crate) fn refusal_of_ours(limit: Limit, uid: u32) -> String {
-    let trust = format!("have user {uid} trust this one ({TRUST_BY_NAME})");
+    let trust = format!("have user {uid} trust this user ({TRUST_BY_NAME})");
     let again = "it is tried again";
     match limit {
         Limit::ProcessesOfUser => format!(

@@ -187,7 +187,7 @@ impl Location {
 
     /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder,
     /// root or we own it, its group may write to it and its entries belong to that group (mode
-    /// 2770). Every other place is for our own user: nobody can make a place shared by being there
+    /// 3770). Every other place is for our own user: nobody can make a place shared by being there
     /// first.
     pub fn access(&self) -> Access {
         const SHARED: u32 = 0o2070;

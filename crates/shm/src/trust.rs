@@ -46,8 +46,9 @@ impl TrustedNames {
     /// What `CROSSDOCK_TRUST` says: names of users and, behind `group:`, of groups, with commas
     /// between.
     pub fn of_environment() -> TrustedNames {
-        let text = std::env::var("CROSSDOCK_TRUST").unwrap_or_default();
-        TrustedNames::parse(&text)
+        let text = std::env::var_os("CROSSDOCK_TRUST").unwrap_or_default();
+        // What is no UTF-8 is no name that the system knows, and is refused as such.
+        TrustedNames::parse(&text.to_string_lossy())
     }
 
     /// From such a text.

@@ -440,10 +440,13 @@ fn advertise(
         Standing::Own | Standing::Trusted => PUBLISHERS_OF_PEER_MAX,
     };
     if peer.publishers.len() >= publishers_max {
-        if peer.link.standing.is_stranger() {
-            peer.link.send(&refusals::turn_away(core, Limit::Publishers), &[]);
+        if !peer.link.standing.is_stranger() {
+            return Err(format!(
+                "it advertises more than {publishers_max} publishers; have fewer in one process"
+            ));
         }
-        return Err(format!("it advertises more than {publishers_max} publishers"));
+        peer.link.send(&refusals::turn_away(core, Limit::Publishers), &[]);
+        return Err(quotas::refusal(Limit::Publishers, peer.link.peer().uid));
     }
     if peer.publishers.contains_key(&info.port) {
         return Err(format!("it advertised port {} twice", info.port));

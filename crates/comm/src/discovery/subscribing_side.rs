@@ -441,8 +441,8 @@ fn ask(
     if copies {
         let of_peer = state.incoming.values().filter(|pair| pair.peer == token);
         if of_peer.count() >= quotas::PAIRS_MAX {
-            let reason = "it has {} connections here, as many as a process may that is not trusted";
-            return Err(reason.replace("{}", &quotas::PAIRS_MAX.to_string()).into());
+            let uid = state.peers.get(&token).map_or(u32::MAX, |peer| peer.link.peer().uid);
+            return Err(quotas::refusal_of_pair(uid).into());
         }
     }
     if let Some(reason) = copying::refuses(state, token, &info.topic, false) {

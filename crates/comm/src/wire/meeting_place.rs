@@ -30,7 +30,7 @@ impl Rendezvous {
 
     /// Whom the place is for: the members of its group, if it is the folder that
     /// `CROSSDOCK_RENDEZVOUS` names, root or we own it, its group may write to it and its entries
-    /// belong to that group (mode 2770); else our own user. Looks at the folder.
+    /// belong to that group (mode 3770); else our own user. Looks at the folder.
     pub fn access(&self) -> Access {
         self.location().access()
     }

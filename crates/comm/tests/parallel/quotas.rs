@@ -505,7 +505,7 @@ fn a_stranger_has_a_limited_number_of_pairs_in_both_directions() {
         Some((role, _)) if role == "stranger" => {
             return pairing("stranger", "victim", "may have 512 connections here");
         }
-        Some(_) => return pairing("victim", "stranger", "it has 512 connections here"),
+        Some(_) => return pairing("victim", "stranger", "its process has 512 connections here"),
         None => {}
     }
     if !is_root() {

@@ -80,18 +80,18 @@ fn a_folder_that_is_named_for_a_group_is_refused_with_the_mode_that_it_needs() {
     };
     let said = said_of(0, 0o0770);
     assert!(said.contains("user 0, not to 64102, and has mode 0770"), "{said}");
-    assert!(said.contains("for a group it needs mode 2770"), "{said}");
+    assert!(said.contains("for a group it needs mode 3770"), "{said}");
     assert!(!said.contains("chmod 700"), "the group would be locked out: {said}");
     let said = said_of(OTHER, 0o2770);
     assert!(said.contains("root or you as its owner"), "{said}");
     // Which of both it is for, only its owner knows.
     let said = said_of(VICTIM, 0o0770);
     assert!(
-        said.contains("chmod 700") && said.contains("for a group it needs mode 2770"),
+        said.contains("chmod 700") && said.contains("for a group it needs mode 3770"),
         "{said}"
     );
     let said = said_of(0, 0o2777);
-    assert!(said.contains("user 0 owns it and can mend it: `chmod 2770`"), "{said}");
+    assert!(said.contains("user 0 owns it and can mend it: `chmod 3770`"), "{said}");
     // Only its owner can remove or rename what lies in it.
     assert_eq!(said_of(0, 0o3770), "opened");
 }

@@ -50,7 +50,7 @@ pub(super) fn check_folder(
     if mode & others != 0 {
         let advice = match (access, owner) {
             (Access::SameUser, _) => advice_on_mode(is_named(shown, owner)).to_string(),
-            (Access::Group(_), Owner::RootOrUs) => by_owner("chmod 2770"),
+            (Access::Group(_), Owner::RootOrUs) => by_owner("chmod 3770"),
             (Access::Group(_), Owner::Member) => by_owner("chmod 770"),
         };
         return untrusted(format!("its mode {mode:04o} lets others in"), advice);
@@ -85,20 +85,20 @@ fn is_named(shown: &Path, owner: Owner) -> bool {
 /// Of a folder that is somebody else's.
 fn advice_on_owner(is_named: bool) -> &'static str {
     if is_named {
-        "for a group it needs mode 2770, and root or you as its owner; else set \
+        "for a group it needs mode 3770, and root or you as its owner; else set \
          CROSSDOCK_RENDEZVOUS to a folder of your own with mode 0700"
     } else {
         "set CROSSDOCK_RENDEZVOUS to a folder of your own with mode 0700, or to one that a group \
-         of yours shares (mode 2770)"
+         of yours shares (mode 3770)"
     }
 }
 
 /// Of a folder of our own that is not for a group.
 fn advice_on_mode(is_named: bool) -> &'static str {
     if is_named {
-        "if it is yours alone, `chmod 700` mends it; for a group it needs mode 2770"
+        "if it is yours alone, `chmod 700` mends it; for a group it needs mode 3770"
     } else {
-        "if it is yours alone, `chmod 700` mends it; a folder that a group shares (mode 2770) has \
+        "if it is yours alone, `chmod 700` mends it; a folder that a group shares (mode 3770) has \
          to be named by CROSSDOCK_RENDEZVOUS"
     }
 }
