@@ -69,32 +69,56 @@ impl UserBudgets {
     }
 }
 
+/// How much budgets have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BudgetLimits {
+    /// Bytes of the copies of one user's messages.
+    pub(crate) copied_bytes: u64,
+    /// Bytes of address space of these.
+    pub(crate) address_bytes: u64,
+    /// Descriptors for the memory of one user's publishers, and of all strangers'.
+    pub(crate) descriptors_of_user: u64,
+    pub(crate) descriptors: u64,
+}
+
 /// What has been used by each user's processes.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     users: BTreeMap<u32, UserBudgets>,
     descriptors: Arc<Budget>,
+    limits: BudgetLimits,
 }
 
 impl Default for Budgets {
     fn default() -> Self {
-        let descriptors = Arc::new(Budget::new(DESCRIPTORS_MAX));
-        Budgets { users: BTreeMap::new(), descriptors }
+        Budgets::new(BudgetLimits {
+            copied_bytes: COPIED_BYTES_MAX,
+            address_bytes: COPIES_ADDRESS_BYTES_MAX,
+            descriptors_of_user: DESCRIPTORS_OF_USER_MAX,
+            descriptors: DESCRIPTORS_MAX,
+        })
     }
 }
 
 impl Budgets {
+    /// Nothing is used.
+    pub(crate) fn new(limits: BudgetLimits) -> Self {
+        let descriptors = Arc::new(Budget::new(limits.descriptors));
+        Budgets { users: BTreeMap::new(), descriptors, limits }
+    }
+
     /// What this user's processes may use.
     pub(crate) fn of_user(&mut self, uid: u32) -> &UserBudgets {
         // Bounded: users who have nothing here are forgotten.
         if self.users.len() >= PROCESSES_MAX {
             self.users.retain(|_, budgets| budgets.is_used());
         }
+        let limits = self.limits;
         self.users.entry(uid).or_insert_with(|| {
-            let descriptors = Budget::within(DESCRIPTORS_OF_USER_MAX, &self.descriptors);
+            let descriptors = Budget::within(limits.descriptors_of_user, &self.descriptors);
             UserBudgets {
-                copies: Arc::new(Budget::new(COPIED_BYTES_MAX)),
-                addresses: Arc::new(Budget::new(COPIES_ADDRESS_BYTES_MAX)),
+                copies: Arc::new(Budget::new(limits.copied_bytes)),
+                addresses: Arc::new(Budget::new(limits.address_bytes)),
                 memory: Allowance { descriptors: Arc::new(descriptors) },
             }
         })
@@ -241,7 +265,50 @@ pub(crate) fn lost_text(topic: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
     use super::*;
+    use crossdock_shm::Copies;
+
+    /// Takes one of a budget for as long as the result lives. `None`: it is used up. Only what
+    /// budgets are for takes of them, so this is memory for copies, whatever the budget counts.
+    fn take(budget: &Arc<Budget>) -> Option<Copies> {
+        let boundless = Arc::new(Budget::new(u64::MAX));
+        Copies::create("test", 1, ONE, &boundless, budget).ok()
+    }
+
+    /// What `take` takes.
+    const ONE: u64 = 4096;
+
+    #[test]
+    fn what_one_user_uses_up_of_anything_is_missed_by_no_other_one_until_all_have_too_much() {
+        let mut budgets = Budgets::new(BudgetLimits {
+            copied_bytes: 2 * ONE,
+            address_bytes: 3 * ONE,
+            descriptors_of_user: 2 * ONE,
+            descriptors: 3 * ONE,
+        });
+        let mut taken = |uid: u32| {
+            let UserBudgets { copies, addresses, memory } = budgets.of_user(uid);
+            [copies, addresses, &memory.descriptors]
+                .map(|budget| std::iter::from_fn(|| take(budget)).collect::<Vec<_>>())
+        };
+        let users = [1001, 1002, 1003].map(&mut taken);
+        let counts = users.each_ref().map(|of_user| of_user.each_ref().map(Vec::len));
+        assert_eq!(counts, [[2, 3, 2], [2, 3, 1], [2, 3, 0]]);
+        // What a user gives back is there again, for all where all have one limit.
+        drop(users);
+        assert_eq!(taken(1003).map(|kept| kept.len()), [2, 3, 2]);
+    }
+
+    #[test]
+    fn budgets_have_the_limits_that_the_documents_say() {
+        let mut budgets = Budgets::default();
+        let UserBudgets { copies, addresses, memory } = budgets.of_user(1001);
+        let of_user = [copies, addresses, &memory.descriptors].map(|budget| budget.limit());
+        assert_eq!(of_user, [1 << 30, 1 << 40, 128]);
+        assert_eq!(budgets.descriptors.limit(), 256);
+    }
 
     #[test]
     fn copies_of_one_users_messages_share_a_limit_and_those_of_others_have_their_own() {

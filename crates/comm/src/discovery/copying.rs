@@ -111,3 +111,76 @@ pub(crate) fn refuses(
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::discovery::participant_state::Peer;
+    use crate::discovery::peer_link::{PeerLink, Stage};
+    use crate::quotas::{BudgetLimits, Budgets};
+    use crossdock_shm::socket::ControlSocket;
+    use crossdock_shm::{Attached, Standing};
+    use rustix::event::epoll;
+    use std::sync::Arc;
+
+    /// A process of a user to us.
+    fn met(state: &mut ParticipantState, uid: u32, standing: Standing) -> u64 {
+        let (ours, _theirs) = ControlSocket::pair().unwrap();
+        let mut identity = ours.peer().unwrap();
+        identity.uid = uid;
+        let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC).unwrap().into());
+        let token = state.token();
+        let link = PeerLink::new(token, ours, (identity, standing), Stage::Live, epoll);
+        let (publishers, tables, graph) = Default::default();
+        state.peers.insert(token, Peer { link, publishers, tables, graph });
+        token
+    }
+
+    /// Of a publisher whose copies take `bytes` of address space.
+    fn shape(bytes: u64) -> RingShape {
+        let geometry =
+            RingGeometry { ring_bytes: 4096, slots: 1, holds: 1, memory_limit_bytes: bytes };
+        let attached = Attached { peer: 0, start: 0, joined: 0, segments: 0 };
+        RingShape { geometry, attached, held: true, segments: Vec::new() }
+    }
+
+    #[test]
+    fn what_copies_and_memory_of_strangers_take_is_counted_for_their_user_and_limited() {
+        let mut state = ParticipantState::new(None);
+        state.budgets = Budgets::new(BudgetLimits {
+            copied_bytes: 4096,
+            address_bytes: 2 * 4096,
+            descriptors_of_user: 1,
+            descriptors: 1,
+        });
+        let [one, same, other] =
+            [1001, 1001, 1002].map(|uid| met(&mut state, uid, Standing::Stranger));
+        let trusted = met(&mut state, 1001, Standing::Trusted);
+        let copies = |state: &mut ParticipantState, token| {
+            copies_for(state, token, "copies", &shape(4096)).map_err(|failure| failure.beyond)
+        };
+        let kept = [one, same].map(|token| copies(&mut state, token).unwrap().unwrap());
+        let refused = copies(&mut state, one).unwrap_err();
+        assert_eq!(refused, Some(Limit::Addresses));
+        assert!(copies(&mut state, other).unwrap().is_some(), "that user has used nothing");
+        assert!(copies(&mut state, trusted).unwrap().is_none(), "nothing of its is copied");
+        // Both copies are of the user's one budget.
+        let of_user = |state: &mut ParticipantState, uid| {
+            let budgets = state.budgets.of_user(uid);
+            (Arc::strong_count(&budgets.copies), budgets.addresses.used())
+        };
+        assert_eq!(of_user(&mut state, 1001), (3, 2 * 4096));
+        assert_eq!(of_user(&mut state, 1002), (1, 0));
+        drop(kept);
+        assert!(copies(&mut state, same).unwrap().is_some());
+        // So is what the memory of its publishers takes.
+        for (token, uid) in [(one, 1001), (same, 1001), (other, 1002)] {
+            let allowance = allowance(&mut state, token).unwrap();
+            let of_user = &state.budgets.of_user(uid).memory;
+            assert!(Arc::ptr_eq(&allowance.descriptors, &of_user.descriptors));
+        }
+        assert!(allowance(&mut state, trusted).is_none());
+    }
+}

@@ -6,6 +6,7 @@
 use crate::common;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use common::users::{GROUP, OTHER, Shared, Users, is_root, told};
 use common::{LIMIT, Place, publisher, reliable, subscriber};
@@ -24,23 +25,44 @@ fn socket() -> OwnedFd {
     rustix::net::socket_with(family, of, SocketFlags::CLOEXEC, None).unwrap()
 }
 
-/// What a process leaves that died: its names.
+/// A socket with a file in the place, outside the folders that are looked at.
+fn listen(place: &Place, backlog: i32) -> (OwnedFd, PathBuf) {
+    let made = place.0.join("made").with_extension(PeerName::random().unwrap().to_string());
+    let socket = socket();
+    rustix::net::bind(&socket, &SocketAddrUnix::new(&made).unwrap()).unwrap();
+    rustix::net::listen(&socket, backlog).unwrap();
+    (socket, made)
+}
+
+/// A new name in the folder of domain 0.
+fn new_name(place: &Place) -> PathBuf {
+    place.0.join("0").join(PeerName::random().unwrap().to_string())
+}
+
+/// What a process leaves that died: its names. Links are not announced, so that nobody looks before
+/// somebody comes.
 fn names_of_the_dead(place: &Place, count: usize) {
-    let socket = names(place, count, 1);
+    let (socket, made) = listen(place, 1);
+    (0..count).for_each(|_| std::fs::hard_link(&made, new_name(place)).unwrap());
     // Also where somebody has forked meanwhile.
     rustix::net::shutdown(&socket, rustix::net::Shutdown::Both).unwrap();
 }
 
-/// A socket in the folder of domain 0, which has so many names there; its process: ours.
-fn names(place: &Place, count: usize, backlog: i32) -> OwnedFd {
-    let folder = place.0.join("0");
-    let name = || folder.join(PeerName::random().unwrap().to_string());
-    let first = name();
-    let socket = socket();
-    rustix::net::bind(&socket, &SocketAddrUnix::new(&first).unwrap()).unwrap();
-    rustix::net::listen(&socket, backlog).unwrap();
-    (1..count).for_each(|_| std::fs::hard_link(&first, name()).unwrap());
-    socket
+/// Names of a stranger's, whose socket nobody else may connect to, and of whom nobody accepts: the
+/// one connection that there is room for waits already. Its process: ours. Renames are announced; by
+/// then somebody listens, or a name would be taken for one of the dead.
+fn names_of_a_stranger(place: &Place, count: usize) -> [OwnedFd; 2] {
+    let (full, made) = listen(place, 0);
+    let waiting = socket();
+    rustix::net::connect(&waiting, &SocketAddrUnix::new(&made).unwrap()).unwrap();
+    std::os::unix::fs::chown(&made, Some(OTHER), Some(GROUP)).unwrap();
+    std::fs::set_permissions(&made, PermissionsExt::from_mode(0o660)).unwrap();
+    let beside = made.with_extension("link");
+    for _ in 0..count {
+        std::fs::hard_link(&made, &beside).unwrap();
+        std::fs::rename(&beside, new_name(place)).unwrap();
+    }
+    [full, waiting]
 }
 
 #[test]
@@ -97,26 +119,7 @@ fn names_of_a_stranger_under_which_nobody_is_let_in_are_told_once() {
     }
     let shared = Shared::new("closed-names", Users::Two);
     let own = shared.open("own");
-    // As a stranger has them whose sockets nobody else may connect to, and of whom nobody accepts.
-    let domain = shared.place.0.join("0");
-    let strangers = |backlog: i32, mode: u32| {
-        let before: std::collections::BTreeSet<_> = paths(&domain).collect();
-        let socket = names(&shared.place, 300, backlog);
-        for path in paths(&domain).filter(|path| !before.contains(path)) {
-            std::os::unix::fs::chown(&path, Some(OTHER), Some(GROUP)).unwrap();
-            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
-        }
-        socket
-    };
-    let full = strangers(0, 0o660);
-    let address = rustix::net::getsockname(&full).unwrap();
-    let waiting = socket();
-    rustix::io::ioctl_fionbio(&waiting, true).unwrap();
-    // The process that is there may have been faster: then it waits.
-    match rustix::net::connect(&waiting, &SocketAddrUnix::try_from(address).unwrap()) {
-        Ok(()) | Err(rustix::io::Errno::AGAIN) => {}
-        Err(errno) => panic!("{errno}"),
-    }
+    let _full = names_of_a_stranger(&shared.place, 300);
     let mut observer = observer(&shared.place, shared.access);
     let seen = observer.snapshot().unwrap();
     assert_eq!(seen.processes.len(), 1);
@@ -141,16 +144,14 @@ fn a_stranger_that_renames_its_socket_again_and_again_is_told_of_once() {
     let victim = shared.open("victim");
     let domain = shared.place.0.join("0");
     let own = domain.join(victim.peer_name().to_string());
-    let _full = names(&shared.place, 1, 0);
+    let _full = names_of_a_stranger(&shared.place, 1);
     let mut path = paths(&domain).find(|path| *path != own).unwrap();
-    std::os::unix::fs::chown(&path, Some(OTHER), Some(GROUP)).unwrap();
-    // Of the connections that come at each arrival one has room, and nobody accepts it.
+    let mut texts = told(&victim, "a process of user 64101 accepts no connections");
     for _ in 0..2000 {
-        let next = domain.join(PeerName::random().unwrap().to_string());
+        let next = new_name(&shared.place);
         std::fs::rename(&path, &next).unwrap();
         path = next;
     }
-    let mut texts = told(&victim, "a process of user 64101 accepts no connections");
     // Whoever comes now is met behind all that was announced before.
     let _late = shared.open("late");
     assert!(victim.wait_until(LIMIT, || victim.peers() == ["late"]));
@@ -158,6 +159,6 @@ fn a_stranger_that_renames_its_socket_again_and_again_is_told_of_once() {
     assert_eq!(texts.matches("accepts no connections").count(), 1, "{texts}");
 }
 
-fn paths(folder: &std::path::Path) -> impl Iterator<Item = std::path::PathBuf> {
+fn paths(folder: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
 }

@@ -5,6 +5,7 @@
 //! These tests need root; elsewhere they are skipped, and counted as skipped.
 
 use crate::common;
+use std::num::NonZeroU8;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -598,6 +599,36 @@ fn a_stranger_may_look_at_the_status_table_and_neither_watch_nor_trace() {
     child.expect("2 with 1");
     child.expect("16 with 0");
     child.expect("16 with 0");
+    child.finish();
+}
+
+/// Would have the publisher that it sees first log more.
+fn meddler() {
+    let mut observer = Observer::open(ObserverOptions::new(0, "meddler")).unwrap();
+    let seen = observer.snapshot().unwrap();
+    let (process, port) = (seen.processes[0].name, &seen.processes[0].publishers[0]);
+    let answer = observer.level(process, port, NonZeroU8::new(10));
+    tell(&answer.map_or_else(|error| error.to_string(), |level| format!("set to {level}")));
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_may_not_set_what_a_node_logs() {
+    let test = "other_users::a_stranger_may_not_set_what_a_node_logs";
+    if role().is_some() {
+        return meddler();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("meddler", Users::Two);
+    let victim = shared.open("victim");
+    let output = publisher(&victim, "/rosout", reliable(4));
+    output.set_level(NonZeroU8::new(20).unwrap());
+    let mut child = shared.start(test, "meddler");
+    let said = child.read().unwrap();
+    assert!(said.contains("trusted"), "{said}");
+    assert_eq!(output.level(), 20);
     child.finish();
 }
 

@@ -14,7 +14,7 @@ use common::ring::{CHUNKS_AT, check_word, slot_at};
 use common::users::{
     Shared, Users, connect, greet, is_root, join, place_of_victim, raise_limit, told,
 };
-use common::{LIMIT, Listener, publisher, subscriber};
+use common::{LIMIT, Listener, Place, publisher, subscriber};
 use crossdock_comm::{
     Event, GraphSnapshot, Observer, ObserverOptions, Participant, PublisherOptions, Qos, Subscriber,
 };
@@ -38,8 +38,12 @@ const ADVERTISE: u8 = 3;
 const ASK_DEFINITION: u8 = 13;
 const NOTHING: u8 = 16;
 const TURN_AWAY: u8 = 33;
-/// Connections of one user that say nothing.
+/// Connections of one user that say nothing, and of all.
 const VISITS: usize = 32;
+const VISITS_OF_ALL: usize = 48;
+/// Limits that who is refused is told of.
+const VISITS_OF_USER_LIMIT: u8 = 2;
+const VISITS_LIMIT: u8 = 3;
 
 /// Waits for a frame of one of these kinds, and gives it; `None`: the connection has ended.
 fn next_of(socket: &ControlSocket, kinds: &[u8]) -> Option<Vec<u8>> {
@@ -134,17 +138,23 @@ fn a_stranger_advertises_a_limited_number_of_publishers_and_our_own_user_more() 
     }
 }
 
-/// Connects as often as one user may without a word, once more, and again when one has gone.
-fn silent(victim: &str) {
-    let place = place_of_victim();
-    let mut silent: Vec<_> = (0..VISITS).map(|_| connect(&place, victim)).collect();
-    let one_more = connect(&place, victim);
+/// Connects so often without a word; one more is one too many, by a limit.
+fn connect_silently(place: &Place, victim: &str, count: usize, limit: u8) -> Vec<ControlSocket> {
+    let silent: Vec<_> = (0..count).map(|_| connect(place, victim)).collect();
+    let one_more = connect(place, victim);
     let told = next_of(&one_more, &[TURN_AWAY]).expect("it is told");
-    assert_eq!(told[..2], [TURN_AWAY, 2]);
+    assert_eq!(told[..2], [TURN_AWAY, limit]);
     assert!(!comes(&one_more, WELCOME), "that is the end");
     let mut buffer = vec![0; FRAME_BYTES_MAX];
     let waits = |one: &ControlSocket| matches!(one.receive(&mut buffer), Ok(Received::Empty));
-    assert_eq!(silent.iter().map(waits).filter(|waits| *waits).count(), VISITS);
+    assert_eq!(silent.iter().map(waits).filter(|waits| *waits).count(), count);
+    silent
+}
+
+/// Connects as often as one user may without a word, once more, and again when one has gone.
+fn silent(victim: &str) {
+    let place = place_of_victim();
+    let mut silent = connect_silently(&place, victim, VISITS, VISITS_OF_USER_LIMIT);
     silent.pop();
     let _listener = Listener::bind(&place, [0; 16]);
     assert!(comes(&greet(&place, victim, [0; 16], 0), WELCOME));
@@ -171,6 +181,38 @@ fn a_user_has_a_limited_number_of_silent_connections_and_nobody_else_is_kept_out
     let met = || victim.peers().iter().filter(|peer| peer.starts_with("friend")).count();
     assert!(victim.wait_until(LIMIT, || met() == friends.len()), "{:?}", victim.take_events());
     child.finish();
+}
+
+#[test]
+fn all_strangers_have_a_limited_number_of_silent_connections_and_ours_do_not_count() {
+    let test =
+        "quotas::all_strangers_have_a_limited_number_of_silent_connections_and_ours_do_not_count";
+    if let Some((role, _)) = role() {
+        let (victim, user) = role.split_once(' ').unwrap();
+        let (count, limit) = match user {
+            "first" => (VISITS, VISITS_OF_USER_LIMIT),
+            _ => (VISITS_OF_ALL - VISITS, VISITS_LIMIT),
+        };
+        let _silent = connect_silently(&place_of_victim(), victim, count, limit);
+        tell("silent");
+        return while hear().is_some() {};
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("all-silent", Users::Two);
+    let victim = shared.open("victim");
+    let name = victim.peer_name().to_string();
+    let _ours: Vec<_> = (0..10).map(|_| connect(&shared.place, &name)).collect();
+    let children = [(64_201, "first"), (64_202, "second")].map(|(uid, user)| {
+        let mut child = shared.start_as(test, &format!("{name} {user}"), uid);
+        child.expect("silent");
+        child
+    });
+    told(&victim, "48 connections");
+    let _friend = shared.open("friend");
+    assert!(victim.wait_until(LIMIT, || victim.peers() == ["friend"]));
+    children.into_iter().for_each(Process::finish);
 }
 
 /// Says of all limits that they are exceeded: unasked, while it is met, and as answers to
@@ -409,8 +451,9 @@ fn messages_of_a_stranger_in_memory_that_does_not_exist_take_no_memory_but_that_
     child.finish();
 }
 
-/// Descriptors for the memory of one user's publishers.
+/// Descriptors for the memory of one user's publishers, and of all.
 const DESCRIPTORS: usize = 128;
+const DESCRIPTORS_OF_ALL: usize = 256;
 /// Publishers that are left out for want of them.
 const BEYOND: usize = 8;
 
@@ -424,7 +467,9 @@ fn rings() {
     let text = told(&participant, "leaves out publishers of this user");
     assert!(text.contains("more than the 128 descriptors there"), "{text}");
     tell("told");
-    assert_eq!(hear().as_deref(), Some("again?"));
+    if hear().as_deref() != Some("again?") {
+        return;
+    }
     let later = participant.take_events().0;
     let texts: String = later.iter().map(|event| format!("{event}\n")).collect();
     assert_eq!((text + &texts).matches("leaves out").count(), 1, "{texts}");
@@ -457,11 +502,20 @@ fn the_memory_of_a_users_publishers_takes_a_limited_number_of_descriptors() {
     child.expect("once");
     let texts: String = victim.take_events().0.iter().map(|it| format!("{it}\n")).collect();
     assert_eq!((text + &texts).matches("are left out").count(), 1, "{texts}");
-    // Those of our own user do not count, nor do those of others.
+    // Another user has as many, and a third one goes short when all have too many.
+    let mut others = vec![child];
+    for uid in [64_201, 64_202] {
+        let mut other = shared.start_as(test, "rings", uid);
+        other.expect("told");
+        assert!(victim.wait_until(LIMIT, || matched(&inputs) >= DESCRIPTORS_OF_ALL));
+        others.push(other);
+    }
+    assert_eq!(matched(&inputs), DESCRIPTORS_OF_ALL);
+    // Those of our own user do not count.
     let friend = shared.open("friend");
     let _output = publisher(&friend, "/rings/topic_0", Qos::best_effort(1));
-    assert!(victim.wait_until(LIMIT, || inputs[0].matched() == 2));
-    child.finish();
+    assert!(victim.wait_until(LIMIT, || matched(&inputs) == DESCRIPTORS_OF_ALL + 1));
+    others.into_iter().for_each(Process::finish);
 }
 
 /// Topics that are enough to have more pairs than are allowed, with as many as may be at one

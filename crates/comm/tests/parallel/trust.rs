@@ -9,15 +9,19 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Folder, GROUP, OTHER, Program, Shared, Users, VICTIM, greet, is_root, join};
+use common::users::{
+    Folder, GROUP, OTHER, Program, Shared, Users, VICTIM, greet, is_root, join, told,
+};
 use common::{LIMIT, Listener, Place, receive};
 use crossdock_comm::{
     Access, Doorbell, DoorbellOptions, Event, Participant, ParticipantOptions, PeerName, Qos,
     SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_shm::Woken;
 use crossdock_shm::rendezvous::{Location, RendezvousConfig, Visit};
 use crossdock_shm::socket::ControlSocket;
 use crossdock_test_support::skip;
@@ -507,4 +511,66 @@ fn a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one() {
     if is_root() {
         two_executors(test, Users::Two);
     }
+}
+
+/// Has the bell of who subscribes, and publishes nothing.
+fn silent() {
+    let participant = join("silent");
+    let _output = common::publisher(&participant, "/mallory", Qos::best_effort(1));
+    tell("there");
+    while hear().is_some() {}
+}
+
+/// So long a stranger can keep a wake-up from an executor that it triggers: no sleep is longer.
+#[test]
+fn an_executor_that_a_stranger_triggers_looks_again_after_a_tenth_of_a_second() {
+    let test = "trust::an_executor_that_a_stranger_triggers_looks_again_after_a_tenth_of_a_second";
+    if role().is_some() {
+        return silent();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("exposed", Users::Two);
+    let victim = shared.open("victim");
+    let bell = victim.doorbell(DoorbellOptions::default()).unwrap();
+    let input = victim.subscriber::<Image>(triggered(&bell, "/mallory")).unwrap();
+    let mut child = shared.start(test, "silent");
+    child.expect("there");
+    assert!(victim.wait_until(LIMIT, || input.matched() == 1));
+    let sleep = || {
+        let start = Instant::now();
+        bell.drain(|_| ());
+        assert_eq!(bell.sleep(Some(LIMIT), || input.handle().arm()), Woken::Rung);
+        start.elapsed()
+    };
+    // What rang when they met ends the first ones; from then on nobody rings.
+    let shortest = (0..6).map(|_| sleep()).skip(2).min().unwrap();
+    // Where others use the processor, some are longer.
+    assert!(shortest < Duration::from_millis(150), "{shortest:?}");
+    child.finish();
+}
+
+#[test]
+fn a_process_that_greets_twice_in_its_name_is_refused_and_stays_connected() {
+    const WELCOME: u8 = 2;
+    let place = Place::new("twice");
+    let victim = place.open("victim");
+    // Lower than any name that is drawn, so that it greets.
+    let name = [0; 16];
+    let _listener = Listener::bind(&place, name);
+    let victims_name = victim.peer_name().to_string();
+    let is_welcome = |socket: &ControlSocket| {
+        std::iter::from_fn(|| receive(socket)).any(|frame| frame[0] == WELCOME)
+    };
+    let first = greet(&place, &victims_name, name, 0);
+    assert!(is_welcome(&first));
+    let second = greet(&place, &victims_name, name, 0);
+    assert!(!is_welcome(&second), "it is closed");
+    told(&victim, "connected already");
+    // Kind, and the port whose type is asked for.
+    let question = [[13].as_slice(), &u64::MAX.to_le_bytes()].concat();
+    let _ = first.send(&question, &[]).unwrap();
+    assert!(std::iter::from_fn(|| receive(&first)).any(|frame| frame[0] == 16), "answered");
+    assert_eq!(victim.peers(), ["mallory"]);
 }

@@ -106,7 +106,7 @@ struct Ends {
 
 impl Ends {
     fn start(test: &str) -> Ends {
-        let place = Place::new("buffer-strangers");
+        let place = Place::new("claims-of-nobody");
         let participant = place.open("parent");
         let qos = common::reliable(4);
         let options = PublisherOptions {
@@ -144,7 +144,7 @@ impl Ends {
 
 #[test]
 fn claims_of_nobody_are_abandoned_and_those_of_the_living_are_not() {
-    let test = "strangers::claims_of_nobody_are_abandoned_and_those_of_the_living_are_not";
+    let test = "claims_of_nobody::claims_of_nobody_are_abandoned_and_those_of_the_living_are_not";
     if let Some((_, place)) = role() {
         return scribbler(&place);
     }
@@ -153,9 +153,9 @@ fn claims_of_nobody_are_abandoned_and_those_of_the_living_are_not() {
     ends.child.say("claim 8 16");
     ends.child.expect("held");
     // Place 40 is nobody's; so are these: of the owner's number, of numbers not given yet or never.
-    let strangers = [OWNER, 2, 77, 4096, 4097, 0xffff];
+    let nobodies = [OWNER, 2, 77, 4096, 4097, 0xffff];
     let kinds = [(WRITE, true), (READ, false), (WRITE | ENDING, true)];
-    for (number, (kind, writes)) in strangers.iter().flat_map(|it| kinds.map(|kind| (*it, kind))) {
+    for (number, (kind, writes)) in nobodies.iter().flat_map(|it| kinds.map(|kind| (*it, kind))) {
         ends.scribble(40, state(kind, number), (32, 64));
         // A member cannot tell, and is refused; the owner is told what it is, at once.
         if kind & ENDING == 0 {
@@ -198,7 +198,7 @@ fn claims_of_nobody_are_abandoned_and_those_of_the_living_are_not() {
 
 #[test]
 fn places_that_nobody_holds_are_found_again() {
-    let test = "strangers::places_that_nobody_holds_are_found_again";
+    let test = "claims_of_nobody::places_that_nobody_holds_are_found_again";
     if let Some((_, place)) = role() {
         return scribbler(&place);
     }
