@@ -378,6 +378,8 @@ impl Observer {
             process,
             label: self.label(process),
             port: publisher.port,
+            topic: publisher.topic.clone(),
+            node: publisher.node.clone(),
         };
         Echo::open(source, schema)
     }
