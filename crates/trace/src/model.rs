@@ -2,11 +2,16 @@
 
 use crate::schema::{EVENTS, EventKind, FieldType};
 use crossdock_shm::clock::both_ns;
+use std::collections::BTreeMap;
 
 /// Threads of a trace; what comes from more is left out.
 const THREADS_MAX: usize = 1 << 16;
 /// Kinds of events of a trace; what comes from more is left out.
 const CLASSES_MAX: usize = 1 << 14;
+
+/// Events of a trace that is read from rings, unless it says less: as many as four processes have
+/// whose rings are all full. With their values they take about 1 GiB.
+const EVENTS_MAX: usize = 4_194_304;
 
 /// A kind of event in a trace: of the table, or a node author's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,14 +137,23 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// What is to be added to times for ns since 1970.
     pub epoch_offset_ns: i64,
+    /// Events that are read from rings, at most.
+    events_max: usize,
 }
 
 impl Trace {
-    /// An empty one, of this computer's clocks.
+    /// An empty one, of this computer's clocks. [`crate::TraceView::read`] adds at most 4194304
+    /// events.
     #[must_use]
     pub fn new() -> Self {
         let (real_ns, monotonic_ns) = both_ns();
         Self::at(real_ns.wrapping_sub(monotonic_ns) as i64)
+    }
+
+    /// The same with a lower limit of events.
+    #[must_use]
+    pub fn with_events_max(events_max: usize) -> Self {
+        Self { events_max: events_max.min(EVENTS_MAX), ..Self::new() }
     }
 
     pub(crate) fn at(epoch_offset_ns: i64) -> Self {
@@ -148,7 +162,44 @@ impl Trace {
             name: event.name.to_owned(),
             fields: event.fields.iter().map(|it| (it.name.to_owned(), it.kind)).collect(),
         });
-        Self { classes: table.collect(), threads: Vec::new(), events: Vec::new(), epoch_offset_ns }
+        let (classes, events_max) = (table.collect(), EVENTS_MAX);
+        Self { classes, threads: Vec::new(), events: Vec::new(), epoch_offset_ns, events_max }
+    }
+
+    /// Whether no more events are added: what is read of rings from now on counts as lost.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.events.len() >= self.events_max
+    }
+
+    /// Of a trace that is full: a sentence on it, with the process that has filled most of it.
+    #[must_use]
+    pub fn fullness(&self) -> Option<String> {
+        if !self.is_full() {
+            return None;
+        }
+        let mut of_processes: BTreeMap<u32, usize> = BTreeMap::new();
+        for event in &self.events {
+            let pid = self.threads.get(event.thread).map_or(0, |thread| thread.pid);
+            *of_processes.entry(pid).or_default() += 1;
+        }
+        let (pid, most) = of_processes.into_iter().max_by_key(|(_, count)| *count)?;
+        Some(format!(
+            "the trace is full: it takes {} events, and the others are left out; {most} of them are of \
+             the process that says its pid is {pid}; trace a shorter time, or other processes alone",
+            self.events_max
+        ))
+    }
+
+    /// Adds an event. False: the trace is full, or the thread is one too many.
+    pub(crate) fn add(
+        &mut self,
+        thread: Option<usize>,
+        event: impl FnOnce(usize) -> Event,
+    ) -> bool {
+        let Some(thread) = thread.filter(|_| !self.is_full()) else { return false };
+        self.events.push(event(thread));
+        true
     }
 
     /// Events that were lost, of all threads.

@@ -132,7 +132,7 @@ impl TraceView {
     }
 
     /// Adds what has come since the last call to `trace`, which must be the same each time, or
-    /// since [`TraceView::rewind`].
+    /// since [`TraceView::rewind`]. What comes when the trace is full counts as lost.
     pub fn read(&mut self, trace: &mut Trace) {
         self.read_definitions(trace);
         for index in 0..THREADS_MAX {
@@ -177,9 +177,7 @@ impl TraceView {
                     self.tracepoints.push(class.and_then(|class| trace.class(class)));
                 }
             }
-            if let Some(thread) = thread {
-                trace.events.push(Event { at_ns, thread, class: *kind as usize, values });
-            }
+            trace.add(thread, |thread| Event { at_ns, thread, class: *kind as usize, values });
         }
     }
 
@@ -220,18 +218,10 @@ impl TraceView {
         for (place, copy) in copies.iter().enumerate() {
             let is_former = start.saturating_add(place as u64) < first;
             let thread = if is_former { former } else { current };
-            match self.event(copy, trace) {
-                Some((class, values)) => {
-                    let at_ns = copy[0];
-                    trace.events.extend(thread.map(|thread| Event {
-                        at_ns,
-                        thread,
-                        class,
-                        values,
-                    }));
-                }
-                None => lost += 1,
-            }
+            let is_added = self.event(copy, trace).is_some_and(|(class, values)| {
+                trace.add(thread, |thread| Event { at_ns: copy[0], thread, class, values })
+            });
+            lost += u64::from(!is_added);
         }
         if let Some(current) = current {
             let discarded = &mut trace.threads[current].discarded;
@@ -319,11 +309,56 @@ mod tests {
     use crate::{PictureOptions, Summary, perfetto, picture};
     use crossdock_shm::OwnWords;
 
-    #[test]
-    fn a_process_that_writes_nonsense_shows_nonsense_and_no_more() {
+    /// Memory for what a process traces.
+    fn memory() -> (OwnWords, OwnWords) {
         let switch = OwnWords::create("switch", switch::WORDS, Sharing::Open).expect("memory");
         let record = OwnWords::create("record", RECORD_OBJECT_WORDS, Sharing::Shown);
-        let record = record.expect("memory");
+        (switch, record.expect("memory"))
+    }
+
+    #[test]
+    fn a_process_whose_rings_are_full_at_every_look_fills_no_more_than_a_trace_takes() {
+        let (switch, record) = memory();
+        switch[switch::MAGIC].store(MAGIC, Ordering::Relaxed);
+        record[head::MAGIC].store(MAGIC, Ordering::Relaxed);
+        record[head::PID].store(4711, Ordering::Relaxed);
+        for index in 0..THREADS_MAX {
+            record[layout::row(index)][thread::GENERATION].store(1, Ordering::Relaxed);
+            let ring = &record[layout::ring(index)];
+            ring.chunks(RECORD_WORDS).for_each(|event| {
+                event[1].store(EventKind::CallbackStart as u64, Ordering::Relaxed);
+            });
+        }
+        let raise = |done: u64| {
+            for index in 0..THREADS_MAX {
+                let row = &record[layout::row(index)];
+                row[thread::BEGUN].store(done, Ordering::Relaxed);
+                row[thread::DONE].store(done, Ordering::Relaxed);
+            }
+        };
+        let mut view = TraceView::open("flood", switch.fd(), record.fd()).expect("a trace");
+        let mut trace = Trace::with_events_max(20_000);
+        assert_eq!((trace.is_full(), trace.fullness()), (false, None));
+        let each = crate::RING_RECORDS as u64;
+        for look in 1..=3 {
+            raise(look * each);
+            view.read(&mut trace);
+            assert_eq!((trace.events.len(), trace.is_full()), (20_000, true));
+            let all = look * each * THREADS_MAX as u64;
+            assert_eq!(trace.discarded(), all - 20_000, "what does not fit counts as lost");
+        }
+        let told = trace.fullness().expect("it is full");
+        assert!(told.contains("takes 20000 events") && told.contains("20000 of them"), "{told}");
+        assert!(told.contains("pid is 4711"), "{told}");
+        // What is counted ends at the end of the numbers.
+        raise(u64::MAX);
+        view.read(&mut trace);
+        assert_eq!(trace.discarded(), u64::MAX);
+    }
+
+    #[test]
+    fn a_process_that_writes_nonsense_shows_nonsense_and_no_more() {
+        let (switch, record) = memory();
         let fds = || (switch.fd(), record.fd());
         let open = |(switch, record)| TraceView::open("nonsense", switch, record);
         assert!(matches!(open(fds()), Err(OpenTraceError::NotATrace { .. })));

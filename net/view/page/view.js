@@ -442,6 +442,8 @@ byId("trace").onclick = async () => {
     });
     link.click();
     URL.revokeObjectURL(link.href);
+    const notes = response.headers.get("crossdock-notes");
+    if (notes) byId("state").textContent = `trace: ${notes}`;
   } catch (error) {
     byId("state").textContent = `no trace: ${error.message}`;
   } finally {

@@ -39,6 +39,12 @@ const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; \
 const TRACE_S: u64 = 3;
 const TRACE_S_MAX: u64 = 30;
 
+/// In the answer with a trace: what is not in it, and why.
+const NOTES: HeaderName = HeaderName::from_static("crossdock-notes");
+
+/// Notes that are told, so that clients take the header.
+const NOTES_MAX: usize = 16;
+
 /// What the server knows.
 pub(crate) struct Front {
     pub(crate) gate: Gate,
@@ -181,13 +187,34 @@ async fn trace(
     });
     let recorded = recorded.await;
     match recorded {
-        Ok(Ok(bytes)) => {
+        Ok(Ok(tracing::Recorded { bytes, notes })) => {
             let kind = HeaderValue::from_static("application/octet-stream");
-            ([(header::CONTENT_TYPE, kind)], bytes).into_response()
+            let mut response = ([(header::CONTENT_TYPE, kind)], bytes).into_response();
+            response.headers_mut().extend(noted(&notes).map(|notes| (NOTES, notes)));
+            response
         }
         Ok(Err(error)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+/// The first of these sentences as a header, which has no line ends and no characters beside ASCII;
+/// `None`: there is none.
+fn noted(notes: &[String]) -> Option<HeaderValue> {
+    let rest = notes.len().saturating_sub(NOTES_MAX);
+    let mut told: Vec<String> = notes.iter().take(NOTES_MAX).map(|note| ascii(note)).collect();
+    if rest > 0 {
+        told.push(format!("{rest} more are not told"));
+    }
+    HeaderValue::try_from(told.join("; ")).ok().filter(|value| !value.is_empty())
+}
+
+/// Text with other characters as escapes.
+fn ascii(text: &str) -> String {
+    let is_plain = |c: char| matches!(c, ' '..='~');
+    text.chars()
+        .map(|c| if is_plain(c) { c.to_string() } else { c.escape_default().to_string() })
+        .collect()
 }
 
 /// Connects a viewer with Foxglove's server: repeats the handshake there, then passes frames on.
@@ -266,6 +293,23 @@ mod tests {
         assert_eq!(offers("foxglove.websocket.v1,foxglove.sdk.v1"), Some("foxglove.sdk.v1"));
         assert_eq!(offers("foxglove"), None);
         assert_eq!(protocol(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn notes_of_a_trace_are_one_header_whatever_names_are_in_them() {
+        assert_eq!(noted(&[]), None);
+        let told = |notes: &[String]| {
+            let value = noted(notes).expect("notes");
+            value.to_str().expect("ASCII").to_owned()
+        };
+        let names = ["a\r\nset-cookie: b".to_owned(), "\u{e9}".to_owned()];
+        assert_eq!(told(&names), "a\\r\\nset-cookie: b; \\u{e9}");
+        let many = vec!["a".to_owned(); NOTES_MAX + 5];
+        let told = told(&many);
+        assert_eq!(
+            (told.matches("a;").count(), told.ends_with("; 5 more are not told")),
+            (16, true)
+        );
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
 use crossdock_comm::{Echo, EchoBuffer, GraphSnapshot, ObserveError, Observer, Qos};
-use crossdock_msg::{Block, JsonOptions, Schema};
+use crossdock_msg::{Block, FieldError, JsonOptions, Schema};
+use crossdock_sight::sum;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -79,8 +80,17 @@ impl<'a> Wishes<'a> {
 
     fn show(&self, schema: &Schema, block: Block<'_>, stamp_ns: u64, seq: u64) -> Result<()> {
         let message = match self.field {
-            None => schema.to_json_with(block, self.options)?,
-            Some(field) => schema.field_json(block, field, self.options)?,
+            None => schema.to_json_with(block, self.options).map_err(FieldError::from),
+            Some(field) => schema.field_json(block, field, self.options),
+        };
+        let message = match message {
+            // One publisher's nonsense; others go on.
+            Err(FieldError::Flat(damage)) => {
+                let topic = self.topic;
+                output::warn([&format!("message {seq} of {topic} is not shown: {damage}")]);
+                return Ok(());
+            }
+            message => message?,
         };
         let mut text = String::new();
         match self.form {
@@ -185,19 +195,31 @@ fn first_publisher(wishes: &Wishes<'_>, observer: &mut Observer) -> Result<Optio
 
 fn attach(observer: &mut Observer, topic: &str) -> Result<Vec<Echo>, ObserveError> {
     let snapshot = observer.snapshot()?;
-    let ports = publishers(&snapshot, topic);
-    ports.map(|(process, port)| observer.echo(process.name, port)).collect()
+    let (mut echoes, mut failed) = (Vec::new(), Vec::new());
+    for (process, port) in publishers(&snapshot, topic) {
+        match observer.echo(process.name, port) {
+            Ok(echo) => echoes.push(echo),
+            Err(error @ ObserveError::InsideChain { .. }) => return Err(error),
+            Err(error) => failed.push(error),
+        }
+    }
+    let last = if echoes.is_empty() { failed.pop() } else { None };
+    output::warn(&failed.iter().map(ToString::to_string).collect::<Vec<_>>());
+    last.map_or(Ok(echoes), Err)
 }
 
 fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo>) -> Result<()> {
     let mut shown = 0;
-    let mut missed = 0;
+    let mut missed = 0u64;
+    // Of publishers that are passed over.
+    let mut missed_before = 0;
     let mut silent_looks = 0;
     let mut buffer = EchoBuffer::default();
     let mut told = BTreeSet::new();
     loop {
         let mut news = false;
-        for echo in &mut echoes {
+        let mut damaged = Vec::new();
+        for (place, echo) in echoes.iter_mut().enumerate() {
             let schema = std::sync::Arc::clone(echo.schema());
             match echo.copy_next(&mut buffer) {
                 Ok(Some(message)) => {
@@ -209,16 +231,23 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
                     }
                 }
                 Ok(None) => {}
-                Err(error) if error.is_final() => return Err(error.into()),
+                Err(error) if error.is_final() => damaged.push((place, error)),
                 // Its process has died or is stopped, or the message cannot be copied: others go
                 // on.
                 Err(error) => {
                     say!("note: {}", clean(&error.to_string()));
-                    missed += 1;
+                    missed = missed.saturating_add(1);
                 }
             }
         }
-        let now_missed: u64 = echoes.iter().map(Echo::missed).sum();
+        for (place, error) in damaged.into_iter().rev() {
+            missed_before = sum([missed_before, echoes.remove(place).missed()].into_iter());
+            if echoes.is_empty() {
+                return Err(error.into());
+            }
+            output::warn([&error.to_string()]);
+        }
+        let now_missed = sum(echoes.iter().map(Echo::missed).chain([missed_before]));
         if now_missed > missed {
             wishes.tell_missed(now_missed - missed);
             missed = now_missed;

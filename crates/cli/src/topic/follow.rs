@@ -6,11 +6,13 @@
 
 use super::{is_far, look_again, open, publishers};
 use crate::arguments::WatchArguments;
+use crate::output;
 use crate::output::{clean, say};
 use anyhow::Result;
 use crossdock_comm::status_records::counter;
 use crossdock_comm::{
-    Echo, GraphSnapshot, Maker, ObserveError, Observer, PeerName, PortKind, PortSnapshot, Stamps,
+    Echo, EchoError, GraphSnapshot, Maker, ObserveError, Observer, PeerName, PortKind,
+    PortSnapshot, Stamps,
 };
 use crossdock_sight::sum;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +41,8 @@ pub(super) struct Follow<'a> {
     echoes: BTreeMap<Source, Echo>,
     /// Publishers whose rings cannot be read.
     silent: BTreeMap<Source, Silent>,
+    /// Publishers whose rings are damaged.
+    damaged: BTreeSet<Source>,
     /// What was said once and need not be said again.
     told: BTreeSet<String>,
     refresh_at: Instant,
@@ -89,9 +93,10 @@ impl<'a> Follow<'a> {
         let mut told = BTreeSet::new();
         let snapshot = look_again(&mut observer, &mut told)?;
         super::must_exist(&snapshot, topic, watch.domain_id)?;
-        let (echoes, silent) = Default::default();
+        let (echoes, silent, damaged) = Default::default();
         let refresh_at = Instant::now() + REFRESH_INTERVAL;
-        let mut follow = Self { topic, observer, echoes, silent, told, refresh_at, snapshot };
+        let mut follow =
+            Self { topic, observer, echoes, silent, damaged, told, refresh_at, snapshot };
         follow.attach();
         Ok(follow)
     }
@@ -104,10 +109,11 @@ impl<'a> Follow<'a> {
             .collect();
         self.echoes.retain(|source, _| there.contains_key(source));
         self.silent.retain(|source, _| there.contains_key(source));
+        self.damaged.retain(|source| there.contains_key(source));
         let now = Instant::now();
         for (source, port) in there {
             let is_early = self.silent.get(&source).is_some_and(|silent| silent.again > now);
-            if is_early || self.echoes.contains_key(&source) {
+            if is_early || self.echoes.contains_key(&source) || self.damaged.contains(&source) {
                 continue;
             }
             match self.observer.echo(source.0, &port) {
@@ -148,14 +154,26 @@ impl<'a> Follow<'a> {
     }
 
     /// Gives `each` what has gone by since the last look. Of payloads at most a header's stamp is
-    /// read, and that only if `header` says so.
+    /// read, and that only if `header` says so. A publisher whose ring is damaged is told and passed
+    /// over from then on; if it is the last one, that is the error.
     pub(super) fn look(
         &mut self,
         header: bool,
         mut each: impl FnMut(Source, Stamps),
     ) -> Result<()> {
+        let mut damaged = Vec::new();
         for (source, echo) in &mut self.echoes {
-            drain(echo, header, |stamps| each(*source, stamps))?;
+            if let Err(error) = drain(echo, header, |stamps| each(*source, stamps)) {
+                damaged.push((*source, error));
+            }
+        }
+        for (source, error) in damaged {
+            self.echoes.remove(&source);
+            self.damaged.insert(source);
+            if self.echoes.is_empty() && self.silent.is_empty() {
+                return Err(error.into());
+            }
+            output::warn([&error.to_string()]);
         }
         for (source, silent) in &mut self.silent {
             if let Some(stamps) = silent.look(&self.observer, source.0) {
@@ -203,12 +221,12 @@ impl<'a> Follow<'a> {
     }
 }
 
-fn drain(echo: &mut Echo, header: bool, mut each: impl FnMut(Stamps)) -> Result<()> {
+fn drain(echo: &mut Echo, header: bool, mut each: impl FnMut(Stamps)) -> Result<(), EchoError> {
     for _ in 0..MESSAGES_PER_LOOK {
         match echo.next_stamps(header) {
             Ok(Some(stamps)) => each(stamps),
             Ok(None) => return Ok(()),
-            Err(error) if error.is_final() => return Err(error.into()),
+            Err(error) if error.is_final() => return Err(error),
             // Its process has died or is stopped: others go on.
             Err(_) => {}
         }

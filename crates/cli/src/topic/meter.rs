@@ -56,7 +56,7 @@ impl Passed {
     fn add(&mut self, source: Source, stamps: Stamps) {
         self.sizes.add(stamps.bytes as f64);
         let before = self.numbers.insert(source, stamps.seq);
-        if before.is_some_and(|before| before + 1 != stamps.seq) {
+        if before.is_some_and(|before| before.wrapping_add(1) != stamps.seq) {
             // What came between was not seen: the interval is none of two neighbours.
             self.newest_ns = None;
         }

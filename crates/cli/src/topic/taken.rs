@@ -61,6 +61,6 @@ impl Taken {
 
     /// Messages that came faster than they were taken.
     pub(super) fn lost(&self) -> u64 {
-        self.subscriber.lost() + self.subscriber.counters().skipped
+        self.subscriber.lost().saturating_add(self.subscriber.counters().skipped)
     }
 }

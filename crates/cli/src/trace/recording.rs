@@ -86,7 +86,7 @@ impl Recorded {
         let folder = folder.display();
         let lost = match lost {
             0 => "none lost".to_owned(),
-            lost => format!("{lost} overwritten before they were read"),
+            lost => format!("{lost} lost"),
         };
         format!("trace: {events} events, {lost}; see `crossdock trace show {folder}`")
     }
@@ -101,8 +101,8 @@ pub(crate) fn write_kept(attached: &mut Attached, folder: &Path) -> Result<Recor
     let mut writer = TraceWriter::create(folder, &trace)?;
     writer.append(&trace)?;
     writer.finish()?;
-    let lost = trace.threads.iter().map(|thread| thread.discarded).sum();
-    let (folder, events, notes) = (folder.to_owned(), trace.events.len(), attached.shortages());
+    let notes = trace.fullness().into_iter().chain(attached.shortages()).collect();
+    let (folder, events, lost) = (folder.to_owned(), trace.events.len(), trace.discarded());
     Ok(Recorded { folder, events, lost, notes })
 }
 
@@ -166,7 +166,7 @@ impl Work {
         self.look()?;
         let folder = self.writer.folder().to_owned();
         self.writer.finish()?;
-        let lost = self.trace.threads.iter().map(|thread| thread.discarded).sum();
-        Ok(Recorded { folder, events: self.events, lost, notes: self.attached.shortages() })
+        let (lost, notes) = (self.trace.discarded(), self.attached.shortages());
+        Ok(Recorded { folder, events: self.events, lost, notes })
     }
 }

@@ -19,6 +19,7 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
             let mut trace = Trace::new();
             attach(&arguments.whose)?.read(&mut trace);
             trace.sort();
+            output::warn(&trace.fullness());
             trace
         }
     };

@@ -14,3 +14,4 @@ mod publish;
 mod ros;
 mod runs;
 mod service;
+mod spoiled;

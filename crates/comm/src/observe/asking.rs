@@ -9,7 +9,7 @@ use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
 use crossdock_shm::status::OpenStatusError;
-use crossdock_shm::{OpenMemoryError, ReceivedFd, RingObserver, Trust, TrustError};
+use crossdock_shm::{OpenMemoryError, ReceivedFd, RingObserver, TRUST_BY_NAME, Trust, TrustError};
 use crossdock_trace::OpenTraceError;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -122,6 +122,17 @@ pub enum ObserveError {
         process: String,
         /// What is wrong.
         reason: String,
+    },
+    /// A process is not traced: its user is a stranger, and its trace says what it likes.
+    #[error(
+        "{process} is left out of the trace: user {user} is not trusted; to trace it, trust the user by name \
+         ({TRUST_BY_NAME})"
+    )]
+    Untrusted {
+        /// Which one.
+        process: String,
+        /// Its user.
+        user: u32,
     },
     /// Its trace cannot be opened.
     #[error(transparent)]

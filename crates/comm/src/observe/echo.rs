@@ -17,8 +17,20 @@ const ECHOED_BYTES_MAX: usize = 256 << 20;
 #[non_exhaustive]
 pub enum EchoError {
     /// The publisher's ring is damaged: there is no use in going on.
-    #[error(transparent)]
-    Damaged(CopyError),
+    #[error(
+        "the publisher of {topic} of node {node} in {process} is corrupt ({damage}): its messages are \
+         not read any more; start its process anew"
+    )]
+    Damaged {
+        /// Its topic.
+        topic: String,
+        /// Its node.
+        node: String,
+        /// Its process.
+        process: String,
+        /// What was found.
+        damage: String,
+    },
     /// A message lies in memory that was made later and cannot be had: it counts as missed, and
     /// the next call goes on behind it.
     #[error("message {seq} lies in new memory of its publisher, which cannot be mapped: {source}")]
@@ -62,7 +74,7 @@ pub enum EchoError {
 impl EchoError {
     /// Is there no use in going on? Otherwise a message is missed, and the next one can be had.
     pub fn is_final(&self) -> bool {
-        matches!(self, EchoError::Damaged(_))
+        matches!(self, EchoError::Damaged { .. })
     }
 }
 
@@ -84,6 +96,20 @@ pub(crate) struct EchoSource {
     /// How the process is called in errors.
     pub(crate) label: String,
     pub(crate) port: u64,
+    /// Topic and node of the publisher.
+    pub(crate) topic: String,
+    pub(crate) node: String,
+}
+
+impl EchoSource {
+    fn damaged(&self, damage: CopyError) -> EchoError {
+        let damage = match damage {
+            CopyError::Corrupt { seq, fault } => format!("{fault:?} at message {seq}"),
+            other => other.to_string(),
+        };
+        let (topic, node, process) = (self.topic.clone(), self.node.clone(), self.label.clone());
+        EchoError::Damaged { topic, node, process, damage }
+    }
 }
 
 /// Reads what one publisher writes to its ring; the publisher does not know.
@@ -213,14 +239,14 @@ impl Echo {
                 Err(CopyError::NoRoom { seq, bytes }) => {
                     return Err(EchoError::NoRoom { process: process(self), seq, bytes });
                 }
-                Err(damage) => return Err(EchoError::Damaged(damage)),
+                Err(damage) => return Err(self.source.damaged(damage)),
             }
         }
     }
 
     /// Opens what the publisher has made since, `segment` among it.
     fn fetch(&mut self, segment: u32) -> Result<(), ObserveError> {
-        let EchoSource { asking, process, label, port } = &self.source;
+        let EchoSource { asking, process, label, port, .. } = &self.source;
         let (shape, fds) = asking.ring(*process, label, *port)?;
         let known = count(shape.segments.len());
         if segment <= self.segments || segment > known {

@@ -378,19 +378,25 @@ impl Observer {
             process,
             label: self.label(process),
             port: publisher.port,
+            topic: publisher.topic.clone(),
+            node: publisher.node.clone(),
         };
         Echo::open(source, schema)
     }
 
     /// Opens the trace of a process, which is asked once for its descriptors and does nothing more
     /// for it: what is traced is switched, and what was traced is read, also after its death, in
-    /// shared memory.
+    /// shared memory. Strangers are not traced: they could fill the memory of who reads.
     ///
     /// # Errors
-    /// [`ObserveError`] when the process has gone, does not answer or has no trace memory.
+    /// [`ObserveError`] when the process has gone, does not answer, has no trace memory, or is of a
+    /// user who is not trusted.
     pub fn trace(&self, process: PeerName) -> Result<TraceView, ObserveError> {
         let label = self.label(process);
-        let Asked { socket, .. } = self.asking.ask(process, &label, Purpose::Trace)?;
+        let Asked { socket, stranger, .. } = self.asking.ask(process, &label, Purpose::Trace)?;
+        if let Some(user) = stranger {
+            return Err(ObserveError::Untrusted { process: label, user });
+        }
         let (frame, fds) = answer(&socket, &label)?;
         let (Frame::Welcome { version: VERSION, .. }, [switch, record]) = (&frame, &fds[..]) else {
             return Err(unexpected(&label, frame));

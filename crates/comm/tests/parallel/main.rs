@@ -33,6 +33,7 @@ mod services;
 mod shared_topic;
 mod slabs;
 mod stops;
+mod strangers_traces;
 mod taken_names;
 mod trust;
 mod uploading;
