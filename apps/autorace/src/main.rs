@@ -8,6 +8,7 @@ use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::score;
 use crossdock_autorace::slam_score;
+use crossdock_executor::PackageError;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,9 +38,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = arguments.split_first().map(|(first, rest)| (first.as_str(), rest));
     let result = match command {
-        Some(("score", rest)) => score_command(rest),
-        Some(("report", rest)) => report_command(rest),
-        Some(("trajectory", rest)) => trajectory_command(rest),
+        Some(("score", rest)) => ended(score_command(rest)),
+        Some(("report", rest)) => ended(report_command(rest)),
+        Some(("trajectory", rest)) => ended(trajectory_command(rest)),
         Some(("-h" | "--help" | "help", _)) => {
             println!("{USAGE}");
             nodes(["--help".to_owned()])
@@ -56,8 +57,13 @@ fn main() -> ExitCode {
 }
 
 /// Runs nodes for the launcher, or one node by itself.
-fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), String> {
-    package().main_with(words).map_err(|error| error.to_string())
+fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
+    package().main_with(words)
+}
+
+/// What a command comes to. Its error may quote files: it is told as that of a node is.
+fn ended(result: Result<(), String>) -> Result<(), PackageError> {
+    result.map_err(|sentence| PackageError::Alone { sentence })
 }
 
 /// Options with a value, in any order among the other arguments.

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
+use crossdock_executor::PackageError;
 use crossdock_reference_system::calibration::{LIMIT_MAX, crunch_time, limit_of};
 use crossdock_reference_system::indicators::Indicators;
 use crossdock_reference_system::nodes::package;
@@ -33,8 +34,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = arguments.split_first().map(|(first, rest)| (first.as_str(), rest));
     let result = match command {
-        Some(("report", rest)) => report(rest),
-        Some(("calibrate", rest)) => calibrate(rest),
+        Some(("report", rest)) => ended(report(rest)),
+        Some(("calibrate", rest)) => ended(calibrate(rest)),
         Some(("-h" | "--help" | "help", _)) => {
             println!("{USAGE}");
             nodes(["--help".to_owned()])
@@ -51,8 +52,13 @@ fn main() -> ExitCode {
 }
 
 /// Runs nodes for the launcher, or one node by itself.
-fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), String> {
-    package().main_with(words).map_err(|error| error.to_string())
+fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
+    package().main_with(words)
+}
+
+/// What a command comes to. Its error may quote files: it is told as that of a node is.
+fn ended(result: Result<(), String>) -> Result<(), PackageError> {
+    result.map_err(|sentence| PackageError::Alone { sentence })
 }
 
 /// What stands behind a command.

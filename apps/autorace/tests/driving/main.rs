@@ -2,6 +2,7 @@
 //! program, so that its tests share the processor's cores.
 
 mod closed_course;
+mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;

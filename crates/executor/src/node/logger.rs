@@ -12,6 +12,7 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::rcl_interfaces::Log as LogMessage;
 
 use crate::clock::{SECOND_NS, monotonic_ns, real_ns, stamp};
+use crate::node::shown::Shown;
 
 /// The topic of all logs, as in ROS 2.
 pub(crate) const TOPIC: &str = "/rosout";
@@ -32,7 +33,8 @@ const MESSAGE_BYTES_MAX: usize = LINE_BYTES_MAX + 1024;
 /// A line below the level costs one load and one comparison; its arguments are not evaluated.
 /// Others may set the level while the node runs (`crossdock node log-level`). Any other line is
 /// formatted on the stack (at most 1024 bytes) and published: it never blocks and allocates
-/// nothing. A line that finds no memory is counted, and the next one says so. Clones are the same
+/// nothing. Control characters in it become U+FFFD, but for ends of lines and tabs: not every
+/// reader of `/rosout` keeps them from its terminal. A line that finds no memory is counted, and the next one says so. Clones are the same
 /// logger; it belongs to the thread of the node's executor.
 ///
 /// ```no_run
@@ -184,7 +186,7 @@ impl Log for Logger {
             1 => text.write_str("(1 line before was lost) "),
             lost => write!(text, "({lost} lines before were lost) "),
         };
-        let _ = text.write_fmt(line);
+        let _ = write!(text, "{}", Shown::without_margin(line));
         self.state.lost.set(match self.publish(level, site, text.text()) {
             Ok(()) => 0,
             Err(Lost) => lost + 1,
@@ -333,5 +335,11 @@ mod tests {
         let mut exact = Line::default();
         let fits = "x".repeat(LINE_BYTES_MAX - CUT.len());
         assert!(write!(exact, "{fits}").is_ok() && exact.text() == fits);
+        // A character that is replaced by a longer one has no other room.
+        let mut replaced = Line::default();
+        assert!(write!(replaced, "{}", Shown::without_margin("\u{7}".repeat(1000))).is_err());
+        assert!(
+            replaced.text().ends_with("\u{fffd}...") && replaced.text().len() <= LINE_BYTES_MAX
+        );
     }
 }

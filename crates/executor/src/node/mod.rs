@@ -12,5 +12,6 @@ pub(crate) mod package;
 pub(crate) mod parameter;
 pub(crate) mod qos;
 pub(crate) mod setup;
+pub(crate) mod shown;
 pub(crate) mod time_jump;
 pub(crate) mod uploaders;

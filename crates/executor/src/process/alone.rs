@@ -20,6 +20,7 @@ use crossdock_graph::{
 use rustix::process::Signal;
 
 use crate::node::package::Package;
+use crate::node::shown::Shown;
 use crate::process::event::ProcessEvent;
 use crate::process::node_process::{PackageError, Process};
 use crate::process::protocol::{Report, Request};
@@ -63,15 +64,16 @@ pub(super) fn alone(sentence: String) -> PackageError {
     PackageError::Alone { sentence }
 }
 
-/// What is wrong with a file or the command line, a sentence a line.
+/// What is wrong with a file or the command line, a sentence a line. What a sentence quotes begins
+/// none: it has a margin of its own.
 pub(super) fn refused(violations: Vec<Violation>) -> PackageError {
-    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = violations.iter().map(|it| Shown::new(it).to_string()).collect();
     alone(lines.join("\n"))
 }
 
 fn say(line: &str) {
     // Nobody is left to hear that it could not be said.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", Shown::new(line));
 }
 
 /// The node type that the words name; a package with one needs no word.

@@ -19,6 +19,7 @@ use crossdock_graph::{OnFailure, ProcessPlan, Realtime};
 use rustix::process::Signal;
 
 use crate::node::package::Package;
+use crate::node::shown::Shown;
 use crate::process::alone;
 use crate::process::event::ProcessEvent;
 use crate::process::executor_thread::{ExecutorThread, ProcessParts};
@@ -401,11 +402,12 @@ fn failure_of_process(error: String) -> ProcessEvent {
 /// Why the main function of a package binary could not do its work.
 ///
 /// Its `Debug` text is the same sentence as its `Display` text, because that is what Rust prints
-/// of an error that a main function returns.
+/// of an error that a main function returns. Whatever the sentence quotes of files and of other
+/// processes, neither text has control characters but ends of lines, with a margin behind them.
 #[non_exhaustive]
 pub enum PackageError {
     /// The binary was started by hand, and cannot do what its command line says, or its node
-    /// failed.
+    /// failed. Packages with commands of their own can say so, too.
     Alone {
         /// Sentences, one a line.
         sentence: String,
@@ -427,8 +429,9 @@ pub enum PackageError {
 impl fmt::Display for PackageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Alone { sentence } => f.write_str(sentence),
+            Self::Alone { sentence } => Shown::new(sentence).fmt(f),
             Self::Control { error } => {
+                let error = Shown::new(error);
                 write!(f, "the launcher cannot be understood, so this process ends: {error}")
             }
             Self::Stuck { node, waited_s } if node.is_empty() => write!(
@@ -438,8 +441,9 @@ impl fmt::Display for PackageError {
             ),
             Self::Stuck { node, waited_s } => write!(
                 f,
-                "node `{node}` did not return from its work within {waited_s} s of the end of the \
-                 run, so its process ends without it; neither `create` nor `execute` may wait"
+                "node `{}` did not return from its work within {waited_s} s of the end of the \
+                 run, so its process ends without it; neither `create` nor `execute` may wait",
+                Shown::new(node)
             ),
         }
     }

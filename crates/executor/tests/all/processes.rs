@@ -3,6 +3,7 @@
 //! launches.
 
 mod lockstep;
+mod quoting;
 mod replaying;
 mod standing;
 pub(crate) mod time_set;
@@ -43,7 +44,7 @@ fn package_binary() {
 
 /// The nodes of this binary.
 fn package() -> Package {
-    time_set::package().uploaders(&NoDevices)
+    time_set::package().node::<quoting::Quoting>().uploaders(&NoDevices)
 }
 
 /// Has no device to open.
@@ -136,7 +137,7 @@ fn stop(mut processes: Vec<LaunchedProcess>) {
 #[test]
 fn a_package_started_by_hand_says_how_it_is_started() {
     let error = support::nodes::package().main_with([]).expect_err("it has several node types");
-    let sentence = "name a node type\nThis program holds the nodes of package `probe`.";
+    let sentence = "name a node type\n    This program holds the nodes of package `probe`.";
     assert!(error.to_string().starts_with(sentence), "{error}");
     assert!(error.to_string().contains("crossdock-probe NODE_TYPE [--ros-args"), "{error}");
     assert_eq!(format!("{error:?}"), error.to_string());
