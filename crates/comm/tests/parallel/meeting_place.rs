@@ -49,8 +49,8 @@ fn names_of_the_dead(place: &Place, count: usize) {
 }
 
 /// Names of a stranger's, whose socket nobody else may connect to, and of whom nobody accepts: the
-/// one connection that there is room for waits already. Its process: ours. Renames are announced; by
-/// then somebody listens, or a name would be taken for one of the dead.
+/// one connection that there is room for waits already. Its process: ours. Renames are announced.
+/// By then somebody listens, or a name would be taken for one of the dead.
 fn names_of_a_stranger(place: &Place, count: usize) -> [OwnedFd; 2] {
     let (full, made) = listen(place, 0);
     let waiting = socket();
