@@ -103,7 +103,6 @@ impl Hosts {
             topic: TOPIC,
             qos,
             max_bytes: None,
-            max_kept_bytes: None,
             group: None,
         })?;
         let view = participant.graph()?;
@@ -357,6 +356,7 @@ fn bridge(interfaces: &[PathBuf], arguments: &RunArguments) -> Result<Option<Bes
         config: options.net_config.as_deref(),
         humble: false,
         max_bytes: None,
+        max_kept_bytes: None,
         interfaces,
     };
     bridge.start(arguments.domain_id, &arguments.files.beside.package_path).map(Some)
