@@ -12,11 +12,14 @@ use crate::output;
 use crate::output::{clean, say};
 use crate::yaml;
 use anyhow::{Result, bail};
-use crossdock_comm::{Echo, EchoBuffer, GraphSnapshot, ObserveError, Observer, Qos};
+use crossdock_comm::{
+    Echo, EchoBuffer, GraphSnapshot, ObserveError, Observer, PortSnapshot, ProcessSnapshot, Qos,
+};
 use crossdock_msg::{Block, FieldError, JsonOptions, Schema};
 use crossdock_sight::sum;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two looks at rings on which nothing was new: short for a person, long for a processor.
@@ -28,9 +31,16 @@ const WAIT_INTERVAL: Duration = Duration::from_millis(100);
 /// Looks without news until the processes are looked for again: about a second.
 const LOOKS_PER_REFRESH: u32 = 200;
 
+/// Publishers of other types that are told of.
+const LEFT_OUT_MAX: usize = 8;
+
+/// A publisher and its process.
+type Publishing<'a> = (&'a ProcessSnapshot, &'a PortSnapshot);
+
 /// What to show.
 struct Wishes<'a> {
     topic: &'a str,
+    message_type: Option<&'a str>,
     count: Option<u64>,
     /// When it ends.
     end: Option<Instant>,
@@ -62,6 +72,7 @@ impl<'a> Wishes<'a> {
         let (arrays, texts) = (!arguments.no_arr, !arguments.no_str);
         Self {
             topic: &arguments.topic,
+            message_type: arguments.message_type.as_deref(),
             count: if arguments.once { Some(1) } else { arguments.count },
             end: arguments
                 .timeout
@@ -76,6 +87,27 @@ impl<'a> Wishes<'a> {
                 (false, false) => Form::Indented,
             },
         }
+    }
+
+    /// The publishers of the topic that have the type that is wanted, if one is, and the others.
+    fn publishers<'b>(
+        &self,
+        snapshot: &'b GraphSnapshot,
+    ) -> (Vec<Publishing<'b>>, Vec<Publishing<'b>>)
+    where
+        'a: 'b,
+    {
+        let is_wanted = |(_, port): &Publishing<'_>| {
+            port.type_name.is_empty() || self.message_type.is_none_or(|it| it == port.type_name)
+        };
+        publishers(snapshot, self.topic).partition(is_wanted)
+    }
+
+    /// Whether there is something to show or to refuse. A stranger with another type is neither.
+    fn is_published(&self, observer: &Observer, snapshot: &GraphSnapshot) -> bool {
+        let (wanted, others) = self.publishers(snapshot);
+        let is_own = |(process, _): &Publishing<'_>| observer.stranger(process.name).is_none();
+        !wanted.is_empty() || others.iter().any(is_own)
     }
 
     fn show(&self, schema: &Schema, block: Block<'_>, stamp_ns: u64, seq: u64) -> Result<()> {
@@ -134,29 +166,33 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
     let (wishes, watch) = (&Wishes::of(arguments), &arguments.watch);
     let mut observer = open(watch)?;
     let mut snapshot = look(&mut observer)?;
-    if arguments.message_type.is_none() {
-        must_exist(&snapshot, wishes.topic, watch.domain_id)?;
-    } else if publishers(&snapshot, wishes.topic).next().is_none() {
-        match first_publisher(wishes, &mut observer)? {
+    match wishes.message_type {
+        None => must_exist(&snapshot, wishes.topic, watch.domain_id)?,
+        Some(_) if wishes.is_published(&observer, &snapshot) => {}
+        Some(_) => match first_publisher(wishes, &mut observer)? {
             Some(with_publisher) => snapshot = with_publisher,
             None => return Ok(()),
-        }
+        },
     }
-    if let Some(expected) = &arguments.message_type {
-        let ports = publishers(&snapshot, wishes.topic).map(|(_, port)| &port.type_name);
-        if let Some(other) = ports.into_iter().find(|found| !found.is_empty() && *found != expected)
-        {
+    let (wanted, others) = wishes.publishers(&snapshot);
+    if let (Some(expected), Some((_, other))) = (wishes.message_type, others.first()) {
+        if wanted.is_empty() {
+            let other = clean(&other.type_name);
             bail!("{} has the type {other}, not {expected}", wishes.topic);
         }
+        tell_left_out(wishes.topic, &observer, &others);
     }
     if arguments.qos.is_given() {
-        let offers: Vec<Qos> =
-            publishers(&snapshot, wishes.topic).map(|(_, port)| port.qos).collect();
+        let offers: Vec<Qos> = wanted.iter().map(|(_, port)| port.qos).collect();
         // What a subscriber of this quality of service gets.
         let requested = arguments.qos.requested(&offers);
-        return show_all(wishes, &Taken::with_qos(wishes.topic, "echo", requested, watch)?);
+        let schema = schema(wishes, &observer, &wanted)?;
+        return show_all(
+            wishes,
+            &Taken::with_qos((wishes.topic, schema), "echo", requested, watch)?,
+        );
     }
-    match attach(&mut observer, wishes.topic) {
+    match attach(&mut observer, &wanted) {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
         Err(ObserveError::InsideChain { .. }) => {
@@ -171,8 +207,42 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
                 }
             };
             say!("note: {} {why}", wishes.topic);
-            show_all(wishes, &Taken::start(wishes.topic, "echo", watch)?)
+            let schema = schema(wishes, &observer, &wanted)?;
+            show_all(wishes, &Taken::start((wishes.topic, schema), "echo", watch)?)
         }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Says which publishers have another type than the one that is shown.
+fn tell_left_out(topic: &str, observer: &Observer, others: &[Publishing<'_>]) {
+    let user = |process: &ProcessSnapshot| match observer.stranger(process.name) {
+        Some(uid) => format!(" of user {uid}"),
+        None => String::new(),
+    };
+    let told = others.iter().take(LEFT_OUT_MAX).map(|(process, port)| {
+        let (node, type_name) = (&port.node, &port.type_name);
+        clean(&format!("{type_name} of node {node}, process {}{}", process.process, user(process)))
+    });
+    let mut told = told.collect::<Vec<_>>().join("; ");
+    if others.len() > LEFT_OUT_MAX {
+        told.push_str(&format!("; and {} more", others.len() - LEFT_OUT_MAX));
+    }
+    say!("note: {} has publishers of other types, which are not shown: {told}", clean(topic));
+}
+
+/// The type that a subscriber takes: that of the first publisher, strangers last. `None`: it takes
+/// what it meets, because nobody says which type is wanted or what it is.
+fn schema(
+    wishes: &Wishes<'_>,
+    observer: &Observer,
+    wanted: &[Publishing<'_>],
+) -> Result<Option<Arc<Schema>>> {
+    let is_stranger = |it: &&Publishing<'_>| observer.stranger(it.0.name).is_some();
+    let Some((process, port)) = wanted.iter().min_by_key(is_stranger) else { return Ok(None) };
+    match observer.schema(process.name, port) {
+        Ok(schema) => Ok(Some(schema)),
+        Err(_) if wishes.message_type.is_none() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -186,17 +256,16 @@ fn first_publisher(wishes: &Wishes<'_>, observer: &mut Observer) -> Result<Optio
     while !wishes.is_done(0) {
         std::thread::sleep(WAIT_INTERVAL);
         let snapshot = look_again(observer, &mut told)?;
-        if publishers(&snapshot, topic).next().is_some() {
+        if wishes.is_published(observer, &snapshot) {
             return Ok(Some(snapshot));
         }
     }
     Ok(None)
 }
 
-fn attach(observer: &mut Observer, topic: &str) -> Result<Vec<Echo>, ObserveError> {
-    let snapshot = observer.snapshot()?;
+fn attach(observer: &mut Observer, wanted: &[Publishing<'_>]) -> Result<Vec<Echo>, ObserveError> {
     let (mut echoes, mut failed) = (Vec::new(), Vec::new());
-    for (process, port) in publishers(&snapshot, topic) {
+    for (process, port) in wanted {
         match observer.echo(process.name, port) {
             Ok(echo) => echoes.push(echo),
             Err(error @ ObserveError::InsideChain { .. }) => return Err(error),

@@ -9,8 +9,17 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The lines of `ros2 topic info -v`: publishers, then subscribers.
-pub(super) fn in_ros2_form(type_name: &str, sides: [Vec<&PortSnapshot>; 2]) -> String {
-    let mut text = format!("Type: {}\n", clean(type_name));
+pub(super) fn in_ros2_form(types: &[&str], sides: [Vec<&PortSnapshot>; 2]) -> String {
+    let shown = match types {
+        [] => String::new(),
+        [one] => clean(one),
+        // A list as Python prints it.
+        many => {
+            let names: Vec<String> = many.iter().map(|name| format!("'{}'", clean(name))).collect();
+            format!("[{}]", names.join(", "))
+        }
+    };
+    let mut text = format!("Type: {shown}\n");
     for (ports, (count, kind)) in
         sides.iter().zip([("Publisher", "PUBLISHER"), ("Subscription", "SUBSCRIPTION")])
     {
@@ -114,6 +123,8 @@ mod tests {
              Durability: TRANSIENT_LOCAL\n  Lifespan: Infinite\n  Deadline: 20000000 nanoseconds\n  \
              Liveliness: AUTOMATIC\n  Liveliness lease duration: Infinite\n\nSubscription count: 0\n"
         );
-        assert_eq!(in_ros2_form("std_msgs/msg/String", [vec![&port], vec![]]), expected);
+        assert_eq!(in_ros2_form(&["std_msgs/msg/String"], [vec![&port], vec![]]), expected);
+        let two = in_ros2_form(&["a/msg/A", "b/msg/B"], [vec![], vec![]]);
+        assert!(two.starts_with("Type: ['a/msg/A', 'b/msg/B']\n"), "{two}");
     }
 }

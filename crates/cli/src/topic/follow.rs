@@ -154,8 +154,8 @@ impl<'a> Follow<'a> {
     }
 
     /// Gives `each` what has gone by since the last look. Of payloads at most a header's stamp is
-    /// read, and that only if `header` says so. A publisher whose ring is damaged is told and passed
-    /// over from then on; if it is the last one, that is the error.
+    /// read, and that only if `header` says so. A publisher whose ring is damaged is told once and
+    /// passed over; if it is the last one, that is the error.
     pub(super) fn look(
         &mut self,
         header: bool,

@@ -192,7 +192,7 @@ impl Headers<'_> {
              publisher writes each message to shared memory until the command ends",
             clean(topic)
         );
-        Ok(Headers::Taken(Taken::start(topic, "delay", watch)?))
+        Ok(Headers::Taken(Taken::start((topic, None), "delay", watch)?))
     }
 
     /// Gives `each` publication and header of what goes by until `deadline`, in ns.

@@ -7,7 +7,7 @@ use crate::output::{clean, say};
 use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::status_records::{Carrier, counter};
-use crossdock_comm::{GraphSnapshot, MemberSnapshot, PortKind, PortSnapshot, Qos};
+use crossdock_comm::{GraphSnapshot, MemberSnapshot, Observer, PortKind, PortSnapshot, Qos};
 use crossdock_sight::{bytes, is_hidden, lost_of, sum};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,13 +22,27 @@ struct Topic<'a> {
     members: Vec<(&'a str, &'a MemberSnapshot)>,
     /// How many publishers and subscribers nodes have: several may share one of those above.
     of_nodes: [usize; 2],
+    /// Types of publishers and subscribers, each with whether it is a stranger's.
+    types: BTreeSet<(bool, &'a str)>,
 }
 
 impl Topic<'_> {
+    /// All types, strangers' last.
+    fn type_names(&self) -> Vec<&str> {
+        let is_first = |(is_stranger, name): &&(bool, &str)| {
+            !is_stranger || !self.types.contains(&(false, name))
+        };
+        self.types.iter().filter(is_first).map(|(_, name)| *name).collect()
+    }
+
+    /// The first of the types; empty if there is none.
     fn type_name(&self) -> &str {
-        let ports = self.publishers.iter().chain(&self.subscribers);
-        let mut names = ports.map(|(_, port)| port.type_name.as_str());
-        names.find(|name| !name.is_empty()).unwrap_or("")
+        self.type_names().first().copied().unwrap_or("")
+    }
+
+    /// All types with commas between them.
+    fn type_text(&self) -> String {
+        self.type_names().join(", ")
     }
 
     /// What a port of a process carries.
@@ -48,16 +62,22 @@ impl Topic<'_> {
     }
 }
 
-fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
+fn topics<'a>(observer: &Observer, snapshot: &'a GraphSnapshot) -> BTreeMap<&'a str, Topic<'a>> {
     let mut topics: BTreeMap<&str, Topic<'_>> = BTreeMap::new();
     for process in &snapshot.processes {
         let name = process.process.as_str();
+        let is_stranger = observer.stranger(process.name).is_some();
         let visible = |port: &&PortSnapshot| !is_hidden(&port.topic);
         for port in process.publishers.iter().filter(visible) {
             topics.entry(&port.topic).or_default().publishers.push((name, port));
         }
         for port in process.subscribers.iter().filter(visible) {
             topics.entry(&port.topic).or_default().subscribers.push((name, port));
+        }
+        let ports = process.publishers.iter().chain(&process.subscribers);
+        for port in ports.filter(visible).filter(|port| !port.type_name.is_empty()) {
+            let types = &mut topics.entry(&port.topic).or_default().types;
+            types.insert((is_stranger, port.type_name.as_str()));
         }
         for member in process.members.iter().filter(|member| !is_hidden(&member.port.topic)) {
             topics.entry(&member.port.topic).or_default().members.push((name, member));
@@ -79,7 +99,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
     must_be_seen(&snapshot, watch)?;
-    let topics = topics(&snapshot);
+    let topics = topics(&observer, &snapshot);
     if *count_topics {
         return output::print(&format!("{}\n", topics.len()));
     }
@@ -88,6 +108,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
             json!({
                 "topic": name,
                 "type": topic.type_name(),
+            "types": topic.type_names(),
                 "publishers": topic.of_nodes[0],
                 "subscribers": topic.of_nodes[1],
                 "messages": topic.published(counter::MESSAGES),
@@ -114,7 +135,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
     for (name, topic) in &topics {
         table.row([
             (*name).to_owned(),
-            topic.type_name().to_owned(),
+            topic.type_text(),
             topic.of_nodes[0].to_string(),
             topic.of_nodes[1].to_string(),
             topic.published(counter::MESSAGES).to_string(),
@@ -143,7 +164,7 @@ fn in_ros2_form(topics: &BTreeMap<&str, Topic<'_>>, verbose: bool) -> String {
     let mut side = |head: &str, count: &dyn Fn(&Topic<'_>) -> usize, what: &str| {
         text.push_str(head);
         for (name, topic) in topics {
-            let line = format!("{name} [{}]", topic.type_name());
+            let line = format!("{name} [{}]", topic.type_text());
             match (verbose, count(topic)) {
                 (false, _) => text.push_str(&format!("{}\n", clean(&line))),
                 (true, 0) => {}
@@ -163,22 +184,28 @@ fn in_ros2_form(topics: &BTreeMap<&str, Topic<'_>>, verbose: bool) -> String {
 
 /// Prints the type of a topic.
 pub(super) fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
-    let snapshot = look(&mut open(watch)?)?;
+    let mut observer = open(watch)?;
+    let snapshot = look(&mut observer)?;
     must_exist(&snapshot, name, watch.domain_id)?;
-    let topics = topics(&snapshot);
-    let Some(type_name) = topics.get(name).map(Topic::type_name) else { return Ok(()) };
-    match watch.json {
-        true => output::print_json(&json!({ "topic": name, "type": type_name })),
-        false => output::print(&format!("{}\n", clean(type_name))),
+    let topics = topics(&observer, &snapshot);
+    let Some(topic) = topics.get(name) else { return Ok(()) };
+    let types = topic.type_names();
+    if watch.json {
+        let value = json!({ "topic": name, "type": topic.type_name(), "types": types });
+        return output::print_json(&value);
     }
+    // One of any type has none to print.
+    let lines = if types.is_empty() { vec![""] } else { types };
+    output::print(&lines.into_iter().map(|name| clean(name) + "\n").collect::<String>())
 }
 
 /// Lists the topics of a type, one a line.
 pub(super) fn find(message_type: &str, watch: &WatchArguments) -> Result<()> {
-    let snapshot = look(&mut open(watch)?)?;
+    let mut observer = open(watch)?;
+    let snapshot = look(&mut observer)?;
     must_be_seen(&snapshot, watch)?;
-    let topics = topics(&snapshot);
-    let found = topics.iter().filter(|(_, topic)| topic.type_name() == message_type);
+    let topics = topics(&observer, &snapshot);
+    let found = topics.iter().filter(|(_, topic)| topic.type_names().contains(&message_type));
     let names: Vec<&str> = found.map(|(name, _)| *name).collect();
     if watch.json {
         return output::print_json(&names);
@@ -195,7 +222,8 @@ fn nothing_of_type(topics: &BTreeMap<&str, Topic<'_>>, of: &str) -> Option<Strin
     if topics.is_empty() {
         return None;
     }
-    let types: BTreeSet<String> = topics.values().map(|topic| clean(topic.type_name())).collect();
+    let types: BTreeSet<String> =
+        topics.values().flat_map(|topic| topic.type_names()).map(clean).collect();
     let types: Vec<String> = types.into_iter().collect();
     Some(format!("no topic has the type {}; the types are {}", clean(of), types.join(", ")))
 }
@@ -205,7 +233,7 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
     must_exist(&snapshot, name, watch.domain_id)?;
-    let topics = topics(&snapshot);
+    let topics = topics(&observer, &snapshot);
     let Some(topic) = topics.get(name) else { return Ok(()) };
     let carried = carried(&snapshot, name);
     if watch.json {
@@ -215,6 +243,7 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
         let value = json!({
             "topic": name,
             "type": topic.type_name(),
+            "types": topic.type_names(),
             "publishers": ports(&topic.publishers),
             "subscribers": ports(&topic.subscribers),
             "elsewhere": topic.members.iter().map(|(process, member)| member_json(process, member))
@@ -229,13 +258,13 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
             let ports = snapshot.ports(kind).map(|(_, port)| port);
             ports.filter(|port| port.topic == name).collect::<Vec<_>>()
         });
-        return output::print(&endpoints::in_ros2_form(topic.type_name(), sides));
+        return output::print(&endpoints::in_ros2_form(&topic.type_names(), sides));
     }
     let (ring, in_thread) = carried;
     output::print(&format!(
         "{}: {}\n{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
         clean(name),
-        clean(topic.type_name()),
+        clean(&topic.type_text()),
         ports(topic).text()
     ))
 }
@@ -334,4 +363,21 @@ pub(crate) fn port_json(process: &str, port: &PortSnapshot) -> Value {
         "unheard": count(counter::LOST_UNMATCHED),
         "skipped": count(counter::SKIPPED),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_types_of_a_topic_are_named_once_and_those_of_strangers_last() {
+        let mut topic = Topic::default();
+        assert_eq!((topic.type_name(), topic.type_text()), ("", String::new()));
+        topic.types = BTreeSet::from([(true, "a/msg/A"), (true, "b/msg/B"), (false, "b/msg/B")]);
+        assert_eq!(topic.type_names(), ["b/msg/B", "a/msg/A"]);
+        assert_eq!(
+            (topic.type_name(), topic.type_text().as_str()),
+            ("b/msg/B", "b/msg/B, a/msg/A")
+        );
+    }
 }

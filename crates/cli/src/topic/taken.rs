@@ -6,9 +6,11 @@ use crate::arguments::WatchArguments;
 use crate::troubles;
 use anyhow::Result;
 use crossdock_comm::{
-    AnySample, AnySubscriber, Doorbell, DoorbellOptions, Participant, ParticipantOptions, Qos,
-    SubscriberOptions,
+    AnySample, AnySubscriber, BackPressure, Doorbell, DoorbellOptions, Participant,
+    ParticipantOptions, Qos, SubscriberOptions,
 };
+use crossdock_msg::Schema;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Messages that may wait for the command.
@@ -21,14 +23,19 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Subscribes as `node`, and takes what it can get.
-    pub(super) fn start(topic: &str, node: &str, watch: &WatchArguments) -> Result<Self> {
+    /// Subscribes as `node`, and takes what it can get: messages of this type, or of the type of
+    /// the first publisher that it meets.
+    pub(super) fn start(
+        topic: (&str, Option<Arc<Schema>>),
+        node: &str,
+        watch: &WatchArguments,
+    ) -> Result<Self> {
         Self::with_qos(topic, node, Qos::best_effort(DEPTH), watch)
     }
 
     /// The same with a quality of service. Nobody waits for the command.
     pub(super) fn with_qos(
-        topic: &str,
+        (topic, schema): (&str, Option<Arc<Schema>>),
         node: &str,
         qos: Qos,
         watch: &WatchArguments,
@@ -39,7 +46,10 @@ impl Taken {
         let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
         let options =
             SubscriberOptions { node, topic, qos, doorbell: Some(&doorbell), group: None };
-        let subscriber = participant.watching_subscriber(options)?;
+        let subscriber = match schema {
+            Some(schema) => participant.any_subscriber_of(&schema, options, BackPressure::Never)?,
+            None => participant.watching_subscriber(options)?,
+        };
         Ok(Self { subscriber, doorbell })
     }
 

@@ -15,3 +15,4 @@ mod ros;
 mod runs;
 mod service;
 mod spoiled;
+mod two_types;
