@@ -146,8 +146,8 @@ pub(crate) struct EchoArguments {
     /// Topic
     #[arg(value_parser = expanded)]
     pub(crate) topic: String,
-    /// Type of the topic, as in `ros2 topic echo`: waits for a publisher; fails if it has another
-    /// type
+    /// Type of the topic, as in `ros2 topic echo`: waits for a publisher of it; fails if all that
+    /// can be trusted have others
     #[arg(value_name = "TYPE")]
     pub(crate) message_type: Option<String>,
     /// End after this many messages
