@@ -1,5 +1,6 @@
 //! What the fuzz targets share: an input that is read piece by piece, and seeds.
 
+pub mod graphs;
 pub mod memory;
 pub mod recording;
 pub mod rows;

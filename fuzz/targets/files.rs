@@ -2,17 +2,14 @@
 //! that is done with a graph that is accepted: check, plan, pictures, writing.
 #![no_main]
 
-#[path = "../../crates/graph/tests/support/mod.rs"]
-mod support;
-
 use crossdock_fuzz::Input;
+use crossdock_fuzz::graphs::{COURSE, course, descriptions, used};
 use crossdock_graph::{
-    Graph, HardwarePackage, Mapping, PackageDescriptions, ParameterOverrides, Picture, Placement,
+    Graph, HardwarePackage, Mapping, PackageDescriptions, ParameterOverrides, Placement,
     RunOptions, check,
 };
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
 use libfuzzer_sys::fuzz_target;
-use std::sync::OnceLock;
 
 const GRAPH: u8 = 0;
 const MAPPING: u8 = 1;
@@ -29,22 +26,12 @@ const CAMERA: &str = "image_width: 640\nimage_height: 480\ndistortion_model: plu
     rectification_matrix: {rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1]}\n\
     projection_matrix: {rows: 3, cols: 4, data: [500, 0, 320, 0, 0, 500, 240, 0, 0, 0, 1, 0]}\n";
 
-fn descriptions() -> &'static PackageDescriptions {
-    static INTERFACES: OnceLock<PackageDescriptions> = OnceLock::new();
-    INTERFACES.get_or_init(support::descriptions)
-}
-
-fn course() -> &'static Graph {
-    static COURSE: OnceLock<Graph> = OnceLock::new();
-    COURSE.get_or_init(support::course)
-}
-
 fn seeds() -> Vec<Vec<u8>> {
     let course = course();
     let chain = Mapping::one_chain_per_package(course).to_yaml();
     let processes = Mapping::one_process_per_node(course).to_yaml();
     let texts: [(u8, &str); 13] = [
-        (GRAPH, support::COURSE),
+        (GRAPH, COURSE),
         (GRAPH, include_str!("../../apps/autorace/course.graph.yaml")),
         (GRAPH, "crossdock: 1\nname: a\nnodes:\n  n: {type: autorace/features}\n"),
         (MAPPING, &chain),
@@ -62,25 +49,6 @@ fn seeds() -> Vec<Vec<u8>> {
         (PARAMETERS, "features:\n  ros__parameters:\n    a: [1, 2]\n    b: &x .inf\n    c: *x\n"),
     ];
     texts.iter().map(|(kind, text)| [&[*kind], text.as_bytes()].concat()).collect()
-}
-
-fn used(graph: &Graph, mapping: &Mapping) {
-    let plan = check(graph, mapping, descriptions(), &RunOptions::PLAIN);
-    let picture = Picture {
-        graph,
-        mapping: Some(mapping),
-        descriptions: Some(descriptions()),
-        figures: None,
-    };
-    assert!(picture.to_svg().ends_with("</svg>\n"));
-    assert!(picture.to_dot().ends_with("}\n"));
-    if plan.is_ok() {
-        let read = Graph::from_yaml("again", graph.to_yaml().as_bytes());
-        let read = read.expect("what is written can be read");
-        assert_eq!(read.without_source(), graph.clone().without_source());
-        let read = Mapping::from_yaml("again", mapping.to_yaml().as_bytes());
-        assert_eq!(read.expect("what is written can be read").to_yaml(), mapping.to_yaml());
-    }
 }
 
 fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {

@@ -6,7 +6,7 @@
 use crate::expansion::written_topic_fault;
 use crate::names::{did_you_mean, namespace_fault, node_fault, token_fault};
 use crate::plan::LogLevel;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// The word that begins them.
 const BEGIN: &str = "--ros-args";
@@ -89,8 +89,10 @@ pub struct RosArgumentError {
 
 impl fmt::Display for RosArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word: String = self.word.chars().take(80).filter(|c| !c.is_control()).collect();
-        write!(f, "{BEGIN}: `{word}` {}; {}", self.why, self.advice)
+        let word: String = self.word.chars().take(80).collect();
+        // The advice may quote the word, too.
+        let sentence = format!("{BEGIN}: `{word}` {}; {}", self.why, self.advice);
+        sentence.chars().filter(|c| !c.is_control()).try_for_each(|c| f.write_char(c))
     }
 }
 
@@ -354,5 +356,8 @@ mod tests {
             let error = taken(&format!("--ros-args {line}")).unwrap_err();
             assert!(error.contains(why), "{line}: {error}");
         }
+        let error = taken("--ros-args --log-level \u{1b}[31mloud").unwrap_err();
+        assert!(error.contains("`[31mloud` is no level"), "{error:?}");
+        assert!(!error.contains(char::is_control), "{error:?}");
     }
 }
