@@ -6,9 +6,9 @@
 //! while somebody on the other side wants it, and is handed to the network once.
 //!
 //! The format is in the crate `wire`. From the bottom up: `counters`; `session`, how the network is
-//! joined; `kept`, memory for what comes; `shared`, what wakes the thread of a bridge; `outgoing` and
-//! `incoming`, messages of one topic; `calls`, of all services; `local` and `remote`, what either side has; `bridge`, all of
-//! it; `node`.
+//! joined; `kept`, memory for what comes; `shared`, what wakes the thread of a bridge; `outgoing`
+//! and `incoming`, messages of one topic; `calls`, of all services; `local` and `remote`, what
+//! either side has; `bridge`, all of it; `node`.
 
 mod bridge;
 mod calls;

@@ -34,8 +34,9 @@ const MESSAGE_BYTES_MAX: usize = LINE_BYTES_MAX + 1024;
 /// Others may set the level while the node runs (`crossdock node log-level`). Any other line is
 /// formatted on the stack (at most 1024 bytes) and published: it never blocks and allocates
 /// nothing. Control characters in it become U+FFFD, but for ends of lines and tabs: not every
-/// reader of `/rosout` keeps them from its terminal. A line that finds no memory is counted, and the next one says so. Clones are the same
-/// logger; it belongs to the thread of the node's executor.
+/// reader of `/rosout` keeps them from its terminal. A line that finds no memory is counted, and
+/// the next one says so. Clones are the same logger; it belongs to the thread of the node's
+/// executor.
 ///
 /// ```no_run
 /// use crossdock_executor::{Log, Logger, log_info, log_warn};

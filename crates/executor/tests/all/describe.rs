@@ -42,7 +42,7 @@ fn a_package_describes_its_nodes() {
     let words = "processes::package_binary --exact --nocapture --test-threads=1 --quiet";
     let script = folder.script(&format!("exec '{}' {words}", program.display()));
     let description = describe(&script, PATIENCE).expect("a description");
-    assert_eq!(description, crate::processes::time_set::package().description());
+    assert_eq!(description, crate::processes::package().description());
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn package_binary() {
 }
 
 /// The nodes of this binary.
-fn package() -> Package {
+pub(crate) fn package() -> Package {
     time_set::package().node::<quoting::Quoting>().uploaders(&NoDevices)
 }
 

@@ -213,7 +213,7 @@ fn a_set_up_that_fails_is_told_and_what_it_leaves_behind_ends_with_it() {
     // It would hold the other end of what it says for an hour.
     let (passes, errors) = with("sleep 3600 &");
     assert!(passes, "{errors}");
-    let (passes, errors) = with("yes >&2");
+    let (passes, errors) = with("yes | head -c 1000000 >&2");
     assert!(passes, "{errors}");
 }
 
