@@ -292,7 +292,7 @@ fn a_recording_that_asks_for_long_lists_of_messages_is_refused_before_they_take_
     let start = |depth, kept_bytes_max| {
         let deep = |number| TopicToPlay {
             qos: Some(Qos::reliable(depth, Duration::from_secs(1))),
-            ..TopicToPlay::new(&format!("/t{number}"))
+            ..TopicToPlay::new(format!("/t{number}"))
         };
         let topics = PlayTopics::Only((0..5).map(deep).collect());
         let options = PlayerOptions { kept_bytes_max, ..player_options(topics, Rate::Factor(1e6)) };
