@@ -56,7 +56,7 @@ fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
     package().main_with(words)
 }
 
-/// What a command comes to. Its error may quote files: it is told as that of a node is.
+/// What a command comes to. Its error may quote files, and is told as an error of a node is.
 fn ended(result: Result<(), String>) -> Result<(), PackageError> {
     result.map_err(|sentence| PackageError::Alone { sentence })
 }

@@ -6,7 +6,7 @@ use crate::hardware::FabricFiles;
 use crate::output::{clean, sentence};
 use crate::scratch::Scratch;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use crossdock_executor::{Ended, ShortRun};
+use crossdock_executor::ShortRun;
 use crossdock_graph::{GraphNode, HardwareNode, ParameterValue, Violation, ViolationKind};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -127,14 +127,13 @@ fn made(
     let name = program.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let run = ShortRun::start(words.stdin(Stdio::null()))
         .with_context(|| format!("`{name} {command}` cannot be started"))?;
-    let Ended { status, in_time, words: said } =
-        run.end(PATIENCE).with_context(|| format!("`{name} {command}`"))?;
-    ensure!(in_time, "`{name} {command}` did not end within {} s", PATIENCE.as_secs());
+    let ended = run.end(PATIENCE).with_context(|| format!("`{name} {command}`"))?;
+    ensure!(ended.in_time, "`{name} {command}` did not end within {} s", PATIENCE.as_secs());
     // Programs begin with their name.
-    let said = clean(said.trim_start_matches(&format!("{name}: ")));
-    match (status.success(), said.as_str()) {
+    let said = clean(ended.words().trim_start_matches(&format!("{name}: ")));
+    match (ended.status.success(), said.as_str()) {
         (true, _) => {}
-        (false, "") => bail!("`{name} {command}` failed without a word ({status})"),
+        (false, "") => bail!("`{name} {command}` failed without a word ({})", ended.status),
         (false, said) => bail!("`{name} {command}` says: {said}"),
     }
     let written = super::source_text(&output);

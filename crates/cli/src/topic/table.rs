@@ -108,7 +108,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
             json!({
                 "topic": name,
                 "type": topic.type_name(),
-            "types": topic.type_names(),
+                "types": topic.type_names(),
                 "publishers": topic.of_nodes[0],
                 "subscribers": topic.of_nodes[1],
                 "messages": topic.published(counter::MESSAGES),

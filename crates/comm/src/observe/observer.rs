@@ -386,7 +386,7 @@ impl Observer {
 
     /// Opens the trace of a process, which is asked once for its descriptors and does nothing more
     /// for it: what is traced is switched, and what was traced is read, also after its death, in
-    /// shared memory. Strangers are not traced: they could fill the memory of who reads.
+    /// shared memory. Strangers are not traced: they could fill the reader's memory.
     ///
     /// # Errors
     /// [`ObserveError`] when the process has gone, does not answer, has no trace memory, or is of a

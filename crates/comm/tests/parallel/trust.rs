@@ -513,7 +513,7 @@ fn a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one() {
     }
 }
 
-/// Has the bell of who subscribes, and publishes nothing.
+/// Has the subscriber's bell, and publishes nothing.
 fn silent() {
     let participant = join("silent");
     let _output = common::publisher(&participant, "/mallory", Qos::best_effort(1));

@@ -40,7 +40,7 @@ pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryDescription, 
     let answer = ask(&mut socket, timeout);
     drop(socket);
     let ended = run.end(if answer.is_ok() { EXIT_TIMEOUT } else { Duration::ZERO });
-    answer.map_err(|what| fail(what, ended.map(|ended| ended.words).unwrap_or_default()))
+    answer.map_err(|what| fail(what, ended.map(|ended| ended.words()).unwrap_or_default()))
 }
 
 fn ask(socket: &mut ControlSocket, timeout: Duration) -> Result<BinaryDescription, Fault> {

@@ -35,9 +35,15 @@ pub struct Ended {
     pub status: ExitStatus,
     /// Whether it came to its end by itself.
     pub in_time: bool,
+    words: Option<Words>,
+}
+
+impl Ended {
     /// The end of what it printed on standard error, at most 1024 bytes; may have control
-    /// characters.
-    pub words: String,
+    /// characters. Waits a second at most if somebody else still has its standard error.
+    pub fn words(&self) -> String {
+        self.words.as_ref().map(Words::said).unwrap_or_default()
+    }
 }
 
 impl ShortRun {
@@ -68,8 +74,7 @@ impl ShortRun {
         let _ = kill_process_group(pid, Signal::KILL);
         let status = self.child.wait()?;
         let in_time = in_time.map_err(|error| io::Error::other(error.to_string()))?;
-        let words = self.words.as_ref().map(Words::said).unwrap_or_default();
-        Ok(Ended { status, in_time, words })
+        Ok(Ended { status, in_time, words: self.words })
     }
 }
 
