@@ -6,6 +6,7 @@
 
 use anyhow::{Result, bail};
 use crossdock_fabric::Progress;
+use crossdock_msg::drives_terminal;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -77,7 +78,7 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<String> {
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        match is_shown(c) || c == '\n' {
+        match !drives_terminal(c) || c == '\n' {
             true => text.push(c),
             // All of them have codes of four digits.
             false => {
@@ -151,27 +152,17 @@ pub(crate) fn warn<'a>(reasons: impl IntoIterator<Item = &'a String>) {
 
 /// A name or a sentence on one line, without control characters.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if is_shown(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    text.chars().map(|c| if drives_terminal(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// The same for text of several lines, which may have tabs.
 fn clean_lines(text: &str) -> Cow<'_, str> {
-    let is_fine = |c: char| is_shown(c) || matches!(c, '\n' | '\t');
+    let is_fine = |c: char| !drives_terminal(c) || matches!(c, '\n' | '\t');
     if text.chars().all(is_fine) {
         return Cow::Borrowed(text);
     }
     let fine = text.chars().map(|c| if is_fine(c) { c } else { char::REPLACEMENT_CHARACTER });
     Cow::Owned(fine.collect())
-}
-
-/// Whether a character is only shown: it controls no terminal (C0, DEL, C1), ends no line and does
-/// not change the direction in which what follows is shown.
-fn is_shown(c: char) -> bool {
-    let turns = matches!(
-        c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    );
-    !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// What to do where no process answers.

@@ -65,6 +65,7 @@ pub mod rihs;
 mod schema;
 mod service;
 mod standard;
+mod terminal;
 #[rustfmt::skip]
 pub mod types;
 mod value;
@@ -82,4 +83,5 @@ pub use members::{Member, TypeMembers};
 pub use message::Message;
 pub use schema::{Schema, SchemaError};
 pub use service::{Service, ServiceSchema, ShippedService};
+pub use terminal::drives_terminal;
 pub use value::{ValueError, WrittenMessage};

@@ -2,15 +2,18 @@
 
 use std::fmt::{self, Write as _};
 
+use crossdock_msg::drives_terminal;
+
 /// A name or another text of a file, as a sentence says it: it ends no line and drives no terminal.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-        let mut chars = self.0.chars();
-        chars
-            .try_for_each(|c| f.write_char(if breaks(c) { char::REPLACEMENT_CHARACTER } else { c }))
+        let mut shown = self.0.chars().map(|c| match drives_terminal(c) {
+            true => char::REPLACEMENT_CHARACTER,
+            false => c,
+        });
+        shown.try_for_each(|c| f.write_char(c))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use crossdock_msg::drives_terminal;
+
 /// Before the second and every other line of a text: what somebody else has written never begins a
 /// line.
 const MARGIN: &str = "    ";
@@ -62,17 +64,9 @@ impl Write for Filter<'_, '_> {
     }
 }
 
-/// Whether a terminal may do something else than show this character: it controls the terminal (C0,
-/// DEL, C1), changes the direction in which what follows is shown, or ends a line in a way that
-/// nobody looks for.
+/// Ends of lines and tabs stay.
 fn is_obeyed(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            true
-        }
-        _ => c.is_control(),
-    }
+    drives_terminal(c) && !matches!(c, '\n' | '\t')
 }
 
 #[cfg(test)]
