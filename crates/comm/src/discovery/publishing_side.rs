@@ -573,7 +573,7 @@ mod tests {
         let (node, topic, qos) = ("source", "/image", Qos::best_effort(4));
         let options = PublisherOptions { node, topic, qos, max_bytes: None, group: None };
         let output = participant.publisher::<Image>(options).unwrap();
-        let core = &participant.core;
+        let core = &participant.handle.core;
         let (token, socket) = met(&mut core.lock(), 1001, crossdock_shm::Standing::Own);
         attach_all(core, &mut core.lock(), token);
         let mut sent = Vec::new();
@@ -592,7 +592,7 @@ mod tests {
         let first = sent[0].0;
         let each =
             (first..=segments).flat_map(|segment| (0..PAIRS).map(move |pair| (segment, pair)));
-        assert_eq!(sent, each.collect::<Vec<_>>());
+        assert_eq!(sent, each.collect::<Vec<_>>(), "(segment, pair)");
         peer_holds_nothing(&mut core.lock(), token);
         core.lock().peers.remove(&token);
         drop((output, participant));
