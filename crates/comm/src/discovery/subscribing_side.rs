@@ -446,7 +446,7 @@ fn ask(
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
     let copies = state.standing(token).is_stranger();
-    if copies {
+    if quotas::hold(state.standing(token)) {
         let of_peer = state.incoming.values().filter(|pair| pair.peer == token);
         if of_peer.count() >= quotas::PAIRS_MAX {
             let uid = state.peers.get(&token).map_or(u32::MAX, |peer| peer.link.peer().uid);
