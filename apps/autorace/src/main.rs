@@ -1,15 +1,13 @@
 //! The package binary: its nodes for the launcher, one node by itself, sources of its hardware, and
 //! commands for people.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
 use crossdock_autorace::nodes::{package, slam_parameters_of};
 use crossdock_autorace::recording;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::score;
 use crossdock_autorace::slam_score;
-use crossdock_executor::PackageError;
-use std::io::Write as _;
+use crossdock_executor::{PackageError, end_program};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,32 +35,25 @@ trajectory
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = arguments.split_first().map(|(first, rest)| (first.as_str(), rest));
-    let result = match command {
+    let outcome = match command {
         Some(("score", rest)) => ended(score_command(rest)),
         Some(("report", rest)) => ended(report_command(rest)),
         Some(("trajectory", rest)) => ended(trajectory_command(rest)),
         Some(("-h" | "--help" | "help", _)) => {
-            println!("{USAGE}");
-            nodes(["--help".to_owned()])
+            nodes(["--help".to_owned()]).map(|_| format!("\n{USAGE}"))
         }
         _ => nodes(arguments.clone()),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("crossdock-autorace: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    end_program("crossdock-autorace", outcome)
 }
 
-/// Runs nodes for the launcher, or one node by itself.
-fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
-    package().main_with(words)
+/// Runs nodes for the launcher, or one node by itself. Finds nothing to print.
+fn nodes(words: impl IntoIterator<Item = String>) -> Result<String, PackageError> {
+    package().main_with(words).map(|()| String::new())
 }
 
 /// What a command comes to. Its error may quote files, and is told as an error of a node is.
-fn ended(result: Result<(), String>) -> Result<(), PackageError> {
+fn ended(result: Result<String, String>) -> Result<String, PackageError> {
     result.map_err(|sentence| PackageError::Alone { sentence })
 }
 
@@ -99,15 +90,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Prints a line. Who reads it may have had enough.
-fn say(line: std::fmt::Arguments<'_>) -> Result<(), String> {
-    match writeln!(std::io::stdout(), "{line}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.to_string()),
-        _ => Ok(()),
-    }
-}
-
-fn score_command(arguments: &[String]) -> Result<(), String> {
+fn score_command(arguments: &[String]) -> Result<String, String> {
     let arguments = Arguments::parse(arguments, &["--truth"])?;
     let (Some(truth), [path]) = (arguments.last("--truth"), arguments.others.as_slice()) else {
         return Err(format!("score needs one truth file and one recording\n\n{USAGE}"));
@@ -123,10 +106,10 @@ fn score_command(arguments: &[String]) -> Result<(), String> {
     }
     let score = score::score(&text, &recorded.readings())
         .map_err(|error| format!("{}: {error}", truth.display()))?;
-    say(format_args!("{score:#}"))
+    Ok(format!("{score:#}\n"))
 }
 
-fn report_command(arguments: &[String]) -> Result<(), String> {
+fn report_command(arguments: &[String]) -> Result<String, String> {
     let known = ["-o", "--output", "--graph", "--params", "--graph-picture", "--summary"];
     let arguments = Arguments::parse(arguments, &known)?;
     let output = arguments.last("-o").or_else(|| arguments.last("--output"));
@@ -142,10 +125,10 @@ fn report_command(arguments: &[String]) -> Result<(), String> {
         summary: arguments.last("--summary"),
     };
     let report = report::write(&options).map_err(|error| error.to_string())?;
-    say(format_args!("{} with {} pictures", report.page.display(), report.pictures))
+    Ok(format!("{} with {} pictures\n", report.page.display(), report.pictures))
 }
 
-fn trajectory_command(arguments: &[String]) -> Result<(), String> {
+fn trajectory_command(arguments: &[String]) -> Result<String, String> {
     let arguments = Arguments::parse(arguments, &["--graph"])?;
     let [path] = arguments.others.as_slice() else {
         return Err(format!("trajectory needs one recording\n\n{USAGE}"));
@@ -155,5 +138,5 @@ fn trajectory_command(arguments: &[String]) -> Result<(), String> {
     let parameters = slam_parameters_of(graph.as_ref()).map_err(|error| error.to_string())?;
     let score =
         slam_score::score(Path::new(path), parameters).map_err(|error| error.to_string())?;
-    say(format_args!("{score:#}"))
+    Ok(format!("{score:#}\n"))
 }

@@ -1,9 +1,8 @@
 //! The package binary: its nodes for the launcher, one node by itself, and two commands for
 //! people.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
-use crossdock_executor::PackageError;
+use crossdock_executor::{PackageError, end_program};
 use crossdock_reference_system::calibration::{LIMIT_MAX, crunch_time, limit_of};
 use crossdock_reference_system::indicators::Indicators;
 use crossdock_reference_system::nodes::package;
@@ -33,31 +32,24 @@ const TIME_MS_MAX: f64 = 10_000.0;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = arguments.split_first().map(|(first, rest)| (first.as_str(), rest));
-    let result = match command {
+    let outcome = match command {
         Some(("report", rest)) => ended(report(rest)),
         Some(("calibrate", rest)) => ended(calibrate(rest)),
         Some(("-h" | "--help" | "help", _)) => {
-            println!("{USAGE}");
-            nodes(["--help".to_owned()])
+            nodes(["--help".to_owned()]).map(|_| format!("\n{USAGE}"))
         }
         _ => nodes(arguments.clone()),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("crossdock-reference-system: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    end_program("crossdock-reference-system", outcome)
 }
 
-/// Runs nodes for the launcher, or one node by itself.
-fn nodes(words: impl IntoIterator<Item = String>) -> Result<(), PackageError> {
-    package().main_with(words)
+/// Runs nodes for the launcher, or one node by itself. Finds nothing to print.
+fn nodes(words: impl IntoIterator<Item = String>) -> Result<String, PackageError> {
+    package().main_with(words).map(|()| String::new())
 }
 
 /// What a command comes to. Its error may quote files, and is told as an error of a node is.
-fn ended(result: Result<(), String>) -> Result<(), PackageError> {
+fn ended(result: Result<String, String>) -> Result<String, PackageError> {
     result.map_err(|sentence| PackageError::Alone { sentence })
 }
 
@@ -96,7 +88,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn report(arguments: &[String]) -> Result<(), String> {
+fn report(arguments: &[String]) -> Result<String, String> {
     let arguments = Arguments::parse(arguments, &["--skip"])?;
     let [recording] = arguments.others.as_slice() else {
         return Err(format!("report needs one recording\n\n{USAGE}"));
@@ -104,14 +96,13 @@ fn report(arguments: &[String]) -> Result<(), String> {
     let skip = arguments.number("--skip")?.unwrap_or(SKIP);
     let arrivals = crossdock_reference_system::read(Path::new(recording));
     let found = Indicators::of(&arrivals.map_err(|error| error.to_string())?, skip);
-    match arguments.json {
-        true => println!("{:#}", serde_json::json!(found)),
-        false => print!("{}", found.text()),
-    }
-    Ok(())
+    Ok(match arguments.json {
+        true => format!("{:#}\n", serde_json::json!(found)),
+        false => found.text(),
+    })
 }
 
-fn calibrate(arguments: &[String]) -> Result<(), String> {
+fn calibrate(arguments: &[String]) -> Result<String, String> {
     let arguments = Arguments::parse(arguments, &["--time-ms", "--limit"])?;
     let (limit, time_ms) = (arguments.number("--limit")?, arguments.number("--time-ms")?);
     if !arguments.others.is_empty() || limit.is_some() && time_ms.is_some() {
@@ -131,12 +122,11 @@ fn calibrate(arguments: &[String]) -> Result<(), String> {
         }
     };
     let time_ms = taken.as_secs_f64() * 1e3;
-    match arguments.json {
+    Ok(match arguments.json {
         true => {
             let found = serde_json::json!({ "number_crunch_limit": limit, "time_ms": time_ms });
-            println!("{found:#}");
+            format!("{found:#}\n")
         }
-        false => println!("number_crunch_limit {limit} takes {time_ms:.3} ms"),
-    }
-    Ok(())
+        false => format!("number_crunch_limit {limit} takes {time_ms:.3} ms\n"),
+    })
 }

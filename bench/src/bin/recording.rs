@@ -5,6 +5,7 @@
 //! ratio, and the least and the largest ratio of a round. Files are in the folder of temporary
 //! files. Arguments choose rows: bytes of a message, names of compressions.
 
+use crossdock_bench::scope::Scope;
 use crossdock_record::{
     BagReader, BagWriter, Compression, OfferedQos, TopicDescription, WriterOptions,
 };
@@ -139,11 +140,8 @@ fn read_peer(path: &Path) -> Done<(Duration, u64)> {
 }
 
 fn main() -> Done<()> {
-    let folder = std::env::temp_dir().join(format!("crossdock-recording-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
-    let done = measure(&folder);
-    fs::remove_dir_all(&folder)?;
-    done
+    let scope = Scope::for_files()?;
+    measure(scope.folder())
 }
 
 /// Whether a row is asked for: an argument is a number of bytes or the name of a compression.

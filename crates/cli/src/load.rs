@@ -353,20 +353,29 @@ pub(crate) fn interfaces(named: &[PathBuf], graph_file: &Path, graph: &Graph) ->
 const SILENCE: Duration = Duration::from_secs(2);
 
 fn open_bag(path: &Path) -> Result<BagReader> {
+    let opened =
+        or_tell_after(SILENCE, || say!("{}", looking_through(path)), || BagReader::open(path));
+    opened.with_context(|| format!("--input {}", path.display()))
+}
+
+fn looking_through(path: &Path) -> String {
+    let path = path.display();
+    format!("looking through {path}, which has no index; that takes as long as reading it")
+}
+
+/// Does this, and tells if it takes longer than `silence`.
+fn or_tell_after<T>(silence: Duration, tell: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // The other end goes when the recording is open.
-            if is_done.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-                say!(
-                    "looking through {}, which has no index; that takes as long as reading it",
-                    path.display()
-                );
+            // The other end goes when the work is done.
+            if is_done.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
+                tell();
             }
         });
-        let opened = BagReader::open(path);
+        let worked = work();
         drop(done);
-        opened.with_context(|| format!("--input {}", path.display()))
+        worked
     })
 }
 
@@ -520,4 +529,24 @@ fn remarked(mut violations: Violations, packages: &Packages) -> Violations {
         violations.remarks.extend(packages.silent.iter().cloned());
     }
     violations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn work_that_takes_long_is_told_while_it_goes_on_and_other_work_is_not() {
+        let (tell, told) = channel();
+        let tell = || tell.send(()).expect("the work waits");
+        // It does not end before it is told.
+        let patience = Duration::from_secs(60);
+        let heard = or_tell_after(Duration::ZERO, tell, || told.recv_timeout(patience));
+        assert_eq!(heard, Ok(()), "nothing was told");
+        let tell = || panic!("the work is done");
+        assert_eq!(or_tell_after(Duration::from_secs(3600), tell, || 1), 1);
+        let words = looking_through(Path::new("drive.mcap"));
+        assert!(words.starts_with("looking through drive.mcap, which has no index"), "{words}");
+    }
 }

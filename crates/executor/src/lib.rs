@@ -153,6 +153,7 @@ pub use node::setup::{Setup, SetupError};
 pub use node::time_jump::{JumpThreshold, TimeJump};
 pub use node::uploaders::{UploadSite, Uploaders};
 pub use origin::Tracing;
+pub use process::alone::end_program;
 pub use process::inquiry::{DescribeError, describe};
 pub use process::launch;
 pub use process::node_process::PackageError;

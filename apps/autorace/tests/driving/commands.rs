@@ -30,3 +30,16 @@ fn nothing_that_a_graph_file_or_a_recording_says_drives_the_terminal_of_report()
         assert!(!said.contains("\nsecond line"), "{said:?}");
     }
 }
+
+#[test]
+fn a_reader_that_has_gone_ends_commands_as_usual() {
+    for (words, code) in [(&["help"][..], 0), (&["score"], 1), (&["no-node"], 1)] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock-autorace"));
+        command.args(words).stderr(writer.try_clone().expect("a descriptor")).stdout(writer);
+        let ended = command.status().expect("it starts");
+        // 101 would be a panic.
+        assert_eq!(ended.code(), Some(code), "{words:?}");
+    }
+}

@@ -49,3 +49,29 @@ impl Usage {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_time_of_a_process_is_that_of_all_its_lives() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let own = std::process::id();
+        let mut usage = Usage::begin(&[own]);
+        // The first life began before the run: what it had used by then does not count.
+        let before_ns = usage.before[&own].total().processor_ns;
+        let mut lives = |name: &str, lives: &[(u32, u64)]| {
+            for (pid, processor_ns) in lives.iter().copied() {
+                usage.note_life(Life { name: name.to_owned(), pid, processor_ns });
+            }
+        };
+        lives("camera", &[(own, before_ns + 300 * SECOND_NS), (0, 500 * SECOND_NS)]);
+        lives("lidar", &[(0, 4000 * SECOND_NS)]);
+        let used_s = |name: &str| usage.of(name, own).expect("we run").processor_ns / SECOND_NS;
+        // This process is the last life of each, and has hardly done anything since.
+        assert!((800..900).contains(&used_s("camera")), "{} s, not 800", used_s("camera"));
+        assert!((4000..4100).contains(&used_s("lidar")), "{} s, not 4000", used_s("lidar"));
+        assert!(used_s("never started again") < 100);
+    }
+}

@@ -5,19 +5,20 @@
 mod old_bags;
 pub(crate) mod probe;
 mod strangers;
+mod told;
 mod versions;
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossdock_comm::{CONTROL_PROTOCOL_VERSION as VERSION, Qos, SubscriberOptions};
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_msg::types::sensor_msgs::Imu;
 use crossdock_record::BagReader;
 use crossdock_test_support::{SmallDisk, skip};
-use probe::{Place, Running, look, send, size, stop, until};
+use probe::{Ended, Place, Running, look, send, size, stop, until};
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
@@ -523,26 +524,54 @@ fn a_launcher_that_records_may_stand_still_for_a_while_and_ctrl_z_does_not_stop_
     assert!(size(&place.file("out.mcap")) > 0);
 }
 
-#[test]
-fn a_node_that_stands_still_does_not_keep_the_closing_table_from_coming() {
-    let place = Place::new("stuck", "");
+/// A run of two processes, of which the second stands still, and its process id.
+fn stuck(test: &str) -> (Place, Running, u32) {
+    let place = Place::new(test, "");
     let mapping = apart(&place);
     let run = Running::start(place.run(TWO, &["--json", "--mapping", &mapping]));
     flows(&place, "/b");
     let stopped = run.nodes()[1];
     stop(stopped);
-    // The second does not wait for what is in flight.
-    run.signal(Signal::INT);
-    run.signal(Signal::TERM);
-    let ended = run.end();
+    (place, run, stopped)
+}
+
+/// The note about that process in the closing table, which must have come.
+fn note_of_stuck(ended: &Ended, stopped: u32) -> String {
     assert_eq!(ended.code, Some(1), "{}", ended.errors);
     let summary = ended.summary();
     assert_eq!((&summary["end"], &summary["ok"]), (&json!("interrupted"), &json!(false)));
-    let notes = ended.notes();
-    // Within a second if the second signal found it at work, else at once.
-    assert!(notes.contains(&format!("process `second` (pid {stopped}) ")), "{notes}");
-    assert!(notes.contains("killed"), "{notes}");
     assert!(summary["topics"][0]["messages"].as_u64() > Some(0), "{summary}");
+    let notes = summary["notes"].as_array().expect("notes").iter().filter_map(Value::as_str);
+    let about = format!("process `second` (pid {stopped}) ");
+    let mut notes = notes.filter_map(|note| Some(note.split_once(&about)?.1.to_owned()));
+    notes.next().unwrap_or_else(|| panic!("nothing about `second`: {}", ended.notes()))
+}
+
+#[test]
+fn a_node_that_stands_still_does_not_keep_the_closing_table_from_coming() {
+    let (_place, run, stopped) = stuck("stuck");
+    // The second does not wait for what is in flight.
+    run.signal(Signal::INT);
+    run.signal(Signal::TERM);
+    let note = note_of_stuck(&run.end(), stopped);
+    // Within a second if the second signal found it at work, else at once.
+    let asked = "was killed: a signal asked for the end at once";
+    let hasty = "did not end within 1 s after it was stopped, and was killed";
+    assert!(note.starts_with(asked) || note.starts_with(hasty), "{note}");
+}
+
+#[test]
+#[ignore = "17 s: as long as a node that stands still is waited for"]
+fn one_signal_gives_a_node_that_stands_still_its_time_and_no_more() {
+    let (_place, run, stopped) = stuck("patient");
+    let asked_at = Instant::now();
+    run.signal(Signal::INT);
+    let note = note_of_stuck(&run.end(), stopped);
+    let took = asked_at.elapsed();
+    assert!(note.starts_with("did not end within 12 s after it was stopped"), "{note}");
+    // Five seconds for what is in flight, and twelve for the process; the rest is for a busy
+    // computer. Once it was 36 s.
+    assert!(took >= Duration::from_secs(17) && took < Duration::from_secs(27), "{took:?}");
 }
 
 #[test]

@@ -6,9 +6,10 @@
 //! lives by the same protocol here as in a run. What the user should know goes to standard error.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
+use std::io::{ErrorKind, Read, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,9 +46,7 @@ pub(crate) fn run(
 ) -> Result<(), PackageError> {
     let (ros, words) = RosArguments::taken_from(words).map_err(|error| alone(error.to_string()))?;
     if words.iter().any(|word| word == "--help" || word == "-h") {
-        // The reader may have gone.
-        let _ = std::io::stdout().write_all(usage(package).as_bytes());
-        return Ok(());
+        return print(&usage(package));
     }
     let (package_name, description) = chosen(package, &words)?;
     let (plan, warnings) = planned(package, &package_name, &description, &ros)?;
@@ -69,6 +68,30 @@ pub(super) fn alone(sentence: String) -> PackageError {
 pub(super) fn refused(violations: Vec<Violation>) -> PackageError {
     let lines: Vec<String> = violations.iter().map(|it| Shown::new(it).to_string()).collect();
     alone(lines.join("\n"))
+}
+
+/// Ends a package binary that has commands of its own beside its nodes: prints what the command has
+/// found, or says what was wrong behind the name of the program. That nobody reads it is no error.
+pub fn end_program(program: &str, outcome: Result<String, PackageError>) -> ExitCode {
+    match outcome.and_then(|found| print(&found)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // As in `say`; the error has its margins already.
+            let _ = writeln!(std::io::stderr(), "{program}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints to standard output. Its reader may have gone.
+fn print(text: &str) -> Result<(), PackageError> {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(alone(format!(
+            "standard output cannot be written: {error}; send it elsewhere, or make room there"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn say(line: &str) {

@@ -1,7 +1,7 @@
 //! Processes of nodes: the launcher's side, the side of a package binary, and the socket between
 //! them.
 
-mod alone;
+pub(crate) mod alone;
 mod event;
 mod executor_thread;
 pub(crate) mod inquiry;

@@ -1,8 +1,13 @@
 //! metadata.yaml is made anew from the files of a folder.
 
 use crate::common::{Scratch, contents, options, string_topic, write_strings};
-use crossdock_record::{BagReader, BagWriter, Compression, ReindexError, WriterOptions, reindex};
+use crossdock_record::{
+    BagReader, BagWriter, Compression, ReaderOptions, ReindexError, WriterOptions, reindex,
+    reindex_telling,
+};
+use std::cell::RefCell;
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn what_reindex_writes_is_what_the_writer_wrote() {
@@ -79,4 +84,40 @@ fn a_file_without_messages_does_not_say_when_its_bag_begins() {
     let whole = "  duration:\n    nanoseconds: 2000000000\n  starting_time:\n    \
                  nanoseconds_since_epoch: 5000000000\n";
     assert!(text.contains(whole), "{text}");
+}
+
+/// Takes what is told of a file of this length: it begins at its start, rises with each record, and
+/// comes close to the end.
+fn rises_to(length: u64, told: &[(u64, u64)]) {
+    assert!(told.iter().all(|(_, total)| *total == length), "{length}: {told:?}");
+    assert!(told.windows(2).all(|two| two[0].0 < two[1].0), "{told:?}");
+    let (first, last) = (told.first().expect("words").0, told.last().expect("words").0);
+    assert!(first < length / 4 && last > length - length / 4 && last < length, "{told:?}");
+    assert!(told.len() > 10, "{told:?}");
+}
+
+#[test]
+fn who_looks_through_files_without_an_index_hears_how_far_that_is() {
+    let scratch = Scratch::new("telling");
+    let bag = scratch.path("bag");
+    let options = WriterOptions { split_bytes: Some(8000), ..options(Compression::None, 300) };
+    write_strings(&bag, options, 300);
+    let files = ["bag_0.mcap", "bag_1.mcap"].map(|name| bag.join(name));
+    let length = |path: &Path| fs::metadata(path).unwrap().len();
+    for path in &files {
+        // As if the recorder had been killed: there is no index.
+        fs::File::options().write(true).open(path).unwrap().set_len(length(path) / 2).unwrap();
+    }
+    let told = RefCell::new(Vec::new());
+    let progress = |at: u64, total: u64| told.borrow_mut().push((at, total));
+    BagReader::open_telling(&files[0], ReaderOptions::default(), &progress).unwrap();
+    rises_to(length(&files[0]), &told.take());
+
+    reindex_telling(&bag, &progress).unwrap();
+    let told = told.take();
+    // One file after the other, each from its start.
+    let second = told.windows(2).position(|two| two[1].0 < two[0].0).expect("another file") + 1;
+    rises_to(length(&files[0]), &told[..second]);
+    let third = told[second..].windows(2).position(|two| two[1].0 < two[0].0);
+    rises_to(length(&files[1]), &told[second..][..third.map_or(told.len() - second, |at| at + 1)]);
 }

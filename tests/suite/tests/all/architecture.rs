@@ -122,6 +122,11 @@ const EXECUTOR: &[Room] = &[
     ("process", &["node", "run", "status"]),
 ];
 
+/// Files of the product that make something in the folder for temporary files. What they make is
+/// new and nobody else's.
+const TEMPORARY: &[&str] =
+    &["crates/cli/src/scratch.rs", "crates/record/src/source.rs", "bench/src/scope.rs"];
+
 /// Columns that a comment has at most, and lines that a function of the product has at most.
 const COMMENT_COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -225,9 +230,10 @@ fn dependencies_point_downwards_only() {
 #[test]
 fn only_one_file_of_the_command_prints() {
     let printing = ["println!", "eprintln!", "print!(", "eprint!(", "dbg!("];
-    let folder = workspace().join("crates");
-    let output = folder.join("cli/src/output.rs");
-    let crates = packages().into_iter().filter(|package| package.folder.starts_with(&folder));
+    let folders = ["crates", "apps"].map(|folder| workspace().join(folder));
+    let output = folders[0].join("cli/src/output.rs");
+    let is_product = |package: &Package| folders.iter().any(|it| package.folder.starts_with(it));
+    let crates = packages().into_iter().filter(is_product);
     for package in crates {
         for file in product_files(&package.folder.join("src")) {
             if file == output {
@@ -240,6 +246,50 @@ fn only_one_file_of_the_command_prints() {
             }
         }
     }
+}
+
+#[test]
+fn only_few_files_make_something_where_everybody_may() {
+    let beside = ["bench/src", "net/view/src", "net/wire/src", "net/zenoh/src"];
+    let beside = beside.map(|it| workspace().join(it));
+    let folders = packages().into_iter().map(|package| package.folder.join("src"));
+    let allowed: Vec<PathBuf> = TEMPORARY.iter().map(|file| workspace().join(file)).collect();
+    let mut wrong = Vec::new();
+    for file in folders.chain(beside).flat_map(|folder| product_files(&folder)) {
+        let text = std::fs::read_to_string(&file).expect("source");
+        let mut calls = product_lines(&text).filter(|(_, line)| line.contains("temp_dir"));
+        match (calls.next(), allowed.contains(&file)) {
+            (Some((number, _)), false) => wrong.push(format!("{}:{number}", file.display())),
+            (None, true) => wrong.push(format!("{}: it needs no place here", file.display())),
+            _ => {}
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "in the folder for temporary files others make files, too; take `Scratch`:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn packages_of_python_are_installed_by_their_checksums_alone() {
+    let scripts = std::fs::read_dir(workspace().join("scripts")).expect("scripts");
+    let scripts = scripts.map(|entry| entry.expect("an entry").path()).filter(|it| it.is_file());
+    let makefiles = ["Makefile", "bench/peers/Makefile"].map(|it| workspace().join(it));
+    let (mut installing, mut wrong) = (Vec::new(), Vec::new());
+    for file in scripts.chain(makefiles) {
+        let text = std::fs::read_to_string(&file).expect("text").replace("\\\n", " ");
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let calls = lines.filter(|line| line.contains("/pip") && line.contains(" install "));
+        for call in calls {
+            installing.push(file.file_name().expect("a file").to_owned());
+            wrong
+                .extend((!call.contains(" --require-hashes ")).then(|| file.display().to_string()));
+        }
+    }
+    installing.sort();
+    assert_eq!(installing, ["Makefile", "hardware-tools"], "the calls are found");
+    assert!(wrong.is_empty(), "ask pip for --require-hashes:\n{}", wrong.join("\n"));
 }
 
 #[test]

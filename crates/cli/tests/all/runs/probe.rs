@@ -402,15 +402,16 @@ impl Running {
         children
     }
 
-    /// Waits for the end.
+    /// Waits for the end, and no longer than [`PATIENCE`].
     pub fn end(mut self) -> Ended {
-        let mut child = self.0.take().expect("it runs");
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdout, stderr) = (self.child().stdout.take(), self.child().stderr.take());
+        let output = std::thread::spawn(move || read(stdout));
         let errors = std::thread::spawn(move || read(stderr));
-        let output = read(stdout);
-        let errors = errors.join().expect("what it says");
+        until("the end of the run", || self.has_ended());
+        let mut child = self.0.take().expect("it runs");
         let code = child.wait().expect("its end").code();
-        Ended { code, output, errors }
+        let output = output.join().expect("what it says");
+        Ended { code, output, errors: errors.join().expect("what it says") }
     }
 }
 

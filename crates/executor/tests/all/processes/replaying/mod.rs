@@ -312,7 +312,7 @@ fn replay(
     player.play();
     let (told, heard) = channel();
     player.when_finished(move || told.send(()).expect("the test waits"));
-    heard.recv().expect("an end");
+    heard.recv_timeout(PATIENCE).expect("the replay does not end");
     let asked = player.was_asked_to_end();
     let report = player.wait().expect("everything was played");
     for topic in &report.topics {
