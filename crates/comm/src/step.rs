@@ -19,16 +19,7 @@ use crate::port::publisher::{Publisher, PublisherOptions};
 use crate::port::subscriber::{Subscriber, SubscriberOptions};
 use crate::wire::qos::{BackPressure, Qos};
 
-/// Topic of the grants; hidden, as names with a leading `_` are.
-pub const STEP_TOPIC: &str = "/_crossdock/step";
-/// Topic on which executors say that a node has asked for the end of the run.
-pub const END_TOPIC: &str = "/_crossdock/end";
-
-/// Whether a topic is one of these, which nobody outside a run may publish to it: what comes on
-/// them decides when its nodes run, and when it ends.
-pub(crate) fn is_within_a_run(topic: &str) -> bool {
-    [STEP_TOPIC, END_TOPIC].contains(&topic)
-}
+pub use crate::wire::names::{END_TOPIC, STEP_TOPIC};
 
 /// Grants that may wait; the conductor waits for each of them to be done.
 const DEPTH: usize = 16;

@@ -38,7 +38,6 @@ use crate::discovery::scarce::{Failure, Unconnected};
 use crate::discovery::watches::Pulse;
 use crate::discovery::{bells, copying, publishing_side, slab_exchange};
 use crate::quotas;
-use crate::step;
 use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
 use crate::wire::mismatch::{clash, conflict, never_meet};
@@ -48,8 +47,8 @@ use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail
 mod misfits;
 mod parting;
 
-use misfits::misfit;
 pub(crate) use misfits::refused;
+use misfits::{is_unheard, misfit};
 pub(crate) use parting::{hear_of_pairs, released, segment_given_back};
 use parting::{leave, release_for_now, tell_gone};
 
@@ -213,19 +212,12 @@ fn connect(
     subscriber: u64,
 ) {
     let Some((info, process)) = publisher_info(core, state, token, publisher) else { return };
+    if is_unheard(state, token, (&info, &process)) {
+        return;
+    }
     let Some(known) = state.subscribers.get(&subscriber) else { return };
-    if token == LOCAL && same_group(state, publisher, known) {
-        return;
-    }
     let ours = known.info.clone();
-    if never_meet(&info, &ours) {
-        return;
-    }
-    if step::is_within_a_run(&info.topic) && !state.waits_for(token) {
-        state.trouble_once(format!(
-            "`{}` of process {process} is not heard: only processes of the run publish it",
-            info.topic
-        ));
+    if token == LOCAL && same_group(state, publisher, known) || never_meet(&info, &ours) {
         return;
     }
     if let Some(reason) = conflict(&info, &ours) {

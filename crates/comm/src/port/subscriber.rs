@@ -172,8 +172,8 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
     /// The next message: of several publishers the one with the smallest stamp.
     ///
     /// # Errors
-    /// [`TakeError`]: all samples that may be held are held. Calling again goes on. A message that is
-    /// none of the type is no error: it is passed over, counted as `corrupt` and reported by an
+    /// [`TakeError`]: all samples that may be held are held. Calling again goes on. A message that
+    /// is none of the type is no error: it is passed over, counted as `corrupt` and reported by an
     /// event. Nor is a publisher that breaks the protocol: it is cut off, with the same count and
     /// report, and the others go on.
     #[inline]

@@ -647,3 +647,49 @@ impl AnySample {
         self.raw.seq()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::{ParticipantOptions, Rendezvous};
+    use crossdock_msg::types::std_msgs::Empty;
+
+    #[test]
+    fn a_message_names_a_publisher_of_its_own_process_and_of_no_other() {
+        let folder = std::env::temp_dir().join(format!("xd-gids-{}", std::process::id()));
+        let open = |name| {
+            let rendezvous = Rendezvous::Folder(folder.clone());
+            let options = ParticipantOptions { rendezvous, ..ParticipantOptions::new(0, name) };
+            Participant::open(options).unwrap()
+        };
+        let (there, here) = (open("there"), open("here"));
+        let (node, topic, qos) = ("node", "/topic", Qos::best_effort(4));
+        let options = PublisherOptions { node, topic, qos, max_bytes: None, group: None };
+        let output =
+            there.any_publisher(Arc::new(Schema::of::<Empty>().unwrap()), options).unwrap();
+        let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
+        let input = here.any_subscriber(options).unwrap();
+        let own = there.handle.core.gid(1000);
+        let others = here.handle.core.gid(1000);
+        let heard = |said| {
+            let end = Instant::now() + Duration::from_secs(20);
+            loop {
+                output.publish_cdr_as(said, &[0, 1, 0, 0, 0], 1).unwrap();
+                if let Some(sample) = input.take().unwrap() {
+                    return sample.publisher_gid();
+                }
+                assert!(Instant::now() < end, "no message came");
+            }
+        };
+        assert_eq!(heard(own), own);
+        while input.take().unwrap().is_some() {}
+        let ring = there.handle.core.gid(output.core.info().port);
+        assert_eq!(heard(others), ring);
+        drop((input, output, here, there));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -13,6 +13,17 @@ pub const SERVICE_BYTES_MAX: usize = 180;
 /// The longest node, type and process name in bytes.
 pub const NAME_BYTES_MAX: usize = 128;
 
+/// Topic of what steps a run ([`crate::step`]); hidden, as names with a leading `_` are.
+pub const STEP_TOPIC: &str = "/_crossdock/step";
+/// Topic on which executors say that a node has asked for the end of the run.
+pub const END_TOPIC: &str = "/_crossdock/end";
+
+/// Whether a topic is one of those on which nobody outside a run is heard: what comes on them
+/// decides when its nodes run, and when it ends.
+pub(crate) fn is_within_a_run(topic: &str) -> bool {
+    [STEP_TOPIC, END_TOPIC].contains(&topic)
+}
+
 /// What the topics of requests and of responses have before their service's name, as in ROS 2.
 pub(crate) const INNER_PREFIXES: [&str; 2] = ["rq", "rr"];
 

@@ -6,7 +6,24 @@ use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::participant_state::ParticipantState;
 use crate::discovery::scarce::Unconnected;
 use crate::wire::frame::Frame;
+use crate::wire::names::is_within_a_run;
 use crate::wire::port_info::PortInfo;
+
+/// Is a topic for processes of our run alone, and this publisher in none of them? It is told.
+pub(super) fn is_unheard(
+    state: &mut ParticipantState,
+    token: u64,
+    (publisher, process): (&PortInfo, &str),
+) -> bool {
+    let is_unheard = is_within_a_run(&publisher.topic) && !state.waits_for(token);
+    if is_unheard {
+        let topic = &publisher.topic;
+        state.trouble_once(format!(
+            "`{topic}` of process {process} is not heard: only processes of the run publish it"
+        ));
+    }
+    is_unheard
+}
 
 /// A subscriber of ours cannot be connected to a publisher: both processes tell.
 pub(super) fn misfit(

@@ -88,8 +88,8 @@ impl SubscriberCore {
         self.entity.add(cause.counter(), count);
     }
 
-    /// Is a copy of a stranger's message one of the type, with all that it refers to? Then no look at
-    /// it fails. One that is not has been passed over.
+    /// Is a copy of a stranger's message one of the type, with all that it refers to? Then no look
+    /// at it fails. One that is not has been passed over.
     pub(super) fn is_whole(&self, from: &Connection, copy: &RawSample) -> bool {
         let damage = self.check_copy.and_then(|check| check(copy.bytes()).err());
         if let Some(damage) = &damage {
