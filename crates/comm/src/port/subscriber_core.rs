@@ -723,37 +723,8 @@ impl SubscriberCore {
         self.arm_behind_window() || !self.lookahead.is_empty()
     }
 
-    /// A message whose payload is damaged was passed over.
-    pub(crate) fn count_corrupt(&self) {
-        self.entity.add(counter::LOST_CORRUPT, 1);
-        self.entity.add(counter::PROCESSED, 1);
-        self.events.lost(1);
-    }
-
     pub(crate) fn counter(&self, counter: usize) -> u64 {
         self.entity.value(counter)
-    }
-
-    /// Messages lost, whatever the cause.
-    pub(crate) fn lost(&self) -> u64 {
-        let causes = [
-            counter::LOST_LAPPED,
-            counter::LOST_KEEP_LAST,
-            counter::LOST_OVERWRITTEN,
-            counter::LOST_EXPIRED,
-            counter::LOST_CORRUPT,
-        ];
-        causes.iter().map(|cause| self.entity.value(*cause)).sum()
-    }
-}
-
-impl SubscriberCore {
-    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the
-    /// status table says of it and its connections stays.
-    pub(crate) fn leave(&self) {
-        let mut state = self.state.borrow_mut();
-        self.absorb(&mut state);
-        state.connections.iter_mut().for_each(Connection::leave);
     }
 
     /// Ends all connections, for good: nothing comes any more, nobody waits for this subscriber.

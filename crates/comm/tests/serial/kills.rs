@@ -545,7 +545,9 @@ fn a_graph_of_ten_processes_bears_random_kills() {
         assert_eq!(held_by(station.pid()), *held, "descriptors and mappings of a survivor");
     }
     let grown_kib = private_kib().saturating_sub(private.unwrap());
-    assert!(grown_kib < 8 << 10, "{grown_kib} KiB more after three quarters of the kills");
+    // The address sanitizer keeps what was freed, hundreds of MiB of it.
+    let is_sanitized = std::env::var_os("ASAN_OPTIONS").is_some();
+    assert!(is_sanitized || grown_kib < 8 << 10, "{grown_kib} KiB more after 3/4 of the kills");
     let pids: Vec<_> = stations.iter().map(Process::pid).collect();
     let keepers = keepers_of(&pids);
     assert_eq!(keepers.len(), STATIONS, "each process has one keeper");

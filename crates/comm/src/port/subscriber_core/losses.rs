@@ -83,6 +83,35 @@ impl SubscriberCore {
         }
     }
 
+    /// A message whose payload is damaged was passed over.
+    pub(crate) fn count_corrupt(&self) {
+        self.entity.add(counter::LOST_CORRUPT, 1);
+        self.entity.add(counter::PROCESSED, 1);
+        self.events.lost(1);
+    }
+
+    /// Messages lost, whatever the cause.
+    pub(crate) fn lost(&self) -> u64 {
+        let causes = [
+            counter::LOST_LAPPED,
+            counter::LOST_KEEP_LAST,
+            counter::LOST_OVERWRITTEN,
+            counter::LOST_EXPIRED,
+            counter::LOST_CORRUPT,
+        ];
+        causes.iter().map(|cause| self.entity.value(*cause)).sum()
+    }
+}
+
+impl SubscriberCore {
+    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the
+    /// status table says of it and its connections stays.
+    pub(crate) fn leave(&self) {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        state.connections.iter_mut().for_each(Connection::leave);
+    }
+
     /// Counts messages that a bridge could not carry out.
     pub(crate) fn count_uncarried(&self, cause: Uncarried, count: u64) {
         self.entity.add(cause.counter(), count);
