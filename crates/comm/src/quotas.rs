@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::{
-    AddSegmentError, Allowance, Budget, ConnectError, CreateMemoryError, OpenMemoryError,
+    AddSegmentError, Allowance, Budget, ConnectError, CreateMemoryError, OpenMemoryError, Standing,
     TRUST_BY_NAME,
 };
 
@@ -91,11 +91,15 @@ pub(crate) struct Budgets {
 
 impl Default for Budgets {
     fn default() -> Self {
+        let [descriptors_of_user, descriptors] = match hold(Standing::Stranger) {
+            true => [DESCRIPTORS_OF_USER_MAX, DESCRIPTORS_MAX],
+            false => [u64::MAX; 2],
+        };
         Budgets::new(BudgetLimits {
             copied_bytes: COPIED_BYTES_MAX,
             address_bytes: COPIES_ADDRESS_BYTES_MAX,
-            descriptors_of_user: DESCRIPTORS_OF_USER_MAX,
-            descriptors: DESCRIPTORS_MAX,
+            descriptors_of_user,
+            descriptors,
         })
     }
 }
@@ -125,6 +129,11 @@ impl Budgets {
     }
 }
 
+/// Do quotas hold for processes of this standing?
+pub(crate) fn hold(standing: Standing) -> bool {
+    standing.is_stranger() && !faults::is(fault::NO_QUOTAS)
+}
+
 /// Which limit one more process of a stranger exceeds. `connected`: users of the strangers'
 /// processes that are.
 pub(crate) fn refuses_process(uid: u32, connected: impl Iterator<Item = u32>) -> Option<Limit> {
@@ -147,7 +156,7 @@ pub(crate) fn refuses_visit(uid: u32, connected: impl Iterator<Item = u32>) -> O
 /// How many are of a user, and all of them.
 fn count(uid: u32, connected: impl Iterator<Item = u32>) -> Option<(usize, usize)> {
     let add = |(of_user, all), other| (of_user + usize::from(other == uid), all + 1);
-    (!faults::is(fault::NO_QUOTAS)).then(|| connected.fold((0, 0), add))
+    hold(Standing::Stranger).then(|| connected.fold((0, 0), add))
 }
 
 /// Why we refuse a process of this user, and what to do.

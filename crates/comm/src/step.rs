@@ -24,6 +24,12 @@ pub const STEP_TOPIC: &str = "/_crossdock/step";
 /// Topic on which executors say that a node has asked for the end of the run.
 pub const END_TOPIC: &str = "/_crossdock/end";
 
+/// Whether a topic is one of these, which nobody outside a run may publish to it: what comes on
+/// them decides when its nodes run, and when it ends.
+pub(crate) fn is_within_a_run(topic: &str) -> bool {
+    [STEP_TOPIC, END_TOPIC].contains(&topic)
+}
+
 /// Grants that may wait; the conductor waits for each of them to be done.
 const DEPTH: usize = 16;
 /// How long the conductor may be held up.

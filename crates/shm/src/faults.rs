@@ -32,13 +32,15 @@ pub mod fault {
     pub const RELEASED_WHILE_HELD: &str = "released while held";
     /// What a dead subscriber holds is never given back.
     pub const DEAD_HOLD_ON: &str = "dead hold on";
+    /// What a subscriber that was cut off holds is used again.
+    pub const DETACHED_WHILE_HELD: &str = "detached while held";
     /// A greeting is believed in whatever name it comes.
     pub const ANY_NAME: &str = "any name";
     /// Who is not welcomed three times is given up.
     pub const GIVEN_UP: &str = "given up";
     /// Strangers have no quotas.
     pub const NO_QUOTAS: &str = "no quotas";
-    /// A publisher whose device never finishes is waited for again and again.
+    /// A publisher whose device never finishes or uploads anything is waited for again and again.
     pub const WAITED_FOR_EVER: &str = "waited for ever";
 }
 

@@ -9,6 +9,7 @@ mod interfaces;
 mod kills;
 mod names;
 mod packages;
+mod patience;
 mod place;
 mod publish;
 mod ros;

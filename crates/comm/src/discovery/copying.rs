@@ -117,26 +117,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::*;
-    use crate::discovery::participant_state::Peer;
-    use crate::discovery::peer_link::{PeerLink, Stage};
+    use crate::discovery::met::met;
     use crate::quotas::{BudgetLimits, Budgets};
-    use crossdock_shm::socket::ControlSocket;
     use crossdock_shm::{Attached, Standing};
-    use rustix::event::epoll;
     use std::sync::Arc;
-
-    /// A process of a user to us.
-    fn met(state: &mut ParticipantState, uid: u32, standing: Standing) -> u64 {
-        let (ours, _theirs) = ControlSocket::pair().unwrap();
-        let mut identity = ours.peer().unwrap();
-        identity.uid = uid;
-        let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC).unwrap().into());
-        let token = state.token();
-        let link = PeerLink::new(token, ours, (identity, standing), Stage::Live, epoll);
-        let (publishers, tables, graph) = Default::default();
-        state.peers.insert(token, Peer { link, publishers, tables, graph });
-        token
-    }
 
     /// Of a publisher whose copies take `bytes` of address space.
     fn shape(bytes: u64) -> RingShape {
@@ -156,8 +140,8 @@ mod tests {
             descriptors: 1,
         });
         let [one, same, other] =
-            [1001, 1001, 1002].map(|uid| met(&mut state, uid, Standing::Stranger));
-        let trusted = met(&mut state, 1001, Standing::Trusted);
+            [1001, 1001, 1002].map(|uid| met(&mut state, uid, Standing::Stranger).0);
+        let (trusted, _) = met(&mut state, 1001, Standing::Trusted);
         let copies = |state: &mut ParticipantState, token| {
             copies_for(state, token, "copies", &shape(4096)).map_err(|failure| failure.beyond)
         };

@@ -144,9 +144,9 @@ impl Arms for ParticipantCore {
 }
 
 fn read_table(source: &Source) -> ProcessSnapshot {
-    let records_max = match source.standing {
-        Standing::Stranger => quotas::RECORDS_MAX,
-        Standing::Own | Standing::Trusted => usize::MAX,
+    let records_max = match quotas::hold(source.standing) {
+        true => quotas::RECORDS_MAX,
+        false => usize::MAX,
     };
     let records = source.table.entities_below(records_max);
     ProcessSnapshot::new(source.name, source.process.clone(), source.pid, records)

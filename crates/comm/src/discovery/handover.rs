@@ -102,4 +102,9 @@ impl PublisherKey {
     pub(crate) fn of(publisher: &PortInfo) -> PublisherKey {
         PublisherKey { node: publisher.node.as_str().into(), port: publisher.port }
     }
+
+    /// The node.
+    pub(crate) fn node(&self) -> &str {
+        &self.node
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl, Standing, TRUST_BY_NAME};
+use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl, TRUST_BY_NAME};
 
 use crate::buffer::registry::Offer;
 use crate::device::slabs;
@@ -435,9 +435,9 @@ fn advertise(
     info: PortInfo,
 ) -> Result<(), String> {
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
-    let publishers_max = match peer.link.standing {
-        Standing::Stranger => quotas::PUBLISHERS_MAX,
-        Standing::Own | Standing::Trusted => PUBLISHERS_OF_PEER_MAX,
+    let publishers_max = match quotas::hold(peer.link.standing) {
+        true => quotas::PUBLISHERS_MAX,
+        false => PUBLISHERS_OF_PEER_MAX,
     };
     if peer.publishers.len() >= publishers_max {
         if !peer.link.standing.is_stranger() {

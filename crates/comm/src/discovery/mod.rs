@@ -17,6 +17,8 @@ pub(crate) mod handover;
 pub(crate) mod handshake;
 pub(crate) mod local_ports;
 pub(crate) mod mailbox;
+#[cfg(test)]
+pub(crate) mod met;
 pub(crate) mod namesakes;
 pub(crate) mod node_entry;
 pub(crate) mod own_name;

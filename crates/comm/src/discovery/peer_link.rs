@@ -249,9 +249,9 @@ impl PeerLink {
                 Err(error) => return self.breaks(Broken::Violation(error.to_string())),
             }
         }
-        let frames_max = match self.standing {
-            Standing::Stranger => quotas::QUEUED_FRAMES_MAX,
-            Standing::Own | Standing::Trusted => QUEUED_FRAMES_MAX,
+        let frames_max = match quotas::hold(self.standing) {
+            true => quotas::QUEUED_FRAMES_MAX,
+            false => QUEUED_FRAMES_MAX,
         };
         if self.queue.len() >= frames_max || self.queued_bytes > QUEUED_BYTES_MAX {
             let waiting = self.queue.len();

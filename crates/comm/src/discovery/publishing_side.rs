@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use crossdock_shm::faults::{self, fault};
 use crossdock_shm::{
-    Attached, PeerConfig, ReceivedFd, RingControl, SegmentFd, TRUST_BY_NAME, WakeTarget,
+    Attached, PeerConfig, ReceivedFd, RingControl, SegmentFd, Standing, TRUST_BY_NAME, WakeTarget,
 };
 
 use crate::device::slabs::Progress;
@@ -155,7 +155,8 @@ fn refuses_stranger(
     let trust = format!(
         "have the publisher's process trust the subscriber's user ({TRUST_BY_NAME}), or run both as one user"
     );
-    if all >= quotas::PAIRS_MAX || here >= quotas::PAIRS_OF_PUBLISHER_MAX {
+    let has_many = all >= quotas::PAIRS_MAX || here >= quotas::PAIRS_OF_PUBLISHER_MAX;
+    if has_many && quotas::hold(Standing::Stranger) {
         return Some(format!(
             "a process that is not trusted may have {} connections here, {} of them at one publisher; {trust}",
             quotas::PAIRS_MAX,
@@ -510,12 +511,91 @@ pub(crate) fn may_hold(state: &ParticipantState, token: u64) -> bool {
 /// stays.
 pub(crate) fn peer_left(state: &mut ParticipantState, token: u64) {
     state.services.peer_gone(token);
-    pairs_of_peer(state, token).into_iter().for_each(|key| _ = retire(state, key));
+    let end = if faults::is(fault::DETACHED_WHILE_HELD) { detach } else { retire };
+    pairs_of_peer(state, token).into_iter().for_each(|key| _ = end(state, key));
 }
 
 /// A process holds nothing any more: it has said so, or is dead.
 pub(crate) fn peer_holds_nothing(state: &mut ParticipantState, token: u64) {
     if !faults::is(fault::DEAD_HOLD_ON) {
         pairs_of_peer(state, token).into_iter().for_each(|key| _ = detach(state, key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::discovery::met::met;
+    use crate::{Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
+    use crossdock_msg::Extra;
+    use crossdock_msg::types::sensor_msgs::Image;
+    use crossdock_shm::PairMemory;
+    use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+
+    /// Subscribers of one process to one publisher.
+    const PAIRS: u32 = 8;
+
+    /// Attaches a process that never says that it has mapped anything.
+    fn attach_all(core: &ParticipantCore, state: &mut ParticipantState, token: u64) {
+        let memory = PairMemory::create("sink").unwrap();
+        let theirs = Theirs::open("sink", [core.conns.fd(), memory.fd()]).unwrap();
+        let (port, known) = state.publishers.first_key_value().unwrap();
+        let (port, of_publisher) = (*port, known.info.clone());
+        for pair in 0..PAIRS {
+            let info = PortInfo { port: 1000 + u64::from(pair), ..of_publisher.clone() };
+            let (history, waited_for, slabs, copies, wake) = Default::default();
+            let places = Places { conn: pair, history, waited_for, slabs, copies, wake };
+            let label = format!("sink {pair}");
+            attach(state, (token, pair), port, &info, label, (theirs.clone(), &places)).unwrap();
+        }
+    }
+
+    /// The segments that a process was sent so far, with their pairs.
+    fn segments_sent(socket: &ControlSocket) -> Vec<(u32, u32)> {
+        let mut buffer = vec![0; FRAME_BYTES_MAX];
+        let mut sent = Vec::new();
+        while let Received::Frame { len, .. } = socket.receive(&mut buffer).unwrap() {
+            if let Frame::Segment { pair, segment, .. } = Frame::decode(&buffer[..len]).unwrap() {
+                sent.push((segment, pair));
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn a_segment_is_sent_once_to_each_pair_however_often_memory_grows() {
+        let folder = std::env::temp_dir().join(format!("xd-segments-{}", std::process::id()));
+        let rendezvous = Rendezvous::Folder(folder.clone());
+        let options = ParticipantOptions { rendezvous, ..ParticipantOptions::new(0, "source") };
+        let participant = Participant::open(options).unwrap();
+        let (node, topic, qos) = ("source", "/image", Qos::best_effort(4));
+        let options = PublisherOptions { node, topic, qos, max_bytes: None, group: None };
+        let output = participant.publisher::<Image>(options).unwrap();
+        let core = &participant.handle.core;
+        let (token, socket) = met(&mut core.lock(), 1001, crossdock_shm::Standing::Own);
+        attach_all(core, &mut core.lock(), token);
+        let mut sent = Vec::new();
+        for growth in 1..=3 {
+            let bytes = 1 << (18 + 2 * growth);
+            let mut loan = output.loan(Extra::none().bytes(bytes)).unwrap();
+            loan.message().data_uninit(bytes).unwrap().fill(1);
+            loan.publish().map_err(|refused| refused.reason).unwrap();
+            // Whether the control thread has done it already or not.
+            send_segments(core, &mut core.lock());
+            sent.extend(segments_sent(&socket));
+        }
+        sent.sort_unstable();
+        let segments = sent.last().map_or(0, |(segment, _)| *segment);
+        assert!(segments >= 3, "memory has grown: {sent:?}");
+        let first = sent[0].0;
+        let each =
+            (first..=segments).flat_map(|segment| (0..PAIRS).map(move |pair| (segment, pair)));
+        assert_eq!(sent, each.collect::<Vec<_>>(), "(segment, pair)");
+        peer_holds_nothing(&mut core.lock(), token);
+        core.lock().peers.remove(&token);
+        drop((output, participant));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

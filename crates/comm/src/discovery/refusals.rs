@@ -156,6 +156,33 @@ pub(crate) fn heard(state: &mut ParticipantState, token: u64, limit: Limit, proc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::met::met;
+    use crossdock_test_support::skip;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    #[test]
+    fn one_process_more_than_may_be_connected_at_all_is_refused_whosever_it_is() {
+        // Each process that is met here takes two descriptors.
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        if maximum.is_some_and(|maximum| maximum < 2 * quotas::PEERS_MAX as u64 + 1000) {
+            return skip("this process may not have as many descriptors as there may be peers");
+        }
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("it may");
+        let mut state = ParticipantState::new(None);
+        while state.peers.len() < quotas::PEERS_MAX - 1 {
+            met(&mut state, 1001, Standing::Own);
+        }
+        let identity = PeerIdentity { pid: 1, uid: 1001, gid: 1001, groups: Vec::new() };
+        let refused = |state: &ParticipantState| {
+            [Standing::Own, Standing::Trusted, Standing::Stranger].map(|standing| {
+                [Stage::AwaitHello, Stage::AwaitWelcome, Stage::Live]
+                    .map(|stage| exceeded(state, (&identity, standing), stage))
+            })
+        };
+        assert_eq!(refused(&state), [[None; 3]; 3]);
+        met(&mut state, 1001, Standing::Own);
+        assert_eq!(refused(&state), [[Some(Limit::Peers); 3]; 3]);
+    }
 
     #[test]
     fn a_refusal_is_told_once_for_each_user_and_kind_and_the_others_are_counted() {

@@ -38,6 +38,7 @@ use crate::discovery::scarce::{Failure, Unconnected};
 use crate::discovery::watches::Pulse;
 use crate::discovery::{bells, copying, publishing_side, slab_exchange};
 use crate::quotas;
+use crate::step;
 use crate::wire::frame::Frame;
 use crate::wire::geometry::{Places, RingShape, WakePlaces};
 use crate::wire::mismatch::{clash, conflict, never_meet};
@@ -218,6 +219,13 @@ fn connect(
     }
     let ours = known.info.clone();
     if never_meet(&info, &ours) {
+        return;
+    }
+    if step::is_within_a_run(&info.topic) && !state.waits_for(token) {
+        state.trouble_once(format!(
+            "`{}` of process {process} is not heard: only processes of the run publish it",
+            info.topic
+        ));
         return;
     }
     if let Some(reason) = conflict(&info, &ours) {
@@ -438,7 +446,7 @@ fn ask(
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
     let copies = state.standing(token).is_stranger();
-    if copies {
+    if quotas::hold(state.standing(token)) {
         let of_peer = state.incoming.values().filter(|pair| pair.peer == token);
         if of_peer.count() >= quotas::PAIRS_MAX {
             let uid = state.peers.get(&token).map_or(u32::MAX, |peer| peer.link.peer().uid);

@@ -1,6 +1,7 @@
 //! What ports need to know of a message type, whether it is known when the program is built or at
 //! run time only.
 
+use crossdock_msg::cdr::CdrSize;
 use crossdock_msg::{Block, FlatError, Message, Schema};
 
 use crate::discovery::local_ports::Takes;
@@ -15,14 +16,21 @@ pub(crate) struct MessageType<'a> {
     pub(crate) root_bytes: usize,
     /// Whether a payload can be looked at as this type. `None`: the type is known at run time only.
     pub(crate) check: Option<PayloadCheck>,
+    /// The same for all that the payload refers to. It holds for payloads that nobody changes, such
+    /// as copies of what strangers publish.
+    pub(crate) check_whole: Option<PayloadCheck>,
 }
 
-/// Says what is wrong with a payload. What it finds depends on the payload's length alone, so it
-/// holds as long as the payload is held.
+/// Says what is wrong with a payload. What `check` finds depends on the payload's length alone, so
+/// it holds as long as the payload is held.
 pub(crate) type PayloadCheck = fn(&[u8]) -> Result<(), FlatError>;
 
 fn check_payload<T: Message>(bytes: &[u8]) -> Result<(), FlatError> {
     T::view(Block::new(bytes)).map(drop)
+}
+
+fn check_whole_payload<T: Message>(bytes: &[u8]) -> Result<(), FlatError> {
+    T::write_cdr(T::view(Block::new(bytes))?, &mut CdrSize::start(bytes.len()))
 }
 
 impl MessageType<'static> {
@@ -34,6 +42,7 @@ impl MessageType<'static> {
             definition: T::DEFINITION,
             root_bytes: T::ROOT_BYTES,
             check: Some(check_payload::<T>),
+            check_whole: Some(check_whole_payload::<T>),
         }
     }
 }
@@ -47,6 +56,7 @@ impl MessageType<'static> {
         definition: "",
         root_bytes: 0,
         check: None,
+        check_whole: None,
     };
 }
 
@@ -64,6 +74,7 @@ impl<'a> MessageType<'a> {
             definition: schema.definition(),
             root_bytes: schema.root_bytes(),
             check: None,
+            check_whole: None,
         }
     }
 }

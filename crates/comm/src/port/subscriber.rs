@@ -13,7 +13,7 @@ use crossdock_trace::ReleaseTrace;
 use crate::discovery::local_ports::Takes;
 use crate::discovery::participant::Participant;
 use crate::discovery::port_events::PortEvents;
-use crate::error::{DamagedPayload, PortError, TakeError};
+use crate::error::{PortError, TakeError};
 use crate::port::counters::SubscriberCounters;
 use crate::port::doorbell::{Doorbell, SharedDoorbell};
 use crate::port::erased::SubscriberHandle;
@@ -172,15 +172,13 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
     /// The next message: of several publishers the one with the smallest stamp.
     ///
     /// # Errors
-    /// [`TakeError`]: all samples that may be held are held; or a message is damaged, which was
-    /// passed over. Calling again goes on. A publisher that breaks the protocol is no error: it is
-    /// cut off, counted as `corrupt` and reported by an event, and the others go on.
+    /// [`TakeError`]: all samples that may be held are held. Calling again goes on. A message that is
+    /// none of the type is no error: it is passed over, counted as `corrupt` and reported by an
+    /// event. Nor is a publisher that breaks the protocol: it is cut off, with the same count and
+    /// report, and the others go on.
     #[inline]
     pub fn take(&self) -> Result<Option<Sample<T>>, TakeError> {
-        match self.core.take()? {
-            None => Ok(None),
-            Some(taken) => checked(&self.core, taken).map(Some),
-        }
+        next_whole(&self.core, SubscriberCore::take)
     }
 
     /// The newest message; older ones are passed over and counted as skipped, not as lost.
@@ -188,10 +186,7 @@ impl<T: Message, O: Owner> Subscriber<T, O> {
     /// # Errors
     /// As [`Subscriber::take`].
     pub fn latest(&self) -> Result<Option<Sample<T>>, TakeError> {
-        match self.core.latest()? {
-            None => Ok(None),
-            Some(taken) => checked(&self.core, taken).map(Some),
-        }
+        next_whole(&self.core, SubscriberCore::latest)
     }
 
     /// What has come, as the input was declared ([`Reading`]): the next message, the newest one, or
@@ -285,21 +280,42 @@ impl<T: Message> Subscriber<T> {
     }
 }
 
-/// A message whose root is checked, once and for all: its length does not change.
+/// How a message is chosen and taken.
+type Take = fn(&SubscriberCore) -> Result<Option<RawSample>, TakeError>;
+
+/// The next message that is one of the type. Its root is checked once and for all: its length does
+/// not change.
 #[inline]
-fn checked<T: Message>(core: &SubscriberCore, raw: RawSample) -> Result<Sample<T>, TakeError> {
-    let damage = T::view(Block::new(raw.bytes())).err();
-    match damage {
-        None => Ok(Sample { raw, release: core.release(), message: PhantomData }),
-        Some(source) => Err(damaged(core, raw.seq(), source)),
+fn next_whole<T: Message>(
+    core: &SubscriberCore,
+    take: Take,
+) -> Result<Option<Sample<T>>, TakeError> {
+    let Some(raw) = take(core)? else { return Ok(None) };
+    match T::view(Block::new(raw.bytes())).err() {
+        None => Ok(Some(Sample { raw, release: core.release(), message: PhantomData })),
+        Some(damage) => behind_damaged(core, take, raw, &damage),
     }
 }
 
+/// Passes over a message that is none of the type. It goes on with as many as can wait, so that who
+/// publishes nothing else keeps nobody here.
 #[cold]
-fn damaged(core: &SubscriberCore, seq: u64, source: FlatError) -> TakeError {
-    core.count_corrupt();
-    let topic = core.topic().to_string();
-    TakeError::Payload(Box::new(DamagedPayload { topic, seq, source }))
+fn behind_damaged<T: Message>(
+    core: &SubscriberCore,
+    take: Take,
+    damaged: RawSample,
+    damage: &FlatError,
+) -> Result<Option<Sample<T>>, TakeError> {
+    core.pass_taken(&damaged, damage);
+    drop(damaged);
+    for _ in 0..core.waiting_max() {
+        let Some(raw) = take(core)? else { return Ok(None) };
+        match T::view(Block::new(raw.bytes())).err() {
+            None => return Ok(Some(Sample { raw, release: core.release(), message: PhantomData })),
+            Some(damage) => core.pass_taken(&raw, &damage),
+        }
+    }
+    Ok(None)
 }
 
 /// What has come: see [`Subscriber::read`].
@@ -321,10 +337,9 @@ impl<T: Message> Iterator for Since<'_, T> {
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let next = match self.core.reading() {
-            Reading::Latest => self.core.latest(),
-            Reading::Next | Reading::SinceLast => self.core.take(),
+            Reading::Latest => next_whole(self.core, SubscriberCore::latest),
+            Reading::Next | Reading::SinceLast => next_whole(self.core, SubscriberCore::take),
         };
-        let next = next.and_then(|taken| taken.map(|it| checked(self.core, it)).transpose());
         if !matches!(next, Ok(Some(_))) {
             self.left = 0;
         }

@@ -29,7 +29,7 @@ use crate::port::connection::Connection;
 use crate::port::doorbell::Input;
 use crate::port::group::{LinkedSubscriber, PortGroup};
 use crate::port::lookahead::Lookahead;
-use crate::port::message_type::MessageType;
+use crate::port::message_type::{MessageType, PayloadCheck};
 use crate::port::registration::{self, NewPort};
 use crate::wire::names::{NameKind, check_name};
 use crate::wire::port_info::PortInfo;
@@ -84,6 +84,10 @@ pub(crate) struct SubscriberCore {
     patience: Cell<Duration>,
     /// Was it told that messages were not copied?
     told_refused: Cell<bool>,
+    /// Was it told that messages are damaged?
+    told_damaged: Cell<bool>,
+    /// What copies of strangers' messages have to be.
+    check_copy: Option<PayloadCheck>,
     /// Through what it reaches what publishers leave in memory of a device.
     slabs: OnceCell<Arc<dyn SlabTaker>>,
     pub(crate) state: RefCell<SubscriberConnections>,
@@ -169,6 +173,8 @@ impl SubscriberCore {
             early: Cell::default(),
             patience: Cell::new(PATIENCE),
             told_refused: Cell::default(),
+            told_damaged: Cell::default(),
+            check_copy: message.check_whole,
             slabs: OnceCell::new(),
             events: PortEvents::new(&core.callbacks),
             closed: Cell::new(false),
@@ -439,6 +445,8 @@ impl SubscriberCore {
                 Ok(Some(taken)) if taken.meta().marks.any(Marks::AWAY) && !self.reaches(&taken) => {
                     self.count_corrupt();
                 }
+                Ok(Some(taken)) if connection.is_copied() && !self.is_whole(connection, &taken) => {
+                }
                 Ok(Some(taken)) if !taken.meta().marks.any(Marks::EARLY) || self.early.get() => {
                     return Ok(Some(taken));
                 }
@@ -591,10 +599,14 @@ impl SubscriberCore {
                 self.count_corrupt();
                 return Ok(None);
             }
+            let connection = &state.connections[newest];
+            if connection.is_copied() && !self.is_whole(connection, &taken) {
+                return Ok(None);
+            }
             if !marks.any(Marks::EARLY) || self.early.get() {
                 return Ok(Some(taken));
             }
-            let finished = self.finished(&state.connections[newest], taken);
+            let finished = self.finished(connection, taken);
             return finished.map_err(|it| self.unfinished(&mut state, Some(newest), it));
         }
         Ok(self.newest_of_window())

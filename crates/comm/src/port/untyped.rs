@@ -22,7 +22,7 @@ use crate::port::publisher::{FreePublisherOptions, PublisherOptions};
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::port::subscriber::{FreeSubscriberOptions, SubscriberOptions};
 use crate::port::subscriber_core::{SubscriberCore, SubscriberPlan};
-use crate::wire::port_info::PortInfo;
+use crate::wire::port_info::{PortInfo, is_of_one_process};
 use crate::wire::qos::{BackPressure, Qos};
 
 /// Flag of a topic's message: its origin is the GID of the endpoint that has published it.
@@ -621,10 +621,13 @@ impl AnySample {
         self.raw.bytes()
     }
 
-    /// The GID of the member of a [`crate::SharedTopic`] that has published it.
+    /// The GID of the member of a [`crate::SharedTopic`] that has published it. The message says
+    /// which, and is believed within the process that it comes from.
     pub(crate) fn shared_gid(&self) -> Option<[u8; 16]> {
         let [low, high] = self.raw.meta().origin.map(u128::from);
-        (self.raw.meta().flags & SHARED != 0).then(|| (low | high << 64).to_le_bytes())
+        let gid = (low | high << 64).to_le_bytes();
+        let is_shared = self.raw.meta().flags & SHARED != 0;
+        (is_shared && is_of_one_process(gid, self.raw.source())).then_some(gid)
     }
 
     /// Place of its publisher among those that its subscriber is connected to, in the order of

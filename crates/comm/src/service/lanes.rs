@@ -177,6 +177,11 @@ impl<X> ServiceLanes<X> {
         self.lanes.borrow_mut()
     }
 
+    /// Are the messages of a lane copied when they are taken? Nobody changes them then.
+    pub(crate) fn is_copied(&self, place: usize) -> bool {
+        self.lanes.borrow().get(place).is_some_and(|lane| lane.connection.is_copied())
+    }
+
     /// The next message of a lane; counted. A publisher that broke the protocol is cut off and
     /// reported, and nothing comes of it any more: it is no error of this port, whose other lanes
     /// go on.

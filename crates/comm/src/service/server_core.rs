@@ -76,8 +76,9 @@ pub(crate) struct ServerCore<O: Owner> {
     witness: Option<Box<Witness>>,
     entity: Entity,
     response: OwnedType,
-    /// What a request has to be.
+    /// What a request has to be, and the copy of a stranger's.
     check: Option<PayloadCheck>,
+    check_copy: Option<PayloadCheck>,
     max_response_bytes: Option<usize>,
     /// Where a server outside executors sleeps.
     bell: Option<OwnBell>,
@@ -121,6 +122,7 @@ impl OwnedType {
             root_bytes: self.root_bytes,
             // Only what is received is checked.
             check: None,
+            check_whole: None,
         }
     }
 }
@@ -165,6 +167,7 @@ impl<O: Owner> ServerCore<O> {
             entity,
             response: OwnedType::of(&service_type.response),
             check: service_type.request.check,
+            check_copy: service_type.request.check_whole,
             max_response_bytes: options.max_response_bytes,
             bell,
             turn: Cell::new(0),
@@ -343,7 +346,8 @@ impl<O: Owner> ServerCore<O> {
                 continue;
             }
             let (number, origin) = (raw.seq(), raw.meta().origin);
-            let damage = self.check.and_then(|check| check(raw.bytes()).err());
+            let check = if self.requests.is_copied(place) { self.check_copy } else { self.check };
+            let damage = check.and_then(|check| check(raw.bytes()).err());
             self.open(place, number);
             let ticket = Ticket::new(Arc::clone(&caller), number, origin);
             if let Some(source) = damage {

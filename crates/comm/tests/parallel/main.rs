@@ -10,6 +10,7 @@ mod any_thread;
 mod bridge;
 mod claims_of_nobody;
 mod corrupt;
+mod damaged;
 mod deadlines;
 mod deep;
 mod forks;

@@ -1,14 +1,15 @@
 //! Which processes belong to a run of a graph: everybody can read its number in the names of its
 //! sockets, and take a name with it.
 //!
-//! These tests need root; elsewhere they are skipped, and counted as skipped.
+//! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
 
 use crate::common;
 use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Shared, Users, is_root};
-use common::{LIMIT, drain, publish, publisher, reliable, subscriber};
+use common::users::{Shared, Users, is_root, told};
+use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
+use crossdock_comm::step::{EndPublisher, Grant, StepPublisher, StepSubscriber};
 use crossdock_comm::{
     DoorbellOptions, Event, ObserverOptions, Participant, ParticipantOptions, Qos, Quiescence,
     Rendezvous, RunId, SubscriberOptions,
@@ -134,4 +135,36 @@ fn quiescence_does_not_wait_for_strangers_whatever_their_names() {
         }
     }
     child.finish();
+}
+
+#[test]
+fn only_processes_of_a_run_step_it_and_ask_for_its_end() {
+    let place = Place::new("run-steps");
+    let open = |name, run| {
+        let run = Some(RunId::from_u64(run));
+        Participant::open(ParticipantOptions { run, ..place.options(name) }).unwrap()
+    };
+    let (player, nodes, beside) = (open("player", 1), open("nodes", 1), open("beside", 2));
+    let conductor = StepPublisher::open(&player, "player").unwrap();
+    let stepped = StepSubscriber::open(&nodes, "node", None, None).unwrap();
+    let others = StepPublisher::open(&beside, "other_player").unwrap();
+    let other_end = EndPublisher::open(&beside, "other_node").unwrap();
+    told(&nodes, "`/_crossdock/step` of process");
+    told(&player, "`/_crossdock/end` of process");
+    others.grant(Grant { step: 1000, phase: 9, now_ns: 5 }).unwrap();
+    other_end.ask();
+
+    let end = EndPublisher::open(&nodes, "node").unwrap();
+    assert!(player.wait_until(LIMIT, || conductor.connected() == (1, 1)));
+    let grant = Grant { step: 1, phase: 2, now_ns: 3 };
+    conductor.grant(grant).unwrap();
+    let mut granted = None;
+    assert!(nodes.wait_until(LIMIT, || {
+        granted = stepped.latest().unwrap();
+        granted.is_some()
+    }));
+    assert_eq!(granted, Some(grant));
+    assert!(!conductor.is_end_asked());
+    end.ask();
+    assert!(player.wait_until(LIMIT, || conductor.is_end_asked()));
 }

@@ -4,6 +4,7 @@
 //! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
 
 use crate::common;
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,7 +25,7 @@ use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::Woken;
 use crossdock_shm::rendezvous::{Location, RendezvousConfig, Visit};
 use crossdock_shm::socket::ControlSocket;
-use crossdock_test_support::skip;
+use crossdock_test_support::{OwnMemory, skip};
 use rustix::process::Signal;
 
 /// The child: opens a participant where every program does, and tells what came of it.
@@ -511,6 +512,55 @@ fn a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one() {
     if is_root() {
         two_executors(test, Users::Two);
     }
+}
+
+/// What a memory object of bells begins with, in its lowest byte.
+const KIND_BELLS: u64 = 3;
+
+/// The memory objects with bells of a process that are mapped here.
+fn bells_of(process: &str) -> BTreeSet<u64> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let memory = OwnMemory::open();
+    let starts: Vec<u64> = memory.shared(process).iter().map(|range| range.start).collect();
+    let bells = starts.into_iter().filter(|start| memory.read(*start) & 0xff == KIND_BELLS);
+    let inode = |start: u64| {
+        let line = maps.lines().find(|line| line.starts_with(&format!("{start:08x}-")));
+        line.and_then(|line| line.split_whitespace().nth(4)?.parse().ok()).expect("its inode")
+    };
+    bells.map(inode).collect()
+}
+
+/// Publishes on two topics, and tells which bells it has with the first subscriber, and with both.
+fn bell_holder(place: &str) {
+    let participant = Place::of_parent(place, "mallory");
+    for topic in ["/one", "/other"] {
+        let output = common::publisher(&participant, topic, Qos::best_effort(8));
+        assert!(participant.wait_until(LIMIT, || output.peers() == 1));
+        tell(&format!("{:?}", bells_of("twobells")));
+        std::mem::forget(output);
+    }
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_peer_has_the_bells_of_those_executors_that_it_triggers_and_no_others() {
+    let test = "trust::a_peer_has_the_bells_of_those_executors_that_it_triggers_and_no_others";
+    if let Some((_, place)) = role() {
+        return bell_holder(&place);
+    }
+    let place = Place::new("bells");
+    let victim = place.open("twobells");
+    let bells = [(); 2].map(|()| victim.doorbell(DoorbellOptions::default()).unwrap());
+    let own = bells_of("twobells");
+    assert_eq!(own.len(), 2, "each executor's bell is a memory object of its own");
+    let _one = victim.subscriber::<Image>(triggered(&bells[0], "/one")).unwrap();
+    let mut child = Process::start(test, "holder", place.path());
+    let said = child.read().unwrap();
+    let one_of_two = own.iter().any(|bell| said == format!("{{{bell}}}"));
+    assert!(one_of_two, "it triggers one executor, and of the bells {own:?} it has {said}");
+    let _other = victim.subscriber::<Image>(triggered(&bells[1], "/other")).unwrap();
+    child.expect(&format!("{own:?}"));
+    child.finish();
 }
 
 /// Has the subscriber's bell, and publishes nothing.

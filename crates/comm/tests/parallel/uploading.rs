@@ -3,6 +3,7 @@
 //! test's to say.
 
 use crate::common;
+use common::users::told;
 use common::{LIMIT, Place, check, drain, publish, publisher, reliable, subscriber, try_publish};
 use crossdock_comm::{
     BackPressure, Participant, Publisher, Qos, Sample, SlabMemory, SlabTaker, Subscriber,
@@ -104,6 +105,29 @@ fn a_subscriber_on_the_processor_does_not_wait_for_the_uploader() {
     let (second, third) = (point(), point());
     assert!(kernels.handle().await_uploaded(&second) && !kernels.handle().await_uploaded(&third));
     assert_eq!(kernels.handle().lost(), 0);
+}
+
+#[test]
+fn a_device_that_never_uploads_stops_a_subscriber_once_and_its_publisher_is_cut_off() {
+    let place = Place::new("uploading-never");
+    let (source, sink) = (place.open("source"), place.open("sink"));
+    let output = publisher(&source, "/image", reliable(4));
+    let _told = with_uploader(&output);
+    let kernels = device_subscriber(&sink, reliable(4));
+    kernels.handle().take_slabs(Some(Arc::new(Taker)));
+    assert!(source.wait_until(LIMIT, || output.matched() == 1));
+    kernels.set_device_patience(Duration::from_millis(50));
+    (1..=2).for_each(|number| publish(&output, number));
+    let point = next(&sink, &kernels).uploaded_point().expect("it is uploaded");
+    assert!(!kernels.handle().await_uploaded(&point));
+    let is_cut_off = || kernels.matched() == 0;
+    assert!(sink.wait_until(LIMIT, is_cut_off), "its publisher is matched still");
+    let text = told(&sink, "its publisher is cut off");
+    assert!(text.contains("`/image`") && text.contains("was not uploaded"), "{text}");
+    // Another one lies there, and nobody waits for it; nor does the publisher for the subscriber.
+    assert!(kernels.take().unwrap().is_none());
+    assert!(source.wait_until(LIMIT, || output.matched() == 0));
+    (3..=20).for_each(|number| publish(&output, number));
 }
 
 #[test]

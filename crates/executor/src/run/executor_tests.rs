@@ -1,4 +1,5 @@
-//! What is said of a failure, by where it happened, and when a budget is missed.
+//! What is said of a failure, by where it happened, what becomes of its node, and when a budget is
+//! missed.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -49,7 +50,7 @@ fn with_executor(test: &str, trial: impl FnOnce(&mut Executor)) {
     let package = Package::new("probe").node::<Once>();
     let text = b"crossdock: 1
 name: once
-nodes: { once: { package: probe, type: once, budget_ms: 3600000 } }
+nodes: { once: { package: probe, type: once, budget_ms: 3600000, on_failure: drop_node } }
 ";
     let graph = Graph::from_yaml("once", text).expect("a graph");
     let binaries = vec![package.description()];
@@ -97,5 +98,17 @@ fn an_execution_may_take_all_of_its_budget() {
         assert!(!executor.finish.has_begun());
         executor.tell_misses(step, hour_ns + 1).expect("the node is told");
         assert!(executor.finish.has_begun());
+    });
+}
+
+#[test]
+fn a_further_failure_of_a_node_that_was_taken_out_ends_the_run() {
+    with_executor("taken-out", |executor| {
+        let failure = |text: &str| RunError { node: "once".to_owned(), error: text.to_owned() };
+        let first = executor.after_failure(failure("the first one"));
+        assert_eq!(first, Ok(RunEnd::NodeDropped(failure("the first one"))));
+        // Nothing is left to take out: to go on would be to fail again, without end.
+        let further = executor.after_failure(failure("a further one"));
+        assert_eq!(further, Err(failure("a further one")));
     });
 }

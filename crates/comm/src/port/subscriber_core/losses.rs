@@ -1,6 +1,10 @@
 //! What a subscriber has lost on its connections: counted by cause, and told.
 
+use crossdock_msg::FlatError;
+use crossdock_shm::RawSample;
+
 use super::{SubscriberConnections, SubscriberCore};
+use crate::discovery::handover::PublisherKey;
 use crate::discovery::mailbox::GONE_MAX;
 use crate::port::connection::Connection;
 use crate::port::counters::Uncarried;
@@ -82,6 +86,46 @@ impl SubscriberCore {
     /// Counts messages that a bridge could not carry out.
     pub(crate) fn count_uncarried(&self, cause: Uncarried, count: u64) {
         self.entity.add(cause.counter(), count);
+    }
+
+    /// Is a copy of a stranger's message one of the type, with all that it refers to? Then no look at
+    /// it fails. One that is not has been passed over.
+    pub(super) fn is_whole(&self, from: &Connection, copy: &RawSample) -> bool {
+        let damage = self.check_copy.and_then(|check| check(copy.bytes()).err());
+        if let Some(damage) = &damage {
+            self.pass_damaged(from.publisher(), copy.seq(), damage);
+        }
+        damage.is_none()
+    }
+
+    /// As [`pass_damaged`](Self::pass_damaged), for a message that was handed out.
+    #[cold]
+    pub(crate) fn pass_taken(&self, taken: &RawSample, damage: &FlatError) {
+        let state = self.state.borrow();
+        let from = state.connections.iter().find(|it| it.gid() == taken.source());
+        self.pass_damaged(from.map(Connection::publisher), taken.seq(), damage);
+    }
+
+    /// A message that is none of the type was passed over: counted, and told for the first one.
+    #[cold]
+    fn pass_damaged<'a>(
+        &self,
+        from: impl Into<Option<&'a PublisherKey>>,
+        seq: u64,
+        damage: &FlatError,
+    ) {
+        self.count_corrupt();
+        if self.told_damaged.replace(true) {
+            return;
+        }
+        let from = from.into().map(|it| format!(" of node `{}`", it.node())).unwrap_or_default();
+        let mut shared = self.handle.core.lock();
+        shared.trouble(format!(
+            "topic `{}`: message {seq}{from} is damaged: {damage}; it was passed over. Others like it are \
+             counted as corrupt, and not told",
+            self.topic()
+        ));
+        self.handle.core.publish(shared);
     }
 
     #[cold]

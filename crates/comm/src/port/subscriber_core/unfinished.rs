@@ -65,6 +65,7 @@ impl SubscriberCore {
     pub(crate) fn await_uploaded(&self, point: &FencePoint) -> bool {
         let waited = wait_reached(point, self.patience.get(), || self.has_source(point));
         if waited == Err(Unreached::TimedOut)
+            && !faults::is(fault::WAITED_FOR_EVER)
             && let Some(place) = self.source_of(point)
         {
             let topic = self.topic();
