@@ -143,8 +143,8 @@ impl Kind {
 ///
 /// # Errors
 ///
-/// A folder cannot be read, there are too many, a link leads above the folder, or the name of a file or package is not one that
-/// types can have.
+/// A folder cannot be read, there are too many, a link leads above the folder, or the name of a
+/// file or package is not one that types can have.
 pub fn below(folder: &Path) -> Result<Vec<InterfaceFile>, FindError> {
     let failed = |cause| FindError::File { path: folder.to_owned(), cause };
     let real = folder.canonicalize().map_err(failed)?;

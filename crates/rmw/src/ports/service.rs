@@ -121,8 +121,8 @@ impl Service {
         }
     }
 
-    /// A request that was taken is none of the type, which is its client's fault: it is counted, and
-    /// the client hears that no answer comes.
+    /// A request that was taken is none of the type, which is its client's fault: it is counted,
+    /// and the client hears that no answer comes.
     #[cold]
     pub(crate) fn pass_damaged(&self, key: RequestKey, damage: &FlatError) {
         let port = &mut *lock(&self.port);
