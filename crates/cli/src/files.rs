@@ -49,9 +49,10 @@ pub(crate) fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
     read_bounded(path).map_err(|error| unreadable(path, what, &error))
 }
 
-/// Opens a file that the user named, to be read piece by piece.
+/// Opens a file that the user named, to be read piece by piece: nothing but a file.
 pub(crate) fn open(path: &Path, what: &str) -> Result<File> {
-    File::open(path).map_err(|error| unreadable(path, what, &error))
+    open_file(path, |what| format!("it is a {what}, no file"))
+        .map_err(|error| unreadable(path, what, &error))
 }
 
 fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> anyhow::Error {
@@ -59,6 +60,7 @@ fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> anyhow::Error 
         ErrorKind::NotFound => "check the name and the folder that this command runs in",
         ErrorKind::IsADirectory => "it is a folder; name a file in it",
         ErrorKind::FileTooLarge => "name another file",
+        ErrorKind::InvalidInput => "write what comes out of it into a file, and name that",
         _ => "check who may read it",
     };
     anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
@@ -69,7 +71,8 @@ pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads what the command line names, such as `/dev/stdin`, up to the limit of what is read whole.
+/// Reads what the command line names, up to the limit of what is read whole. It may be a pipe, such
+/// as `/dev/stdin` or `<(...)` of a shell, which is waited for and can be read once.
 pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     read_at_most(File::open(path)?, FILE_BYTES_MAX)
 }

@@ -227,7 +227,9 @@ fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, 
         }
         // The value of an option of the graph may stand before it. Recordings are not opened.
         let path = Path::new(&word);
+        // A pipe can be read once, and the command needs it.
         if path.extension().is_some_and(|it| it == "yaml" || it == "yml")
+            && path.is_file()
             && let Ok(text) = files::read_bounded(path)
         {
             return Some(load::graph_of(path, &text).map_err(Violations::from));

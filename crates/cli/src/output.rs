@@ -4,7 +4,8 @@
 //! control character but the end of a line and the tab reaches a terminal. A terminal or reader
 //! that has gone ends nothing but the printing.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use crossdock_executor::shortage;
 use crossdock_fabric::Progress;
 use crossdock_msg::drives_terminal;
 use serde::Serialize;
@@ -30,9 +31,8 @@ const MARGIN: &str = "    ";
 /// Standard output cannot be written; [`is_closed`] tells a reader that has gone.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut output = std::io::stdout().lock();
-    output.write_all(clean_lines(text).as_bytes())?;
-    output.flush()?;
-    Ok(())
+    let written = output.write_all(clean_lines(text).as_bytes()).and_then(|()| output.flush());
+    written.context("standard output cannot be written; make room there, or send it elsewhere")
 }
 
 /// A number with its noun: `1 topic`, `2 topics`.
@@ -230,7 +230,22 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    text
+    match shortage_in(&text) {
+        Some(advice) => format!("{text}; {advice}"),
+        None => text,
+    }
+}
+
+/// The next step after an error that says that the system has no more of something, and not yet
+/// what to do. Most errors have what the system said in their text alone.
+fn shortage_in(text: &str) -> Option<&'static str> {
+    let (_, number) = text.split_once("(os error ")?;
+    let number = number.split_once(')')?.0.parse().ok()?;
+    let error = std::io::Error::from_raw_os_error(number);
+    // Other things can be unavailable for a while, too.
+    let is_start = text.contains("start") || text.contains("thread");
+    let means_it = error.kind() != ErrorKind::WouldBlock || is_start;
+    shortage(&error).filter(|_| means_it && !text.contains("limit"))
 }
 
 /// Whether the error is only that the reader of our output has gone

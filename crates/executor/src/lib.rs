@@ -158,6 +158,7 @@ pub use process::inquiry::{DescribeError, describe};
 pub use process::launch;
 pub use process::node_process::PackageError;
 pub use process::short_run::{Ended, ShortRun};
+pub use process::shortage::shortage;
 pub use run::executor::Executor;
 pub use run::options::ExecutorOptions;
 pub use run::outcome::{RunEnd, RunError};

@@ -98,6 +98,16 @@ pub enum FindError {
         /// Most folders.
         limit: usize,
     },
+    /// A link leads to a folder above the one that is looked through.
+    #[error(
+        "{path} leads to {to}, which holds the folder that is looked through: remove this link, or name a folder without it", path = path.display(), to = to.display()
+    )]
+    Above {
+        /// The link, or a folder behind it.
+        path: PathBuf,
+        /// The folder that it leads to.
+        to: PathBuf,
+    },
     /// A definition breaks the syntax.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
@@ -133,10 +143,12 @@ impl Kind {
 ///
 /// # Errors
 ///
-/// A folder cannot be read, there are too many, or the name of a file or package is not one that
-/// types can have.
+/// A folder cannot be read, there are too many, a link leads above the folder, or the name of a
+/// file or package is not one that types can have.
 pub fn below(folder: &Path) -> Result<Vec<InterfaceFile>, FindError> {
-    let mut walk = Walk { root: folder, seen: BTreeSet::new(), found: Vec::new() };
+    let failed = |cause| FindError::File { path: folder.to_owned(), cause };
+    let real = folder.canonicalize().map_err(failed)?;
+    let mut walk = Walk { root: folder, real, seen: BTreeSet::new(), found: Vec::new() };
     walk.folder(folder, 0)?;
     let mut found = walk.found;
     let (folder, package) = BUILT_AS;
@@ -155,6 +167,8 @@ pub fn below(folder: &Path) -> Result<Vec<InterfaceFile>, FindError> {
 
 struct Walk<'a> {
     root: &'a Path,
+    /// The same without links.
+    real: PathBuf,
     /// Folders as they are called without links, so that no link leads in a circle.
     seen: BTreeSet<PathBuf>,
     found: Vec<InterfaceFile>,
@@ -164,6 +178,10 @@ impl Walk<'_> {
     fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), FindError> {
         let failed = |cause| FindError::File { path: folder.to_owned(), cause };
         let real = folder.canonicalize().map_err(failed)?;
+        // Behind it are other projects, or the whole disk with what the kernel shows there.
+        if real != self.real && self.real.starts_with(&real) {
+            return Err(FindError::Above { path: folder.to_owned(), to: real });
+        }
         if depth > DEPTH_MAX || !self.seen.insert(real.clone()) {
             return Ok(());
         }

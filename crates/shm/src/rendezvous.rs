@@ -170,7 +170,8 @@ pub enum Location {
 
 impl Location {
     /// `$CROSSDOCK_RENDEZVOUS` if that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
-    /// `/tmp/crossdock-<uid>` if no runtime folder is set.
+    /// `/tmp/crossdock-<uid>` if no runtime folder is set. A path that does not begin with `/` is
+    /// refused where the folder is opened.
     pub fn default_folder() -> Location {
         let uid = rustix::process::geteuid().as_raw();
         Location::of_variables(uid, |name| std::env::var_os(name))
@@ -249,6 +250,9 @@ impl Visit {
     /// [`RendezvousError`] when a folder cannot be made or trusted.
     pub fn open(config: &RendezvousConfig) -> Result<Visit, RendezvousError> {
         let place = match &config.location {
+            Location::Folder(root) if !root.is_absolute() => {
+                return Err(RendezvousError::Relative { path: root.clone() });
+            }
             Location::Folder(root) => {
                 let access = config.access;
                 let root_fd = open_folder(rustix::fs::CWD, root, root, access, Owner::RootOrUs)?;

@@ -374,6 +374,12 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
         if topic.lost > 0 {
             output::warn(&[format!("{} messages of {} were lost", topic.lost, topic.name)]);
         }
+        if topic.damaged > 0 {
+            output::warn(&[format!(
+                "{} messages of {} were damaged by their publisher, and are not recorded",
+                topic.damaged, topic.name
+            )]);
+        }
         if let Some(error) = &topic.first_error {
             fine = false;
             output::warn(std::slice::from_ref(error));
@@ -388,7 +394,7 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
             "{kept} messages were in memory at the end, and no snapshot has written them"
         )]);
     }
-    let lost: u64 = report.topics.iter().map(|topic| topic.lost).sum();
+    let lost: u64 = report.topics.iter().map(|topic| topic.lost + topic.damaged).sum();
     let messages = counted(report.saved.messages, "message", "messages");
     let topics = counted(topics as u64, "topic", "topics");
     output::print_result(&format!("{messages} of {topics}, {lost} lost\n"))?;

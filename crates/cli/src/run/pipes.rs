@@ -61,7 +61,8 @@ struct Pipe {
 impl Pipes {
     /// Starts the thread.
     pub(super) fn open(target: Target) -> Result<Self> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .context("what passes on the prints of nodes cannot be made")?;
         let inbox = Arc::new(Inbox { news: Mutex::default(), bell });
         let (tell, ended) = channel();
         let of_thread = Arc::clone(&inbox);

@@ -52,6 +52,10 @@ pub(crate) enum Suspension {
 impl Wake {
     /// Takes over SIGINT, SIGTERM and SIGHUP; SIGTSTP where Ctrl-Z is refused.
     pub(crate) fn new(suspension: Suspension) -> Result<Self> {
+        Self::made(suspension).context("what wakes the command for signals cannot be made")
+    }
+
+    fn made(suspension: Suspension) -> Result<Self> {
         let (signals, sender) = UnixStream::pair()?;
         let register = |signal, sender: &UnixStream| -> Result<()> {
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)

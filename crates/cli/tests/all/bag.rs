@@ -565,6 +565,33 @@ fn a_recorder_pauses_and_splits_its_bag_as_its_services_are_called() {
 }
 
 #[test]
+fn messages_that_are_none_of_their_type_are_lost_for_a_recorder_and_it_says_so() {
+    let place = Place::new("damaged");
+    let (talking, publisher) = talker(&place);
+    let mut command = place.command(&["bag", "record", "-a", "-o", "out"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = Program::start(command);
+    wait_for(program.child(), "recording /a");
+    let connected = || talking.topic_connections("/a").outgoing > 0;
+    assert!(talking.wait_until(std::time::Duration::from_secs(60), connected));
+    say(&publisher, 0..2);
+    for _ in 0..3 {
+        let mut loan = publisher.loan(8).expect("room");
+        loan.set_len(4);
+        loan.publish().map_err(|refused| refused.reason).expect("it is published");
+    }
+    say(&publisher, 2..4);
+    let id = rustix::process::Pid::from_child(program.child());
+    rustix::process::kill_process(id, rustix::process::Signal::INT).expect("it runs");
+    let output = program.end();
+    let said = String::from_utf8_lossy(&[output.stderr, output.stdout].concat()).into_owned();
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("3 messages of /a were damaged by their publisher"), "{said}");
+    assert!(said.contains("4 messages of 1 topic, 3 lost"), "{said}");
+    assert_eq!(recorded(&place.path("out")), [0, 1, 2, 3]);
+}
+
+#[test]
 fn a_recorder_in_snapshot_mode_writes_the_newest_messages_when_it_is_asked_to() {
     let place = Place::new("snapshot");
     let (talking, publisher) = talker(&place);

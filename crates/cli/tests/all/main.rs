@@ -15,5 +15,6 @@ mod publish;
 mod ros;
 mod runs;
 mod service;
+mod shortages;
 mod spoiled;
 mod two_types;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use crossdock_msg::{Block, Schema};
+use crossdock_msg::{Block, FlatError, Schema};
 use crossdock_shm::{ParkedLoan, RawLoan, RawSample, Region};
 use crossdock_trace::ReleaseTrace;
 
@@ -516,6 +516,14 @@ impl<O: Owner> AnySubscriber<O> {
     /// on. No lock, no allocation.
     pub fn count_uncarried(&self, cause: Uncarried, count: u64) {
         self.core.count_uncarried(cause, count);
+    }
+
+    /// A message that was taken turned out to be none of the type: it is counted as corrupt, and
+    /// told for the first one. Its memory goes back to the publisher.
+    #[cold]
+    pub fn pass_damaged(&self, sample: AnySample, damage: &FlatError) {
+        self.core.pass_taken(&sample.raw, damage);
+        drop(sample);
     }
 
     /// What happened so far.

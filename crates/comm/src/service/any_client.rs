@@ -4,14 +4,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossdock_msg::{Block, ServiceSchema};
+use crossdock_msg::{Block, FlatError, ServiceSchema};
 use crossdock_shm::RawSample;
 
 use super::client::{ClientOptions, FreeClientOptions};
 use super::client_core::{ClientCore, Ended};
 use super::{CallError, CallId, ServiceType};
 use crate::discovery::participant::Participant;
-use crate::error::{PortError, PublishCdrError, TakeError};
+use crate::error::{DamagedPayload, PortError, PublishCdrError, TakeError};
 use crate::port::doorbell::Doorbell;
 use crate::port::owner::{AnyThread, OwnThread, Owner};
 
@@ -195,6 +195,22 @@ impl<O: Owner> AnyClient<O> {
     /// memory goes back to the server.
     pub fn leave_out(&self, response: AnyResponse) {
         self.core.count_left_out();
+        drop(response);
+    }
+
+    /// A response that was taken turned out to be none of the type: it is counted as corrupt, and
+    /// told for the first one. Its memory goes back to the server.
+    #[cold]
+    pub fn pass_damaged(&self, response: AnyResponse, damage: &FlatError) {
+        let server = self.server().unwrap_or_else(|| "a server that has gone".to_owned());
+        self.core.lanes().pass_damaged(
+            &DamagedPayload {
+                topic: self.core.service().to_owned(),
+                seq: response.raw.seq(),
+                source: damage.clone(),
+            },
+            &server,
+        );
         drop(response);
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossdock_msg::{Block, CdrError, ServiceSchema};
+use crossdock_msg::{Block, CdrError, FlatError, ServiceSchema};
 use crossdock_shm::RawSample;
 
 use super::error::AnswerError;
@@ -13,7 +13,7 @@ use super::server_core::{Found, ServerCore};
 use super::ticket::Ticket;
 use super::{RequestId, ServiceType};
 use crate::discovery::participant::Participant;
-use crate::error::{PortError, TakeError};
+use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::doorbell::Doorbell;
 use crate::port::owner::{AnyThread, OwnThread, Owner};
 
@@ -135,6 +135,21 @@ impl<O: Owner> AnyServer<O> {
 
     /// As [`crate::Server::refuse`].
     pub fn refuse(&self, ticket: &Ticket) {
+        self.core.refuse(ticket);
+    }
+
+    /// A request that was taken turned out to be none of the type: it is counted as corrupt, told
+    /// for the first one, and refused.
+    #[cold]
+    pub fn pass_damaged(&self, ticket: &Ticket, damage: &FlatError) {
+        self.core.lanes().pass_damaged(
+            &DamagedPayload {
+                topic: self.core.service().to_owned(),
+                seq: ticket.number(),
+                source: damage.clone(),
+            },
+            ticket.client(),
+        );
         self.core.refuse(ticket);
     }
 

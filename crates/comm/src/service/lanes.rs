@@ -236,6 +236,21 @@ impl<X> ServiceLanes<X> {
         self.report(format!("{damage}; it came from {sender}"));
     }
 
+    /// The same for one that was handed out and is damaged deeper: told for the first one.
+    #[cold]
+    pub(crate) fn pass_damaged(&self, damage: &DamagedPayload, sender: &str) {
+        self.count_corrupt();
+        let kind = format!("damaged: {}", damage.topic);
+        let mut shared = self.handle.core.lock();
+        shared.trouble_once_for(
+            kind,
+            format!(
+                "{damage}; it came from {sender}. Others like it are counted as corrupt, and not told"
+            ),
+        );
+        self.handle.core.publish(shared);
+    }
+
     /// Messages that have come since the last call.
     pub(crate) fn take_arrived(&self) -> u64 {
         self.lanes.borrow_mut().iter_mut().map(|lane| lane.connection.take_arrived()).sum()

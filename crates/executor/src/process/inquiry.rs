@@ -9,6 +9,7 @@ use crossdock_graph::BinaryDescription;
 
 use crate::process::protocol::{OtherVersion, Report, Request, Version};
 use crate::process::short_run::ShortRun;
+use crate::process::shortage::start_advice;
 use crate::process::socket::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received,
 };
@@ -95,8 +96,8 @@ impl fmt::Display for DescribeError {
         match &self.what {
             Fault::Spawn(error) => write!(
                 f,
-                "the package binary {program} cannot be started: {error}; check that it exists, \
-                 is built for this computer and may be executed"
+                "the package binary {program} cannot be started: {error}; {}",
+                start_advice(error)
             ),
             Fault::NotAPackage => write!(
                 f,

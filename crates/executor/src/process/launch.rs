@@ -14,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 pub use crate::process::alone::LIFELINE_VARIABLE;
 pub use crate::process::event::ProcessEvent;
 use crate::process::protocol::{OtherVersion, Report, Request, Version};
+use crate::process::shortage::start_advice;
 use crate::process::socket::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, readable,
 };
@@ -395,8 +396,8 @@ impl fmt::Display for LaunchError {
         match &self.what {
             LaunchErrorKind::Spawn(error) => write!(
                 f,
-                "the package binary {program} cannot be started: {error}; check that it exists, \
-                 is built for this computer and may be executed"
+                "the package binary {program} cannot be started: {error}; {}",
+                start_advice(error)
             ),
             LaunchErrorKind::Wait(error) => {
                 write!(f, "the exit of the package binary {program} cannot be awaited: {error}")

@@ -12,4 +12,5 @@ mod protocol;
 mod realtime;
 mod set_up;
 pub(crate) mod short_run;
+pub(crate) mod shortage;
 mod socket;

@@ -218,6 +218,26 @@ fn devices_in_the_place_of_interface_files_are_refused_and_not_read() {
 }
 
 #[test]
+fn a_link_to_a_folder_above_is_refused_and_one_in_a_circle_is_left_out() {
+    let scratch = std::env::temp_dir().join(format!("crossdock-above-{}", std::process::id()));
+    let folder = scratch.join("ws/x_msgs/msg");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("One.msg"), "int32 a\n").unwrap();
+    let root = scratch.join("ws");
+    std::os::unix::fs::symlink("..", root.join("x_msgs/circle")).unwrap();
+    assert_eq!(find::below(&root).unwrap().len(), 1);
+    for above in [Path::new("/"), &scratch] {
+        let link = root.join("x_msgs/up");
+        std::os::unix::fs::symlink(above, &link).unwrap();
+        let error = find::below(&root).map(|found| found.len()).unwrap_err().to_string();
+        let words = format!("{} leads to {}, which holds", link.display(), above.display());
+        assert!(error.contains(&words) && error.contains("remove this link"), "{error}");
+        std::fs::remove_file(&link).unwrap();
+    }
+    std::fs::remove_dir_all(&scratch).unwrap();
+}
+
+#[test]
 fn folders_without_definitions_and_wrong_names_are_refused_with_the_path() {
     let empty = Generator::new().add_folder(&folder().join("../python")).unwrap_err();
     assert!(matches!(&empty, GenerateError::Empty { .. }), "{empty}");

@@ -103,8 +103,10 @@ functions! {
             // SAFETY: a response of the client's type (caller).
             match unsafe { port.plans.response.take(response.block(), ros_response) } {
                 Ok(()) => {}
-                // A damaged one is its server's fault.
-                Err(ConvertError::Flat(_)) => continue,
+                Err(ConvertError::Flat(damage)) => {
+                    port.pass_damaged(response, &damage);
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
             }
             *header = ServiceInfo {

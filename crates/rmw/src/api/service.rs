@@ -83,9 +83,8 @@ functions! {
             // SAFETY: a request of the service's type (caller).
             match unsafe { port.plans.request.take(request.block(), ros_request) } {
                 Ok(()) => {}
-                // A damaged one is its client's fault.
-                Err(ConvertError::Flat(_)) => {
-                    port.refuse(key);
+                Err(ConvertError::Flat(damage)) => {
+                    port.pass_damaged(key, &damage);
                     continue;
                 }
                 Err(error) => {

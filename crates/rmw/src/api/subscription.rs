@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::introspection::{Current, read};
 use crate::ports::{Registered, subscription};
 use crossdock_comm::AnySample;
+use crossdock_msg::FlatError;
 use crossdock_shm::clock::now_ns;
 use std::ffi::{c_char, c_void};
 
@@ -305,7 +306,7 @@ unsafe fn lending<'a>(pointer: *const Subscription) -> Result<&'a Port, Failure>
     })
 }
 
-/// Takes the next message that is whole; damaged ones are passed over, as their publisher's fault.
+/// Takes the next message that is whole; damaged ones are passed over and counted.
 ///
 /// # Safety
 ///
@@ -315,7 +316,7 @@ unsafe fn take(port: &Port, message: *mut c_void) -> Result<Option<AnySample>, F
         // SAFETY: as the caller says.
         match unsafe { port.port.plan.take(sample.block(), message) } {
             Ok(()) => return Ok(Some(sample)),
-            Err(ConvertError::Flat(_)) => {}
+            Err(ConvertError::Flat(damage)) => port.port.pass_damaged(sample, &damage),
             Err(error) => return Err(error.into()),
         }
     }
@@ -334,7 +335,7 @@ unsafe fn take_serialized(
         let put = |cdr: &[u8]| unsafe { super::serialization::set(message, cdr) };
         match port.port.encode(&sample, put) {
             Ok(()) => return Ok(Some(sample)),
-            Err(Failure::Flat(_)) => {}
+            Err(Failure::Flat(damage)) => port.port.pass_damaged(sample, &damage),
             Err(error) => return Err(error),
         }
     }
@@ -344,7 +345,10 @@ unsafe fn take_serialized(
 fn lend(port: &Port, message: &mut *mut c_void) -> Result<Option<MessageInfo>, Failure> {
     let bytes = port.port.plan.message_bytes();
     while let Some(sample) = port.port.take()? {
-        if sample.block().len() < bytes {
+        let block_bytes = sample.block().len();
+        if block_bytes < bytes {
+            let damage = FlatError::TooShort { block_bytes, root_bytes: bytes };
+            port.port.pass_damaged(sample, &damage);
             continue;
         }
         let info = info(&sample);

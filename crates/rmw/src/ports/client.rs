@@ -13,6 +13,7 @@ use crossdock_comm::service::{AnyClient, AnyOutcome, AnyResponse, SendError, Sen
 use crossdock_comm::{
     AnyThread, CallError, CallId, FreeClientOptions, GraphSnapshot, PortKind, TakeError,
 };
+use crossdock_msg::FlatError;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -125,6 +126,13 @@ impl Client {
     /// The next response, and the number of its request.
     pub(crate) fn take(&self) -> Result<Option<(i64, AnyResponse)>, Failure> {
         Ok(lock(&self.port).next()?)
+    }
+
+    /// A response that was taken is none of the type, which is its server's fault: it is lost, and
+    /// counted.
+    #[cold]
+    pub(crate) fn pass_damaged(&self, response: AnyResponse, damage: &FlatError) {
+        lock(&self.port).client.pass_damaged(response, damage);
     }
 
     /// Whether a server is connected, both ways. One of this process connects now. Waits a moment

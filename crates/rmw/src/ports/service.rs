@@ -11,7 +11,7 @@ use crate::idle::Settles;
 use crate::qos::{End, decide_service};
 use crossdock_comm::service::{AnyRequest, AnyServer};
 use crossdock_comm::{AnswerError, AnyThread, FreeServerOptions, TakeError, Ticket};
-use crossdock_msg::ServiceSchema;
+use crossdock_msg::{FlatError, ServiceSchema};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -118,6 +118,16 @@ impl Service {
         let port = &mut *lock(&self.port);
         if let Some(ticket) = port.open.remove(&key) {
             port.server.refuse(&ticket);
+        }
+    }
+
+    /// A request that was taken is none of the type, which is its client's fault: it is counted,
+    /// and the client hears that no answer comes.
+    #[cold]
+    pub(crate) fn pass_damaged(&self, key: RequestKey, damage: &FlatError) {
+        let port = &mut *lock(&self.port);
+        if let Some(ticket) = port.open.remove(&key) {
+            port.server.pass_damaged(&ticket, damage);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::ports::best_for;
 use crate::ports::events::Happenings;
 use crate::qos::{End, decide};
 use crossdock_comm::{AnySample, AnySubscriber, AnyThread, BackPressure, FreeSubscriberOptions};
+use crossdock_msg::FlatError;
 use std::sync::{Arc, Mutex};
 
 /// The part of a GID that names the process.
@@ -84,6 +85,13 @@ impl Subscription {
             }
         }
         Ok(None)
+    }
+
+    /// A message that was taken is none of the type, which is its publisher's fault: it is lost,
+    /// and counted.
+    #[cold]
+    pub(crate) fn pass_damaged(&self, sample: AnySample, damage: &FlatError) {
+        lock(&self.port).pass_damaged(sample, damage);
     }
 
     /// Keeps a message until the program gives it back, and says where it lies.

@@ -20,6 +20,17 @@ pub enum RendezvousError {
         /// What mends it.
         advice: String,
     },
+    /// A folder that is another one in each working folder.
+    #[error(
+        "the rendezvous folder {} is relative: in each working folder it is another one, and \
+         processes do not meet; begin it with `/` where it is named (CROSSDOCK_RENDEZVOUS, otherwise \
+         XDG_RUNTIME_DIR)",
+        path.display()
+    )]
+    Relative {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A process accepts no connections (it is stopped, or its queue of waiting peers is full).
     #[error("{who} accepts no connections, and many wait already; is it stopped?")]
     Busy {

@@ -428,6 +428,18 @@ fn a_folder_that_others_can_enter_is_refused() {
 }
 
 #[test]
+fn a_folder_that_is_another_one_in_each_working_folder_is_refused() {
+    for path in ["meet", "./meet", "../meet"] {
+        let location = Location::Folder(path.into());
+        let config = RendezvousConfig { location, domain_id: 7, access: Access::SameUser };
+        let error = Visit::open(&config).map(|_| ()).unwrap_err().to_string();
+        let left = std::fs::remove_dir_all(path);
+        assert!(error.contains(path) && error.contains("begin it with `/`"), "{error}");
+        assert!(left.is_err(), "nothing is made");
+    }
+}
+
+#[test]
 fn a_link_in_the_place_of_the_folder_is_refused() {
     let scratch = Scratch::new("link");
     std::os::unix::fs::symlink("/tmp", &scratch.0).unwrap();

@@ -10,6 +10,7 @@ mod allocation;
 mod api;
 mod arguments;
 mod calls;
+mod damaged;
 mod ends;
 mod graph;
 mod lives;

@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-fn kind(name: &str) -> Option<u32> {
+pub(super) fn kind(name: &str) -> Option<u32> {
     EVENTS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number as u32)
 }
 
@@ -223,7 +223,7 @@ fn a_profile_that_does_not_fit_is_an_event_on_both_sides() {
 }
 
 /// Takes the status of an event.
-fn status<T>(ros: &Ros, event: &Event) -> T {
+pub(super) fn status<T>(ros: &Ros, event: &Event) -> T {
     let (mut status, mut taken): (T, bool) = (zeroed(), false);
     let place = std::ptr::from_mut(&mut status).cast();
     // SAFETY: as the API asks.
