@@ -165,7 +165,7 @@ fn keys_pause_step_and_pace_a_bag_that_is_played_on_a_terminal_with_a_bar() {
 }
 
 /// Messages that all subscribers of the place have taken so far.
-fn taken(place: &Place) -> u64 {
+pub(crate) fn taken(place: &Place) -> u64 {
     let Some(snapshot) = look(&place.path("crossdock")) else { return 0 };
     let ports = snapshot.processes.iter().flat_map(|process| &process.subscribers);
     ports.map(|port| port.counters[counter::MESSAGES]).sum()
