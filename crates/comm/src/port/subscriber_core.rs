@@ -442,11 +442,7 @@ impl SubscriberCore {
             };
             let connection = &mut state.connections[place];
             match self.take_from(connection) {
-                Ok(Some(taken)) if taken.meta().marks.any(Marks::AWAY) && !self.reaches(&taken) => {
-                    self.count_corrupt();
-                }
-                Ok(Some(taken)) if connection.is_copied() && !self.is_whole(connection, &taken) => {
-                }
+                Ok(Some(taken)) if self.passes_over(connection, &taken) => {}
                 Ok(Some(taken)) if !taken.meta().marks.any(Marks::EARLY) || self.early.get() => {
                     return Ok(Some(taken));
                 }
@@ -594,16 +590,11 @@ impl SubscriberCore {
                 // Overtaken between the two looks.
                 return Ok(None);
             };
-            let marks = taken.meta().marks;
-            if marks.any(Marks::AWAY) && !self.reaches(&taken) {
-                self.count_corrupt();
-                return Ok(None);
-            }
             let connection = &state.connections[newest];
-            if connection.is_copied() && !self.is_whole(connection, &taken) {
+            if self.passes_over(connection, &taken) {
                 return Ok(None);
             }
-            if !marks.any(Marks::EARLY) || self.early.get() {
+            if !taken.meta().marks.any(Marks::EARLY) || self.early.get() {
                 return Ok(Some(taken));
             }
             let finished = self.finished(connection, taken);
@@ -725,6 +716,14 @@ impl SubscriberCore {
 
     pub(crate) fn counter(&self, counter: usize) -> u64 {
         self.entity.value(counter)
+    }
+
+    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the
+    /// status table says of it and its connections stays.
+    pub(crate) fn leave(&self) {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        state.connections.iter_mut().for_each(Connection::leave);
     }
 
     /// Ends all connections, for good: nothing comes any more, nobody waits for this subscriber.

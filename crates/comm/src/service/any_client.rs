@@ -11,7 +11,7 @@ use super::client::{ClientOptions, FreeClientOptions};
 use super::client_core::{ClientCore, Ended};
 use super::{CallError, CallId, ServiceType};
 use crate::discovery::participant::Participant;
-use crate::error::{DamagedPayload, PortError, PublishCdrError, TakeError};
+use crate::error::{PortError, PublishCdrError, TakeError};
 use crate::port::doorbell::Doorbell;
 use crate::port::owner::{AnyThread, OwnThread, Owner};
 
@@ -203,14 +203,8 @@ impl<O: Owner> AnyClient<O> {
     #[cold]
     pub fn pass_damaged(&self, response: AnyResponse, damage: &FlatError) {
         let server = self.server().unwrap_or_else(|| "a server that has gone".to_owned());
-        self.core.lanes().pass_damaged(
-            &DamagedPayload {
-                topic: self.core.service().to_owned(),
-                seq: response.raw.seq(),
-                source: damage.clone(),
-            },
-            &server,
-        );
+        let (service, seq) = (self.core.service(), response.raw.seq());
+        self.core.lanes().pass_damaged(service, seq, damage, &server);
         drop(response);
     }
 

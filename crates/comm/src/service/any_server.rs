@@ -13,7 +13,7 @@ use super::server_core::{Found, ServerCore};
 use super::ticket::Ticket;
 use super::{RequestId, ServiceType};
 use crate::discovery::participant::Participant;
-use crate::error::{DamagedPayload, PortError, TakeError};
+use crate::error::{PortError, TakeError};
 use crate::port::doorbell::Doorbell;
 use crate::port::owner::{AnyThread, OwnThread, Owner};
 
@@ -142,14 +142,8 @@ impl<O: Owner> AnyServer<O> {
     /// for the first one, and refused.
     #[cold]
     pub fn pass_damaged(&self, ticket: &Ticket, damage: &FlatError) {
-        self.core.lanes().pass_damaged(
-            &DamagedPayload {
-                topic: self.core.service().to_owned(),
-                seq: ticket.number(),
-                source: damage.clone(),
-            },
-            ticket.client(),
-        );
+        let (service, seq) = (self.core.service(), ticket.number());
+        self.core.lanes().pass_damaged(service, seq, damage, ticket.client());
         self.core.refuse(ticket);
     }
 

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crossdock_msg::FlatError;
 use crossdock_shm::RawSample;
 use crossdock_shm::status::Entity;
 
@@ -238,9 +239,11 @@ impl<X> ServiceLanes<X> {
 
     /// The same for one that was handed out and is damaged deeper: told for the first one.
     #[cold]
-    pub(crate) fn pass_damaged(&self, damage: &DamagedPayload, sender: &str) {
+    pub(crate) fn pass_damaged(&self, service: &str, seq: u64, source: &FlatError, sender: &str) {
         self.count_corrupt();
-        let kind = format!("damaged: {}", damage.topic);
+        let (topic, source) = (service.to_owned(), source.clone());
+        let damage = DamagedPayload { topic, seq, source };
+        let kind = format!("damaged: {service}");
         let mut shared = self.handle.core.lock();
         shared.trouble_once_for(
             kind,

@@ -50,7 +50,8 @@ fn scrambled() -> Vec<u8> {
     block
 }
 
-fn connected(test: &str) -> (Place, Participant, AnyPublisher, Subscriber<Image>) {
+/// Publisher and subscriber in two participants, which come first, so that they go last.
+fn connected(test: &str) -> (Place, [Participant; 2], AnyPublisher, Subscriber<Image>) {
     let place = Place::new(test);
     let (there, here) = (place.open("there"), place.open("here"));
     let output = raw_publisher(&there);
@@ -58,9 +59,7 @@ fn connected(test: &str) -> (Place, Participant, AnyPublisher, Subscriber<Image>
     assert!(there.wait_until(LIMIT, || output.matched() == 1));
     publish_block(&output, &image(1));
     assert!(here.wait_until(LIMIT, || input.take().unwrap().is_some()));
-    // Drops in the order of their fields: the participant of the publisher outlives it.
-    std::mem::forget(there);
-    (place, here, output, input)
+    (place, [there, here], output, input)
 }
 
 /// How often this was told.
@@ -72,7 +71,7 @@ fn times_told(participant: &Participant) -> usize {
 
 #[test]
 fn damaged_messages_are_passed_over_counted_and_told_once_and_the_next_one_is_taken() {
-    let (_place, here, output, input) = connected("damaged-take");
+    let (_place, [_there, here], output, input) = connected("damaged-take");
     (0..3).for_each(|len| publish_block(&output, &[7; 8][..4 * len]));
     publish_block(&output, &image(4));
     assert_eq!(input.take().unwrap().expect("the one behind them").message().height(), 4);
@@ -87,7 +86,7 @@ fn damaged_messages_are_passed_over_counted_and_told_once_and_the_next_one_is_ta
 
 #[test]
 fn a_damaged_newest_message_is_no_error_nor_is_one_among_those_since_the_last_time() {
-    let (_place, _here, output, input) = connected("damaged-latest");
+    let (_place, _participants, output, input) = connected("damaged-latest");
     publish_block(&output, &image(1));
     publish_block(&output, &[]);
     assert!(input.latest().unwrap().is_none(), "the older one was passed over");
@@ -103,7 +102,7 @@ fn a_damaged_newest_message_is_no_error_nor_is_one_among_those_since_the_last_ti
 
 #[test]
 fn what_a_message_of_our_own_user_refers_to_is_checked_where_it_is_looked_at() {
-    let (_place, _here, output, input) = connected("damaged-deep");
+    let (_place, _participants, output, input) = connected("damaged-deep");
     publish_block(&output, &scrambled());
     let sample = input.take().unwrap().expect("its root is whole");
     assert!(sample.message().data().is_err());

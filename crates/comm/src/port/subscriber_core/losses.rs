@@ -1,7 +1,7 @@
 //! What a subscriber has lost on its connections: counted by cause, and told.
 
 use crossdock_msg::FlatError;
-use crossdock_shm::RawSample;
+use crossdock_shm::{Marks, RawSample};
 
 use super::{SubscriberConnections, SubscriberCore};
 use crate::discovery::handover::PublisherKey;
@@ -101,30 +101,29 @@ impl SubscriberCore {
         ];
         causes.iter().map(|cause| self.entity.value(*cause)).sum()
     }
-}
-
-impl SubscriberCore {
-    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the
-    /// status table says of it and its connections stays.
-    pub(crate) fn leave(&self) {
-        let mut state = self.state.borrow_mut();
-        self.absorb(&mut state);
-        state.connections.iter_mut().for_each(Connection::leave);
-    }
 
     /// Counts messages that a bridge could not carry out.
     pub(crate) fn count_uncarried(&self, cause: Uncarried, count: u64) {
         self.entity.add(cause.counter(), count);
     }
 
-    /// Is a copy of a stranger's message one of the type, with all that it refers to? Then no look
-    /// at it fails. One that is not has been passed over.
-    pub(super) fn is_whole(&self, from: &Connection, copy: &RawSample) -> bool {
+    /// Passes over a message that the node cannot get at, or a stranger's that is none of the type
+    /// with all that it refers to: no look at what is handed out of it fails. Says whether it has.
+    #[inline]
+    pub(super) fn passes_over(&self, from: &Connection, taken: &RawSample) -> bool {
+        let is_out_of_reach = taken.meta().marks.any(Marks::AWAY) && !self.reaches(taken);
+        if is_out_of_reach {
+            self.count_corrupt();
+        }
+        is_out_of_reach || (from.is_copied() && self.passes_damaged_copy(from, taken))
+    }
+
+    fn passes_damaged_copy(&self, from: &Connection, copy: &RawSample) -> bool {
         let damage = self.check_copy.and_then(|check| check(copy.bytes()).err());
         if let Some(damage) = &damage {
-            self.pass_damaged(from.publisher(), copy.seq(), damage);
+            self.pass_damaged(Some(from.publisher()), copy.seq(), damage);
         }
-        damage.is_none()
+        damage.is_some()
     }
 
     /// As [`pass_damaged`](Self::pass_damaged), for a message that was handed out.
@@ -137,17 +136,12 @@ impl SubscriberCore {
 
     /// A message that is none of the type was passed over: counted, and told for the first one.
     #[cold]
-    fn pass_damaged<'a>(
-        &self,
-        from: impl Into<Option<&'a PublisherKey>>,
-        seq: u64,
-        damage: &FlatError,
-    ) {
+    fn pass_damaged(&self, from: Option<&PublisherKey>, seq: u64, damage: &FlatError) {
         self.count_corrupt();
         if self.told_damaged.replace(true) {
             return;
         }
-        let from = from.into().map(|it| format!(" of node `{}`", it.node())).unwrap_or_default();
+        let from = from.map(|it| format!(" of node `{}`", it.node())).unwrap_or_default();
         let mut shared = self.handle.core.lock();
         shared.trouble(format!(
             "topic `{}`: message {seq}{from} is damaged: {damage}; it was passed over. Others like it are \
