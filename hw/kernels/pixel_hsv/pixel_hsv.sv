@@ -136,6 +136,10 @@ module pixel_hsv #(
 
   wire unused = &{1'b0, second_saturation[27:20], second_saturation[11:0], second_hue[11:0]};
 
+`ifdef FORMAL
+  `include "pixel_hsv_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -76,12 +76,23 @@ fn pixels_are_proved_to_be_given_once_and_whole() {
     must(Proof::reachable(gear, 8).check());
 }
 
-/// Two ranges of colours, with the options that say them; a number has the hue in its highest byte.
-fn colours([low, high]: [u32; 2], [other_low, other_high]: [u32; 2]) -> (Simulation, Vec<String>) {
-    let ends = [("low", low), ("high", high), ("other-low", other_low), ("other-high", other_high)];
-    let design = ends.iter().fold(Design::module("pixel_hsv"), |design, (name, end)| {
+/// The four ends of two ranges; a number has the hue in its highest byte.
+type Ends = [(&'static str, u32); 4];
+
+fn ends([low, high]: [u32; 2], [other_low, other_high]: [u32; 2]) -> Ends {
+    [("low", low), ("high", high), ("other-low", other_low), ("other-high", other_high)]
+}
+
+fn in_ranges(ends: Ends) -> Design {
+    ends.iter().fold(Design::module("pixel_hsv"), |design, (name, end)| {
         design.set(&name.to_uppercase().replace('-', "_"), u64::from(*end))
-    });
+    })
+}
+
+/// Two ranges of colours, with the options that say them.
+fn colours(range: [u32; 2], other: [u32; 2]) -> (Simulation, Vec<String>) {
+    let ends = ends(range, other);
+    let design = in_ranges(ends);
     must(lint(&design));
     let said = ends.iter().flat_map(|(name, end)| [format!("--{name}"), end.to_string()]);
     let options = said.chain(["--stops".to_owned(), "10".to_owned()]).collect();
@@ -104,6 +115,18 @@ fn all_colours_have_the_hues_saturations_and_values_of_the_software() {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let report = must(simulation.run(&options));
         assert!(are_of_the_software(&report) && report.value("inside") > 1000, "{report:?}");
+    }
+}
+
+fn colours_are_right() -> [Proof; 2] {
+    let design = in_ranges(ends(YELLOW, RED));
+    [Proof::inductive(design.clone(), 3), Proof::reachable(design, 8)]
+}
+
+#[test]
+fn colours_are_proved_to_leave_beside_their_own_values() {
+    for proof in colours_are_right() {
+        must(proof.check());
     }
 }
 
@@ -468,6 +491,7 @@ fn mutants_of_colours_are_found() {
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     Mutants::of("pixel_hsv")
         .measured(simulation, &options, are_of_the_software)
+        .proved(colours_are_right())
         .but(&HARMLESS)
         .are_found();
 }
