@@ -102,9 +102,11 @@ impl<'a> Mutants<'a> {
     /// the survivors for people to read. Minutes.
     ///
     /// # Panics
-    /// When too many survive: with all of them.
+    /// When too many survive: with all of them. When a test does not pass without a change: it would
+    /// find everything.
     #[allow(clippy::print_stdout, reason = "a test's output: survivors that are few enough")]
     pub fn are_found(&self) {
+        self.pass_unchanged();
         let size = number("MUTANTS").map_or(SAMPLE, |wanted| wanted as usize);
         let all = changes(self.module, self.design());
         let total = all.len();
@@ -132,6 +134,16 @@ impl<'a> Mutants<'a> {
         println!("{module}: {found} found, {unviable} unviable, survived: {survivors:#?}");
         let is_enough = survived <= 1 || 20 * survived <= found + survived;
         assert!(is_enough, "{module}: survived: {survivors:#?}");
+    }
+
+    /// All tests on the module as it is (cached).
+    fn pass_unchanged(&self) {
+        for Simulated { simulation, arguments, allowed } in &self.simulations {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let report = must(simulation.run(&arguments));
+            assert!(allowed(&report), "{}: {report:?} is not allowed", self.module);
+        }
+        self.proofs.iter().for_each(|proof| must(proof.check()));
     }
 
     /// One that has the module in it.

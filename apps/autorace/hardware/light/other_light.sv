@@ -61,7 +61,6 @@ module other_light (
   assign note_ready = state == Note;
 
   always_ff @(posedge clk) begin
-    if (ask) asked <= 1'b1;
     seconds_ns <= 64'(whole) * 64'sd1000000000;
     case (state)
       Wait: if (asked || note_valid) begin
@@ -96,6 +95,8 @@ module other_light (
         end
       end
     endcase
+    // Also in the cycle in which a note begins.
+    if (ask) asked <= 1'b1;
     if (clear) answered <= 1'b0;
     if (rst) begin
       state <= Wait;
