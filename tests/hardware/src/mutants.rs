@@ -102,8 +102,8 @@ impl<'a> Mutants<'a> {
     /// the survivors for people to read. Minutes.
     ///
     /// # Panics
-    /// When too many survive: with all of them. When a test does not pass without a change: it would
-    /// find everything.
+    /// When too many survive: with all of them. When a test does not pass without a change: it
+    /// would find everything.
     #[allow(clippy::print_stdout, reason = "a test's output: survivors that are few enough")]
     pub fn are_found(&self) {
         self.pass_unchanged();
