@@ -230,14 +230,7 @@ impl<X> ServiceLanes<X> {
         self.entity.add(counter::LOST_CORRUPT, 1);
     }
 
-    /// The same, and reports whose it was.
-    #[cold]
-    pub(crate) fn refuse(&self, damage: &DamagedPayload, sender: &str) {
-        self.count_corrupt();
-        self.report(format!("{damage}; it came from {sender}"));
-    }
-
-    /// The same for one that was handed out and is damaged deeper: told for the first one.
+    /// The same, and reports whose the first one was.
     #[cold]
     pub(crate) fn pass_damaged(&self, service: &str, seq: u64, source: &FlatError, sender: &str) {
         self.count_corrupt();

@@ -26,7 +26,7 @@ use super::{
 use crate::discovery::handover::Counterpart;
 use crate::discovery::local_ports::Audience;
 use crate::discovery::participant::Participant;
-use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
+use crate::error::{LoanError, PortError, TakeError};
 use crate::port::doorbell::{Input, OwnBell};
 use crate::port::message_type::{MessageType, PayloadCheck};
 use crate::port::owner::{OwnThread, Owner};
@@ -351,8 +351,7 @@ impl<O: Owner> ServerCore<O> {
             self.open(place, number);
             let ticket = Ticket::new(Arc::clone(&caller), number, origin);
             if let Some(source) = damage {
-                let (topic, seq) = (self.service.clone(), number);
-                self.requests.refuse(&DamagedPayload { topic, seq, source }, ticket.client());
+                self.requests.pass_damaged(&self.service, number, &source, ticket.client());
                 self.refuse(&ticket);
                 continue;
             }
