@@ -162,11 +162,13 @@ fn view(random: &mut Random, number: usize) -> Fields {
         }
         7 => {}
         kind => {
+            // Lines that are too near to each other are no lane: one of them has to go.
+            let inward = if kind == 3 { 80 } else { 0 };
             if kind != 4 {
-                draw(&mut data, random, 160, YELLOW);
+                draw(&mut data, random, 160 + inward, YELLOW);
             }
             if kind != 5 {
-                draw(&mut data, random, 480, WHITE);
+                draw(&mut data, random, 480 - inward, WHITE);
             }
             for _ in 0..random.below(40) {
                 let (x, y) = (random.below(VIEW_WIDTH - 20), random.below(VIEW_HEIGHT - 20));
