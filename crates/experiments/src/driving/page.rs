@@ -181,8 +181,8 @@ fn area(areas: &[Area]) -> String {
         let _ = writeln!(text, "| {name} | {lut} | - | {bram} | {uram} | {dsp} |");
     }
     for Area { what, parts } in areas {
-        let Part { lut, ff, bram, dsp, .. } = sum(parts);
-        let _ = writeln!(text, "| Crossdock, {what} | {lut} | {ff} | {bram} | 0 | {dsp} |");
+        let Part { lut, ff, bram, uram, dsp, .. } = sum(parts);
+        let _ = writeln!(text, "| Crossdock, {what} | {lut} | {ff} | {bram} | {uram} | {dsp} |");
     }
     for part in DevicePart::ALL.iter().filter(|part| part.board == "ZCU104") {
         let room = part.room;
@@ -194,11 +194,11 @@ fn area(areas: &[Area]) -> String {
         );
     }
     for Area { what, parts } in areas {
-        let _ = writeln!(text, "\n{what}:\n\n| part | number | LUT | FF | BRAM | DSP |");
-        text.push_str("|---|---|---|---|---|---|\n");
+        let _ = writeln!(text, "\n{what}:\n\n| part | number | LUT | FF | BRAM | URAM | DSP |");
+        text.push_str("|---|---|---|---|---|---|---|\n");
         for part in parts {
-            let Part { name, count, lut, ff, bram, dsp } = part;
-            let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {dsp} |");
+            let Part { name, count, lut, ff, bram, uram, dsp } = part;
+            let _ = writeln!(text, "| {name} | {count} | {lut} | {ff} | {bram} | {uram} | {dsp} |");
         }
     }
     text
