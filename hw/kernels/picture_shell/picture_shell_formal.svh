@@ -77,6 +77,8 @@ always @(posedge clk) if (formal_running) begin
   if (m_valid && m_sequence == formal_chosen && !feeds_of_streams && !(STREAMS == 1 && doomed))
     a_header: assert (m_stamp == formal_stamp);
   if (feeds_of_streams) i_header: assert (m_stamp == s_stamp && looked && good && settled);
+  if (formal_past && m_valid && !$past(m_valid && !m_ready))
+    a_first: assert (k_made_valid || m_length == '0);
   if (formal_past && $past(m_valid && !m_ready)) begin
     a_stands: assert (m_valid);
     a_stable: assert ({m_stamp, m_sequence, m_length, m_frame}
