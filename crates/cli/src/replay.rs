@@ -63,9 +63,13 @@ pub(crate) fn replay(arguments: &ReplayArguments, settings: &Settings) -> Result
         }
     };
     print_result(&text)?;
-    let ran = report.runs.iter().all(|summary| summary.ok);
+    let failed = report.runs.iter().find(|summary| !summary.ok);
     let equal = report.comparison.as_ref().is_none_or(Difference::is_equal);
-    Ok(if ran && equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(match failed {
+        Some(failed) => failed.exit_code(),
+        None if equal => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
+    })
 }
 
 fn run_and_compare(

@@ -1,12 +1,13 @@
 //! The closing table of a run: per node, per topic, per chain. As data, as JSON, as text.
 
-use crate::output::with_margin;
+use crate::output::{say, with_margin};
 use crate::table::{Align, Table};
 use crossdock_hwgen::network::Counted;
 use crossdock_sight::{Losses, bytes, duration, some};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::process::ExitCode;
 
 /// What a run did, from its start to its end.
 #[derive(Clone, Debug, Serialize)]
@@ -258,6 +259,16 @@ pub(crate) struct ChainRow {
 }
 
 impl Summary {
+    /// The exit code of a command that has printed it. Why a run has failed is told on standard
+    /// error, too: its table may go into a file.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        if self.ok {
+            return ExitCode::SUCCESS;
+        }
+        say!("error: {}", self.end);
+        ExitCode::FAILURE
+    }
+
     /// The table as text, with a final line break.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}: {}", self.graph, self.end);

@@ -77,8 +77,9 @@ pub struct DrivingOptions {
     pub graph: PathBuf,
 }
 
-/// What [`crate::pipeline`] can be told.
+/// What [`crate::pipeline`] can be told. Its board is that of the paper, if nothing else is said.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("profile", |profile| profile.default_value("kv260-250")))]
 pub struct PipelineOptions {
     #[command(flatten)]
     /// The simulation

@@ -1,6 +1,6 @@
 //! What the network counts in its registers, read and shown on the process's status table.
 
-use crate::plan::{HostCount, HostPlan, HostRefusal};
+use crate::plan::{HostCount, HostInput, HostPlan, HostRefusal};
 use crossdock_comm::status_records::kind;
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
 use crossdock_executor::{NodeError, Setup};
@@ -36,12 +36,17 @@ impl Counts {
         Ok(Self { counts: counts.clone(), refusals: refusals.clone(), words, entities })
     }
 
-    /// Reads the registers, in the board's time, and shows what they count. False: not now.
+    /// Reads the registers, in the board's time, and shows what they count. False: not now. `last`
+    /// tells of the last message of a topic that went to the board.
     ///
     /// # Errors
     /// The registers cannot be read, or a node has refused a message. A node in software ends its
     /// run with the same reason.
-    pub(crate) fn read(&mut self, board: &mut Board) -> Result<bool, NodeError> {
+    pub(crate) fn read(
+        &mut self,
+        board: &mut Board,
+        last: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<bool, NodeError> {
         if !board.read_status(&mut self.words)? {
             return Ok(false);
         }
@@ -51,7 +56,7 @@ impl Counts {
             }
         }
         match self.refusals.iter().find(|refusal| self.value(&refusal.at) != 0) {
-            Some(refusal) => Err(NodeError::new(refused(refusal, self.value(&refusal.at)))),
+            Some(refusal) => Err(NodeError::new(refused(refusal, self.value(&refusal.at), last))),
             None => Ok(true),
         }
     }
@@ -67,15 +72,32 @@ impl Counts {
 
 /// The error of a run in which a node has refused a message and given the reason of this number.
 #[cold]
-fn refused(refusal: &HostRefusal, number: u64) -> String {
-    let HostRefusal { node, reasons, made_with, .. } = refusal;
+fn refused(refusal: &HostRefusal, number: u64, last: &dyn Fn(&str) -> Option<String>) -> String {
+    let HostRefusal { node, reasons, inputs, made_with, .. } = refusal;
     let reason = number.checked_sub(1).and_then(|at| reasons.get(usize::try_from(at).ok()?));
     let unnamed = || format!("its module gives reason {number}, which its package does not name");
     let reason = reason.cloned().unwrap_or_else(unnamed);
-    let made_with = made_with.join(", ");
-    match made_with.as_str() {
+    let mut known: Vec<String> = inputs.iter().map(|input| of_input(input, last)).collect();
+    if !made_with.is_empty() {
+        known.push(format!("its module has {}", made_with.join(", ")));
+    }
+    let known = known.join("; ");
+    match known.as_str() {
         "" => format!("node `{node}` has refused a message: {reason}"),
-        _ => format!("node `{node}` has refused a message: {reason} (its module has {made_with})"),
+        _ => format!("node `{node}` has refused a message: {reason} ({known})"),
+    }
+}
+
+/// Where messages of an input come from, and the last one that went to the board.
+fn of_input(input: &HostInput, last: &dyn Fn(&str) -> Option<String>) -> String {
+    let HostInput { port, topic, publishers } = input;
+    let mut told = format!("input `{port}`: {topic}");
+    for (at, publisher) in publishers.iter().enumerate() {
+        told += &format!("{} `{publisher}`", if at == 0 { " from" } else { "," });
+    }
+    match last(topic) {
+        Some(last) => format!("{told}, {last}"),
+        None => told,
     }
 }
 
@@ -84,21 +106,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_told_with_the_limits_of_the_module() {
+    fn a_refusal_is_told_with_the_inputs_and_the_limits_of_the_module() {
         let at = HostCount { address: 0, low: 0, bits: 3 };
         let (node, reasons) =
             ("blur".to_owned(), vec!["a".to_owned(), "it is too large".to_owned()]);
         let made_with = vec!["MAX_WIDTH = 640".to_owned(), "MAX_BYTES = 921600".to_owned()];
-        let told = HostRefusal { at, node, reasons, made_with };
+        let input = |port: &str, topic: &str, publishers: &[&str]| HostInput {
+            port: port.to_owned(),
+            topic: topic.to_owned(),
+            publishers: publishers.iter().map(|&it| it.to_owned()).collect(),
+        };
+        let inputs = vec![input("image", "/raw", &["camera"]), input("mask", "/mask", &["a", "b"])];
+        let last =
+            |topic: &str| (topic == "/raw").then(|| "the last one had width = 639".to_owned());
+        let told = HostRefusal { at, node, reasons, inputs, made_with };
         assert_eq!(
-            refused(&told, 2),
-            "node `blur` has refused a message: it is too large (its module has MAX_WIDTH = 640, \
-             MAX_BYTES = 921600)"
+            refused(&told, 2, &last),
+            "node `blur` has refused a message: it is too large (input `image`: /raw from `camera`, \
+             the last one had width = 639; input `mask`: /mask from `a`, `b`; its module has \
+             MAX_WIDTH = 640, MAX_BYTES = 921600)"
         );
-        let plain = HostRefusal { made_with: Vec::new(), ..told };
-        assert_eq!(refused(&plain, 1), "node `blur` has refused a message: a");
+        let plain = HostRefusal { inputs: Vec::new(), made_with: Vec::new(), ..told };
+        assert_eq!(refused(&plain, 1, &last), "node `blur` has refused a message: a");
         assert_eq!(
-            refused(&plain, 3),
+            refused(&plain, 3, &last),
             "node `blur` has refused a message: its module gives reason 3, which its package does not \
              name"
         );

@@ -1,5 +1,6 @@
 //! From a topic into the fabric: which messages are under way, and where their bytes lie.
 
+use crate::last::Last;
 use crate::node::BoardAccess;
 use crate::record::gateway_counter;
 use crossdock_comm::{AnySample, AnySubscriber, Entity};
@@ -35,6 +36,7 @@ pub(crate) struct Down {
     small: Vec<u8>,
     segments: Vec<Segment>,
     outgoing: Vec<(usize, u32)>,
+    last: Last,
 }
 
 /// Keeps the message until hardware has read it.
@@ -50,7 +52,7 @@ impl Down {
     pub(crate) fn new(
         (subscriber, tracing, trace): (AnySubscriber, Tracing, GatewayTrace),
         number: u32,
-        plan: &FramePlan,
+        (plan, last): (&FramePlan, Last),
         scratch: &mut usize,
     ) -> Self {
         let mut in_place_min = IN_PLACE_BYTES_MIN;
@@ -76,7 +78,13 @@ impl Down {
             small: vec![0; scratch_bytes],
             segments: Vec::with_capacity(plan.segments_max(in_place_min)),
             outgoing: Vec::with_capacity(WORDS),
+            last,
         }
+    }
+
+    /// What hardware was given last.
+    pub(crate) fn last(&self) -> &Last {
+        &self.last
     }
 
     /// Whether messages wait that the board has not been given.
@@ -173,6 +181,7 @@ impl Down {
         };
         self.trace.message(Way::Down, || block, payload_bytes);
         access.board.send(self.number, &outgoing);
+        self.last.note(sample.block(), sample.stamp_ns());
         access.unread = true;
         self.sequence = self.sequence.wrapping_add(1);
         self.words += words;

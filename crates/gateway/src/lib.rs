@@ -30,6 +30,7 @@
 mod counts;
 mod down;
 mod lag;
+mod last;
 mod node;
 mod plan;
 pub mod record;
@@ -37,4 +38,4 @@ mod up;
 mod windows;
 
 pub use node::{HOST_PLAN, package};
-pub use plan::{HostCount, HostGateway, HostPlan, HostRefusal, HostedNode};
+pub use plan::{HostCount, HostGateway, HostInput, HostPlan, HostRefusal, HostedNode};

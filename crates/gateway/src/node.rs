@@ -3,6 +3,7 @@
 use crate::counts::Counts;
 use crate::down::Down;
 use crate::lag::Lag;
+use crate::last::Last;
 use crate::plan::{HostGateway, HostPlan};
 use crate::record::fabric_counter;
 use crate::up::Up;
@@ -198,7 +199,8 @@ fn make(
     let tracing = setup.tracing(&gateway.topic);
     let trace = GatewayTrace::new(&gateway.topic, fabric);
     let down = bridge.subscriber;
-    let down = down.map(|it| Down::new((it, tracing, trace), number, &plan, scratch_bytes));
+    let of_down = (&plan, Last::new(&schema));
+    let down = down.map(|it| Down::new((it, tracing, trace), number, of_down, scratch_bytes));
     let up = bridge.publisher.map(|it| Up::new((it, trace), number, &plan));
     let entity = setup.status_table().add(EntityDescription {
         kind: kind::GATEWAY,
@@ -221,7 +223,7 @@ impl Node for Gateways {
         if moves {
             self.polls += 1;
             // Where the registers are in use, it is tried again after the next poll.
-            if self.polls >= POLLS_PER_READING && self.counts.read(&mut self.access.board)? {
+            if self.polls >= POLLS_PER_READING && self.read_counts()? {
                 self.polls = 0;
             }
         }
@@ -320,19 +322,27 @@ impl Gateways {
             return Ok(true);
         }
         // First: who sees that all was processed also sees what became of it.
-        let BoardAccess { board, unread, .. } = &mut self.access;
-        if *unread && self.counts.read(board)? {
-            *unread = false;
+        if self.access.unread && self.read_counts()? {
+            self.access.unread = false;
         }
         let downs = || self.gateways.iter().filter_map(|it| it.down.as_ref());
         // A host that sleeps renews nothing. Its next message begins the lease anew. What a node
         // lets wait stands in the board's streams, and its memory stays the board's.
         if downs().all(|down| down.under_way() == 0) {
-            board.rest()?;
+            self.access.board.rest()?;
         }
         self.polls = 0;
         downs().for_each(Down::settle);
         Ok(false)
+    }
+
+    /// Reads what the board counts. False: not now.
+    fn read_counts(&mut self) -> Result<bool, NodeError> {
+        let last = |topic: &str| {
+            let mut of_topic = self.gateways.iter().filter(|it| it.topic == topic);
+            of_topic.find_map(|it| it.down.as_ref()?.last().told())
+        };
+        self.counts.read(&mut self.access.board, &last)
     }
 
     /// Memory of publishers that have gone is not kept for them.

@@ -53,8 +53,22 @@ pub struct HostRefusal {
     pub node: String,
     /// The reasons by their number, from 1.
     pub reasons: Vec<String>,
+    /// Its inputs: the message came on one of them.
+    pub inputs: Vec<HostInput>,
     /// What its module was made with, each value with its name: people look for the limits there.
     pub made_with: Vec<String>,
+}
+
+/// An input of a node of the board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostInput {
+    /// Its name.
+    pub port: String,
+    /// Its topic.
+    pub topic: String,
+    /// The nodes of the graph that publish there.
+    pub publishers: Vec<String>,
 }
 
 /// Where a count stands. Its meaning is for the readers of the process's status table.

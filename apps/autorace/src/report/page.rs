@@ -93,13 +93,19 @@ fn facts(page: &mut String, content: &Content<'_>) {
     let both = count(|lane| lane.left.is_some() && lane.right.is_some());
     let one = count(|lane| lane.left.is_some() != lane.right.is_some());
     let shown = |state: Shown| recorded.lights.iter().filter(|l| l.value.shown == state).count();
-    let mut facts = vec![
-        (lanes.len().to_string(), "lane messages"),
-        (both.to_string(), "with both lines"),
-        (one.to_string(), "with one line"),
+    let mut facts = match lanes.as_slice() {
+        // Their numbers would read as if no lane had been found.
+        [] => Vec::new(),
+        lanes => vec![
+            (lanes.len().to_string(), "lane messages"),
+            (both.to_string(), "with both lines"),
+            (one.to_string(), "with one line"),
+        ],
+    };
+    facts.extend([
         (shown(Shown::Red).to_string(), "images with red light"),
         (shown(Shown::Green).to_string(), "images with green light"),
-    ];
+    ]);
     if let Some([keyframes, _, closures]) = recorded.mapped.counts {
         facts.push((keyframes.to_string(), "keyframes of the map"));
         facts.push((closures.to_string(), "loops closed"));
@@ -123,30 +129,44 @@ fn shots(page: &mut String, content: &Content<'_>) {
         return;
     }
     page.push_str("<h2>What the camera saw</h2>");
-    let legend = if content.lanes_drawn {
-        "Orange: yellow line as fitted; blue: white line; green surface: the lane between them; \
-         boxes: traffic lights."
-    } else {
-        "Boxes: traffic lights. Lanes are drawn when the report is given the graph file."
+    let has_lanes = !content.recorded.lanes.is_empty();
+    let legend = match (has_lanes, content.lanes_drawn) {
+        (false, _) => {
+            "Boxes: traffic lights. There are no lanes in the recording: /lane was not recorded, or \
+             its messages do not leave the board."
+        }
+        (true, true) => {
+            "Orange: yellow line as fitted; blue: white line; green surface: the lane between them; \
+             boxes: traffic lights."
+        }
+        (true, false) => {
+            "Boxes: traffic lights. Lanes are drawn when the report is given the graph file."
+        }
     };
     let _ = write!(page, "<p>{legend}</p><div class=\"shots\">");
     for shot in content.shots {
         let lane = match shot.lane {
-            None => "no lane message",
-            Some(Lane { left: Some(_), right: Some(_) }) => "both lines",
-            Some(Lane { left: Some(_), right: None }) => "yellow line only",
-            Some(Lane { left: None, right: Some(_) }) => "white line only",
-            Some(Lane { left: None, right: None }) => "no line",
+            None if has_lanes => ": no lane message",
+            None => "",
+            Some(Lane { left: Some(_), right: Some(_) }) => ": both lines",
+            Some(Lane { left: Some(_), right: None }) => ": yellow line only",
+            Some(Lane { left: None, right: Some(_) }) => ": white line only",
+            Some(Lane { left: None, right: None }) => ": no line",
         };
         let light = match shot.light.map(|light| light.shown) {
-            Some(Shown::Red) => ", red light",
-            Some(Shown::Green) => ", green light",
+            Some(Shown::Red) => "red light",
+            Some(Shown::Green) => "green light",
             _ => "",
+        };
+        let between = match (lane, light) {
+            (_, "") => "",
+            ("", _) => ": ",
+            _ => ", ",
         };
         let _ = write!(
             page,
             "<figure><img src=\"{}\" alt=\"camera image with overlay\" loading=\"lazy\">\
-             <figcaption>{:.2} s: {lane}{light}</figcaption></figure>",
+             <figcaption>{:.2} s{lane}{between}{light}</figcaption></figure>",
             escape(&shot.file),
             shot.seconds
         );
@@ -235,7 +255,40 @@ fn tables(page: &mut String, summary: &Summary) {
 
 #[cfg(test)]
 mod tests {
-    use super::escape;
+    use super::{Content, escape, html};
+    use crate::lane::Lane;
+    use crate::recording::{LightSeen, Recorded};
+    use crate::report::Shot;
+    use crate::score::{Reading, Shown};
+
+    /// A page with one picture, which has a red light, and this lane.
+    fn page_with(lanes: Vec<Reading<Lane>>) -> String {
+        let light = LightSeen { shown: Shown::Red, bounds: [0; 4] };
+        let lane = lanes.first().map(|lane| lane.value);
+        let shot = Shot { file: "image_00.png".to_owned(), seconds: 1.0, lane, light: Some(light) };
+        html(&Content {
+            recorded: &Recorded { lanes, ..Recorded::default() },
+            shots: &[shot],
+            lanes_drawn: true,
+            graph_picture: None,
+            map: None,
+            summary: None,
+        })
+    }
+
+    #[test]
+    fn a_recording_without_lanes_is_not_shown_as_one_in_which_none_was_found() {
+        let without = page_with(Vec::new());
+        for of_lanes in ["lane messages", "no lane message", "with both lines", "as fitted"] {
+            assert!(!without.contains(of_lanes), "{of_lanes}: {without}");
+        }
+        assert!(without.contains("/lane was not recorded"), "{without}");
+        assert!(without.contains("<figcaption>1.00 s: red light</figcaption>"), "{without}");
+        let with =
+            page_with(vec![Reading { stamp_ns: 0, value: Lane { left: None, right: None } }]);
+        assert!(with.contains("<b>1</b>lane messages") && with.contains("as fitted"), "{with}");
+        assert!(with.contains("<figcaption>1.00 s: no line, red light</figcaption>"), "{with}");
+    }
 
     #[test]
     fn text_from_files_cannot_become_markup() {

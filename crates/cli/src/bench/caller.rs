@@ -53,7 +53,7 @@ impl Caller for Command {
             Ok(path)
         };
         let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
-        let mut command = this_command("run")?;
+        let mut command = own_run(&scratch)?;
         command
             .arg(file("run.graph.yaml", run.graph)?)
             .arg("--mapping")
@@ -71,7 +71,7 @@ impl Caller for Command {
         let Drive { graph, mapping, duration_s, topics, traced } = *drive;
         let scratch = Scratch::new("bench")?;
         let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
-        let mut command = this_command("run")?;
+        let mut command = own_run(&scratch)?;
         command
             .arg(graph)
             .args(["--rate", "max", "--duration", &duration_s.to_string(), "--record"])
@@ -128,11 +128,12 @@ impl Caller for Command {
     }
 }
 
-/// This program with one of its commands.
-fn this_command(name: &str) -> Result<process::Command> {
+/// `crossdock run` of this program. Its processes meet in the folder of the experiment: graphs of
+/// the user may run beside it, with topics of the same names.
+fn own_run(scratch: &Scratch) -> Result<process::Command> {
     let program = std::env::current_exe().context("where this command lies")?;
     let mut command = process::Command::new(program);
-    command.arg(name);
+    command.arg("run").env("CROSSDOCK_RENDEZVOUS", scratch.file("meeting"));
     Ok(command)
 }
 
@@ -146,10 +147,19 @@ fn ended(mut command: process::Command, file: &Path) -> Result<Value> {
     let summary: Value =
         said.map(|text| serde_json::from_slice(&text)).transpose()?.unwrap_or_default();
     if !output.status.success() {
-        let refused = String::from_utf8_lossy(&output.stderr);
-        bail!("{}", summary["end"].as_str().unwrap_or(refused.trim()));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!("{}", summary["end"].as_str().unwrap_or(reason(&errors)));
     }
     Ok(summary)
+}
+
+/// Why a run was refused, in what it has said: without its warnings, and without the word that
+/// this command's own error begins with.
+fn reason(errors: &str) -> &str {
+    const WORD: &str = "error: ";
+    let begins = |at: &usize| *at == 0 || errors[..*at].ends_with('\n');
+    let first = errors.match_indices(WORD).map(|(at, _)| at).find(begins);
+    first.map_or(errors, |at| &errors[at + WORD.len()..]).trim()
 }
 
 /// The messages of a topic in a recording.
@@ -169,4 +179,21 @@ fn read(recording: &Path, topic: &str) -> Result<Vec<Value>> {
         found.push(schema.to_json(Block::new(flat.as_slice()))?);
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_refused_run_is_told_without_its_warnings_and_its_word() {
+        for (errors, expected) in [
+            ("error: /a is published already\n", "/a is published already"),
+            ("warning: error: b\nerror: a\n    c\n", "a\n    c"),
+            ("thread `main` panicked\n", "thread `main` panicked"),
+            ("", ""),
+        ] {
+            assert_eq!(reason(errors), expected);
+        }
+    }
 }

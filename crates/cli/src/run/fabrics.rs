@@ -7,8 +7,12 @@ use crate::load::Loaded;
 use crate::output::{say, tell};
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Cache, Library, Profile, Search};
-use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan, HostRefusal, HostedNode};
-use crossdock_graph::{FabricPlan, GatewayPlan, ParameterValue, Reliability};
+use crossdock_gateway::{
+    HOST_PLAN, HostCount, HostGateway, HostInput, HostPlan, HostRefusal, HostedNode,
+};
+use crossdock_graph::{
+    FabricPlan, GatewayPlan, Graph, GraphInput, GraphNode, ParameterValue, Reliability,
+};
 use crossdock_hwgen::Generated;
 use crossdock_hwgen::board::gateways;
 use crossdock_hwgen::network::{Count, NetworkNode, PortOwner, Refusal, Register, TopicNetwork};
@@ -121,7 +125,7 @@ fn prepare_fabric(
         nodes: generated.network.nodes.iter().map(hosted).collect(),
         gateways: Vec::new(),
         counts: counts(&generated.registers).map(|(_, place)| place).collect(),
-        refusals: refusals(&generated).collect(),
+        refusals: refusals(&generated, loaded).collect(),
     };
     let host = fabric.host.as_mut().context("it has no host")?;
     let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
@@ -168,15 +172,51 @@ fn counts(registers: &[Register]) -> impl Iterator<Item = (&Count, HostCount)> {
 }
 
 /// Where nodes say why they refused a message.
-fn refusals(generated: &Generated) -> impl Iterator<Item = HostRefusal> {
+fn refusals(generated: &Generated, loaded: &Loaded) -> impl Iterator<Item = HostRefusal> {
     generated.registers.iter().filter_map(|register| {
         let Refusal { node, low, bits, reasons } = register.refusal.clone()?;
         let at = HostCount { address: register.address, low, bits };
         let there = generated.network.nodes.iter().find(|it| it.name == node);
         let parameters = there.map_or(&[][..], |it| &it.parameters);
-        let made_with = parameters.iter().map(|it| format!("{} = {}", it.name, it.value)).collect();
-        Some(HostRefusal { at, node, reasons, made_with })
+        let made_with = parameters.iter().map(|it| format!("{} = {}", it.name, it.value));
+        let in_graph = loaded.graph.node(&node);
+        let built_in = in_graph.into_iter().flat_map(|node| built_in(node, loaded));
+        let made_with = made_with.chain(built_in).collect();
+        let inputs = in_graph.map_or(Vec::new(), |node| inputs(node, &loaded.graph));
+        Some(HostRefusal { at, node, reasons, inputs, made_with })
     })
+}
+
+/// The values that a node's module was made with, as far as they may be limits: lists are none.
+fn built_in(node: &GraphNode, loaded: &Loaded) -> Vec<String> {
+    let descriptions = &loaded.packages.descriptions;
+    let Some((_, hardware)) = descriptions.hardware_node(&node.package, &node.node_type) else {
+        return Vec::new();
+    };
+    let value = |(name, made_with): (&String, &ParameterValue)| {
+        let described = descriptions.parameter(&node.package, &node.node_type, name);
+        let default = described.map_or(made_with, |it| &it.default);
+        match node.parameters.get(name).unwrap_or(default) {
+            ParameterValue::Integer(value) => Some(format!("{name} = {value}")),
+            ParameterValue::String(value) => Some(format!("{name} = {value}")),
+            _ => None,
+        }
+    };
+    hardware.built_in.iter().filter_map(value).collect()
+}
+
+/// The inputs of a node, with those that publish there.
+fn inputs(node: &GraphNode, graph: &Graph) -> Vec<HostInput> {
+    let publishers = |topic: &str| {
+        let publishes = |it: &&GraphNode| it.outputs.iter().any(|output| output.topic == topic);
+        graph.nodes.iter().filter(publishes).map(|it| it.name.clone()).collect()
+    };
+    let input = |GraphInput { port, topic, .. }: &GraphInput| HostInput {
+        port: port.clone(),
+        topic: topic.clone(),
+        publishers: publishers(topic),
+    };
+    node.inputs.iter().map(input).collect()
 }
 
 /// The gateway of the plan that is this one of the network.
@@ -195,9 +235,8 @@ fn planned<'a>(gateways: &'a [GatewayPlan], topic: &TopicNetwork) -> Option<&'a 
 fn must_be_complete(fabric: &FabricPlan, loaded: &Loaded) -> Result<()> {
     let descriptions = &loaded.packages.descriptions;
     let mut nodes = fabric.nodes.iter().filter_map(|name| loaded.graph.node(name));
-    let missing = |node: &&crossdock_graph::GraphNode| {
-        descriptions.hardware_node(&node.package, &node.node_type).is_none()
-    };
+    let missing =
+        |node: &&GraphNode| descriptions.hardware_node(&node.package, &node.node_type).is_none();
     let Some(node) = nodes.find(missing) else { return Ok(()) };
     bail!(
         "node `{}` is placed there, but its type `{}` of package `{}` does not exist in hardware; \

@@ -4,7 +4,7 @@
 use crossdock_comm::status_records::{Triggering, counter, kind};
 use crossdock_comm::{ConnectionSnapshot, EntitySnapshot, PeerName, ProcessSnapshot};
 use crossdock_executor::status::{node_counter, running};
-use crossdock_graph::{NodePlan, Plan, ProcessPlan};
+use crossdock_graph::{FabricPlan, NodePlan, Plan, ProcessPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a process that has ended was doing, and how far it was.
@@ -23,9 +23,17 @@ impl LastWords {
         let ran = nodes.filter_map(|node| Some((node, what_runs(life, node)?)));
         let ran: Vec<String> =
             ran.map(|(node, what)| format!("node `{}` ran on {what}", node.name)).collect();
-        let doing = match ran.is_empty() {
-            true => " while none of its nodes ran".to_owned(),
-            false => format!(" while {}", ran.join(" and ")),
+        // The only node of a host is of no graph file.
+        let is_host = |it: &&FabricPlan| it.host.as_ref().is_some_and(|it| it.name == life.process);
+        let doing = match (plan.fabrics.iter().find(is_host), ran.is_empty()) {
+            (Some(fabric), true) => {
+                format!(" while fabric `{}`, which it hosts, was at rest", fabric.name)
+            }
+            (Some(fabric), false) => {
+                format!(" while fabric `{}`, which it hosts, was at work", fabric.name)
+            }
+            (None, true) => " while none of its nodes ran".to_owned(),
+            (None, false) => format!(" while {}", ran.join(" and ")),
         };
         Self { doing, made_ns: made_ns(&life.others) }
     }

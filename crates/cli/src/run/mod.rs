@@ -126,7 +126,7 @@ fn run_part(arguments: &RunArguments, settings: &Settings, host: OnHost<'_>) -> 
     }
     let text = if arguments.json { json } else { summary.text() };
     crate::output::print_result(&text)?;
-    Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(summary.exit_code())
 }
 
 /// Runs what was loaded to its end.

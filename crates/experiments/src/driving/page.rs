@@ -31,11 +31,12 @@ pub(crate) fn page(
          | off by | to reach |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let Statistics { count, mean, deviation, p50, p99 } = row.statistics;
+        let Statistics { count, mean, deviation, p50, .. } = row.statistics;
+        let p99 = row.statistics.p99_cell();
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(
             text,
-            "| {} | {} | {} bit | {} % | `{}` | {count} | {mean:.3} | {deviation:.4} | {p50:.3} | {p99:.3} | {} | {} \
+            "| {} | {} | {} bit | {} % | `{}` | {count} | {mean:.3} | {deviation:.4} | {p50:.3} | {p99} | {} | {} \
              | {} |",
             row.span.word(),
             row.variant.topic_a.word(),
@@ -238,7 +239,8 @@ pub(crate) fn table(rows: &[Row]) -> Table {
         Column::Words(""),
     ];
     let cells = rows.iter().map(|row| {
-        let Statistics { count, mean, deviation, p50, p99 } = row.statistics;
+        let Statistics { count, mean, deviation, p50, .. } = row.statistics;
+        let p99 = row.statistics.p99_cell();
         let remark = if row.is_model() { off(row) } else { to_reach(row) };
         vec![
             row.span.word().to_owned(),
@@ -250,7 +252,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
             format!("{mean:.3}"),
             format!("{deviation:.4}"),
             format!("{p50:.3}"),
-            format!("{p99:.3}"),
+            p99,
             printed(row),
             if remark == "-" { String::new() } else { remark },
         ]

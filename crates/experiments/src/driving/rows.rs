@@ -34,6 +34,9 @@ impl Span {
     }
 }
 
+/// Messages from which on a 99th percentile is told.
+const P99_COUNT_MIN: usize = 100;
+
 /// Messages in a few figures, ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Statistics {
@@ -57,6 +60,16 @@ impl Statistics {
             values.get(rank - 1).copied().unwrap_or_default()
         };
         Self { count, mean, deviation, p50: ranked(50), p99: ranked(99) }
+    }
+
+    /// The 99th percentile, if there are enough messages: of fewer it is the highest of them.
+    pub(crate) fn told_p99(&self) -> Option<f64> {
+        (self.count >= P99_COUNT_MIN).then_some(self.p99)
+    }
+
+    /// The same as the cell of a table.
+    pub(crate) fn p99_cell(&self) -> String {
+        self.told_p99().map_or_else(|| "-".to_owned(), |p99| format!("{p99:.3}"))
     }
 
     /// How much more the 99th percentile is than the median, percent.
@@ -128,7 +141,8 @@ impl Row {
         }
         if self.load_percent == SPREAD_LOAD && self.variant.is_of_paper() {
             let spread = self.statistics.spread_percent();
-            let says = format!("p99 {spread:.2} % above p50, at most {SPREAD_PERCENT}");
+            let what = self.statistics.told_p99().map_or("highest", |_| "p99");
+            let says = format!("{what} {spread:.2} % above p50, at most {SPREAD_PERCENT}");
             targets.push(Target { says, reached: spread <= SPREAD_PERCENT });
         }
         targets
@@ -145,7 +159,8 @@ impl Row {
 
 impl Record for Row {
     fn columns(&self) -> Vec<(&'static str, Value)> {
-        let Statistics { count, mean, deviation, p50, p99 } = self.statistics;
+        let Statistics { count, mean, deviation, p50, .. } = self.statistics;
+        let p99 = self.statistics.told_p99();
         let paper = self.paper();
         let residuals = self.residuals();
         let targets = self.targets();
@@ -161,8 +176,8 @@ impl Record for Row {
             ("mean_ms", rounded(mean).into()),
             ("deviation_ms", rounded(deviation).into()),
             ("p50_ms", rounded(p50).into()),
-            ("p99_ms", rounded(p99).into()),
-            ("p99_over_p50_percent", rounded(self.statistics.spread_percent()).into()),
+            ("p99_ms", p99.map(rounded).into()),
+            ("p99_over_p50_percent", p99.map(|_| rounded(self.statistics.spread_percent())).into()),
             ("memif_bytes_read", self.traffic.map(|it| it.bytes_read).into()),
             ("memif_bytes_written", self.traffic.map(|it| it.bytes_written).into()),
             ("paper_mean_ms", paper.map(|it| it.0).into()),
@@ -207,7 +222,9 @@ mod tests {
         let statistics = Statistics::of((1..=100).rev().map(f64::from).collect());
         assert_eq!((statistics.p50, statistics.p99, statistics.mean), (50.0, 99.0, 50.5));
         assert!((statistics.deviation - 29.011).abs() < 0.001, "{statistics:?}");
-        assert_eq!(Statistics::of(vec![3.0]).p99, 3.0);
+        assert_eq!(statistics.told_p99(), Some(99.0));
+        let few = Statistics::of(vec![3.0]);
+        assert_eq!((few.p99, few.told_p99(), few.p99_cell().as_str()), (3.0, None, "-"));
     }
 
     #[test]

@@ -148,11 +148,11 @@ impl Boards {
 /// For the JSON file.
 pub(crate) fn facts(all: &[Measured]) -> Value {
     let fact = |it: &Measured| {
-        let Statistics { count, mean, deviation, p50, p99 } = it.statistics;
+        let Statistics { count, mean, deviation, p50, .. } = it.statistics;
         json!({ "version": it.topics.version(), "topics": it.topics.word(),
                 "load_percent": it.load_percent, "profile": it.profile.name, "messages": count,
                 "mean_ms": rounded(mean), "deviation_ms": rounded(deviation), "p50_ms": rounded(p50),
-                "p99_ms": rounded(p99), "memif_bytes_read": it.traffic.bytes_read,
+                "p99_ms": it.statistics.told_p99().map(rounded), "memif_bytes_read": it.traffic.bytes_read,
                 "memif_bytes_written": it.traffic.bytes_written })
     };
     all.iter().map(fact).collect()
@@ -166,11 +166,12 @@ pub(crate) fn table(all: &[Measured]) -> String {
                     written, bytes |\n|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for it in all {
-        let Statistics { count, mean, deviation, p50, p99 } = it.statistics;
+        let Statistics { count, mean, deviation, p50, .. } = it.statistics;
+        let p99 = it.statistics.p99_cell();
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "| {} | `{}` | {} % | {count} | {mean:.3} | {deviation:.4} | {p50:.3} | {p99:.3} | {} | {} |",
+            "| {} | `{}` | {} % | {count} | {mean:.3} | {deviation:.4} | {p50:.3} | {p99} | {} | {} |",
             it.topics.version(),
             it.profile.name,
             it.load_percent,
@@ -184,7 +185,8 @@ pub(crate) fn table(all: &[Measured]) -> String {
 /// Adds rows to the terminal's table of chain alpha.
 pub(crate) fn shown(all: &[Measured], table: &mut Table) {
     table.rows.extend(all.iter().map(|it| {
-        let Statistics { count, mean, deviation, p50, p99 } = it.statistics;
+        let Statistics { count, mean, deviation, p50, .. } = it.statistics;
+        let p99 = it.statistics.p99_cell();
         vec![
             "table III".to_owned(),
             it.topics.word().to_owned(),
@@ -195,7 +197,7 @@ pub(crate) fn shown(all: &[Measured], table: &mut Table) {
             format!("{mean:.3}"),
             format!("{deviation:.4}"),
             format!("{p50:.3}"),
-            format!("{p99:.3}"),
+            p99,
             "-".to_owned(),
             it.topics.version().to_owned(),
         ]

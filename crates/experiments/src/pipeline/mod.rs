@@ -44,8 +44,10 @@ pub fn pipeline(options: &PipelineOptions, caller: &mut dyn Caller) -> Result<Re
     let mut boards = Vec::new();
     for variant in Variant::ALL {
         let (graph, mapping) = (options.graph(variant), options.mapping(variant));
-        let mapping = std::fs::read_to_string(&mapping)
-            .with_context(|| format!("{}: name the folder of image_pipeline", mapping.display()))?;
+        let mapping = std::fs::read_to_string(&mapping).with_context(|| {
+            let mapping = mapping.display();
+            format!("{mapping}: name the folder of image_pipeline with --folder")
+        })?;
         let of = FabricOf { graph: &graph, mapping: &mapping, fabric: FABRIC };
         let network = caller.network(&of)?;
         let library = board_library(&network.generated, caller)?;

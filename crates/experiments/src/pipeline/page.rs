@@ -50,7 +50,10 @@ pub(crate) fn page(rows: &[Row], profile: &Profile, seed: u64) -> String {
              one node; to reach: 1.01 of both."
         );
     }
-    text.push_str("\n## What the paper prints\n\n| | % |\n|---|---|\n");
+    text.push_str(
+        "\n## What the paper prints\n\nIts board is a KV260 with kernels at 250 MHz, as in the profile \
+         `kv260-250`.\n\n| | % |\n|---|---|\n",
+    );
     for (what, percent) in PRINTED {
         let _ = writeln!(text, "| {what} | {percent} |");
     }

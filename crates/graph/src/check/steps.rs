@@ -70,10 +70,8 @@ impl<'a> Check<'a> {
             return;
         }
         for node in hardware.keys().copied().collect::<Vec<_>>() {
-            let message = format!(
-                "node `{node}` is mapped to a fabric, which takes its own time within a step, so \
-                 that the run cannot be repeated bit by bit"
-            );
+            let message = "it is mapped to a fabric, which takes its own time within a step, so \
+                           that the run cannot be repeated bit by bit";
             let advice = "map it to a process of the mapping, or play the recording with \
                           `crossdock run --input`";
             let kind = ViolationKind::NotRepeatable;
@@ -86,9 +84,8 @@ impl<'a> Check<'a> {
             let server = node.servers.first().map(|server| ("servers", "server", &server.port));
             let Some((key, what, port)) = client.or(server) else { continue };
             let message = format!(
-                "node `{}` has a {what} (`{port}`): when a call is answered depends on how long \
-                 others take, so that the run cannot be repeated bit by bit",
-                node.name
+                "it has a {what} (`{port}`): when a call is answered depends on how long others \
+                 take, so that the run cannot be repeated bit by bit"
             );
             let advice = "leave the node out of the graph and replay what it published, or play the \
                           recording with `crossdock run --input`";

@@ -51,7 +51,7 @@ pub enum GatherError {
     /// A field is longer than its bound.
     #[error(
         "field `{field}` holds {length} elements, but hardware has room for {bound}: send shorter \
-         messages, or raise the bound in the graph file and generate the network anew"
+         messages, or raise this bound of the topic in the graph file"
     )]
     OverBound {
         /// Path of the field, such as `fields[3].name`.

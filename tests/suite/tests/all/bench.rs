@@ -622,6 +622,25 @@ fn frames_that_stay_on_a_device_are_right_and_copied_nowhere() {
 }
 
 #[test]
+fn the_graphs_of_an_experiment_do_not_meet_what_runs_beside_it() {
+    let run = Run::new("bench_beside");
+    if !is_device_there(&run) {
+        return;
+    }
+    let beside = ["topic", "pub", "/frame", "std_msgs/msg/String", "data: beside", "--rate", "10"];
+    let beside = run.start(&beside);
+    until("a message beside it", || run.published("/frame") >= 1);
+    let out = run.file("out");
+    let one = ["frames", "--resolution", "1080p", "--frames", "1", "--warm-up", "0"];
+    let more = ["--device", "opencl:0", "--model", "copy", "--out", out.to_str().expect("UTF-8")];
+    let output = bench(&run, &[&one[..], &more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    beside.interrupt();
+    let (status, _) = beside.end();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
 fn a_worker_that_is_killed_ends_the_run_of_its_scheduler() {
     let run = Run::new("cpu_gpu_killed");
     if !is_device_there(&run) {

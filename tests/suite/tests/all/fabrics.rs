@@ -654,7 +654,9 @@ fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else
     kill_process(host_of(&running), Signal::KILL).expect("a signal");
     let (status, told) = running.end();
     assert_eq!(status.code(), Some(1), "{told}");
-    for part in ["process `board`", "died", "SIGKILL", COMPENSATED] {
+    for part in
+        ["process `board`", "died", "SIGKILL", "fabric `board`, which it hosts", COMPENSATED]
+    {
         assert!(told.contains(part), "`{part}` is missing in: {told}");
     }
     let list = run.output(&["topic", "list"]);

@@ -44,6 +44,19 @@ fn timers_of_the_computers_clocks_cannot_be_repeated_bit_by_bit() {
 }
 
 #[test]
+fn a_node_on_a_fabric_that_cannot_be_repeated_bit_by_bit_is_named_once() {
+    let graph = Graph::from_yaml("course.graph.yaml", COURSE.as_bytes()).unwrap();
+    let mapping = "crossdock: 1\nfabrics: { board: { nodes: [compensation] } }\n";
+    let mapping = Mapping::from_yaml("m.yaml", mapping.as_bytes()).unwrap();
+    let options =
+        RunOptions { time: Time::Simulated { pacing: Pacing::Steps }, ..RunOptions::PLAIN };
+    let violations = check(&graph, &mapping, &descriptions(), &options).unwrap_err();
+    let of_fabric = |it: &&Violation| it.message.contains("mapped to a fabric, which takes");
+    let told = violations.iter().find(of_fabric).expect("a violation").to_string();
+    assert_eq!(told.matches("`compensation`").count(), 1, "{told}");
+}
+
+#[test]
 fn use_sim_time_counts_in_runs_by_the_computers_time() {
     let text = course_with("clip_percent: 1.0", "clip_percent: 1.0, use_sim_time: true");
     let uses = |time| {

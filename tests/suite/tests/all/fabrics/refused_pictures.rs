@@ -63,30 +63,36 @@ const NODES: [(&str, &[&str]); 2] = [
     (CAMERA, &["camera", "RectifyNode", "ResizeNode"]),
 ];
 
-/// Runs a graph, which ends with this reason.
-fn ends_with(run: &Run, arguments: &[&str], reason: &str) {
+/// Runs a graph, which ends with this reason. Gives all that is said.
+fn ends_with(run: &Run, arguments: &[&str], reason: &str) -> String {
     let all = [&["run"], arguments, &["--rate", "max", "--json"]].concat();
     let output = crossdock(run, &all).output().expect("crossdock starts");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     let summary: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"));
     assert_eq!(output.status.code(), Some(1), "{summary:#}");
     assert_eq!(summary["ok"], false, "{summary:#}");
     let said = summary["end"].as_str().expect("why it ended");
     assert!(said.contains(reason), "{arguments:?}: {said}");
+    assert!(errors.ends_with(&format!("error: {said}\n")), "{arguments:?}: {errors}");
+    said.to_owned()
 }
 
 #[test]
 fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware_too() {
     let run = Run::new("fabric_picture");
-    for (mapping, reason) in [
-        ("apps/image_pipeline/camera.chain.mapping.yaml", "the image is 320 x 480"),
-        (
-            CAMERA_STREAMED,
-            "fabric `board`: node `RectifyNode` has refused a message: it has another size",
-        ),
+    let with = |mapping: &str, reason: &str| {
+        ends_with(&run, &[CAMERA, "--mapping", mapping, "-p", "camera.width:=320"], reason)
+    };
+    with("apps/image_pipeline/camera.chain.mapping.yaml", "the image is 320 x 480");
+    let refused = "fabric `board`: node `RectifyNode` has refused a message: it has another size";
+    let said = with(CAMERA_STREAMED, refused);
+    for known in [
+        "input `image`: /camera/image_raw from `camera`, the last message there was published at ",
+        " with height = 480, width = 320, step = 960; ",
+        "its module has calibration = apps/image_pipeline/hardware/camera.yaml, projection = ",
     ] {
-        ends_with(&run, &[CAMERA, "--mapping", mapping, "-p", "camera.width:=320"], reason);
+        assert!(said.contains(known), "{known}: {said}");
     }
     for [graph, parameter, _, _, reason, _] in TOO_LARGE {
         ends_with(&run, &[graph, "-p", parameter], reason);
