@@ -14,8 +14,8 @@ pub enum BuiltInError {
         /// The node type.
         node_type: &'static str,
     },
-    /// A value is missing or of another type.
-    #[error("`built_in` of {node_type} needs `{name}`: {expected}")]
+    /// A value is missing, or not as it has to be.
+    #[error("`{name}` of {node_type} {is}, and has to be {expected}", is = is(found.as_ref()))]
     Value {
         /// The node type.
         node_type: &'static str,
@@ -23,7 +23,16 @@ pub enum BuiltInError {
         name: &'static str,
         /// What it has to be.
         expected: &'static str,
+        /// What it is; `None`: it is missing under `built_in`.
+        found: Option<ParameterValue>,
     },
+}
+
+fn is(found: Option<&ParameterValue>) -> String {
+    found.map_or_else(
+        || "is missing under `built_in`".to_owned(),
+        |found| format!("is {}", found.to_yaml()),
+    )
 }
 
 /// The values of a node type.
@@ -42,7 +51,8 @@ impl<'a> BuiltIn<'a> {
     }
 
     pub(crate) fn missing(&self, name: &'static str, expected: &'static str) -> BuiltInError {
-        BuiltInError::Value { node_type: self.node_type, name, expected }
+        let found = self.node.built_in.get(name).cloned();
+        BuiltInError::Value { node_type: self.node_type, name, expected, found }
     }
 
     pub(crate) fn find(&self, name: &str, wanted: ParameterType) -> Option<ParameterValue> {
@@ -62,7 +72,7 @@ impl<'a> BuiltIn<'a> {
 
     /// A side of the pictures.
     pub(crate) fn side(&self, name: &'static str) -> Result<usize, BuiltInError> {
-        let expected = "the size of the pictures, pixels";
+        let expected = "a side of the pictures in pixels";
         usize::try_from(self.integer(name, expected)?).map_err(|_| self.missing(name, expected))
     }
 

@@ -17,7 +17,7 @@ pub struct Homography([[f64; 3]; 3]);
 pub enum HomographyError {
     /// It cannot be inverted.
     #[error(
-        "the homography {matrix:?} is singular (determinant {determinant}): measure it again from \
+        "the `homography` {matrix:?} is singular (determinant {determinant}): measure it again from \
          four points, no three of them on one line"
     )]
     Singular {

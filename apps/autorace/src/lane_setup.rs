@@ -40,8 +40,8 @@ pub enum LaneSetupError {
     Places(#[from] PlaceStepsError),
     /// The picture's size.
     #[error(
-        "pictures are {width} x {height}, but the lane planner in hardware needs a width that is a \
-         multiple of 32 and at most 1984, and at most 2047 rows"
+        "pictures are {width} x {height}, but the lane planner in hardware needs a `width` that is a \
+         multiple of 32 and at most 1984, and a `height` of at most 2047"
     )]
     Size {
         /// Columns.
@@ -50,12 +50,12 @@ pub enum LaneSetupError {
         height: usize,
     },
     /// The homography leads nowhere.
-    #[error("no pixel of the view is in the picture: measure the homography again")]
+    #[error("no pixel of the view is in the picture: measure the `homography` again")]
     Empty,
     /// A view row does not come from one front row by equal steps.
     #[error(
-        "row {row} of the view is no line of equal steps through one row of the picture, from left to \
-         right and from the top: hardware needs a camera without roll"
+        "with this `homography`, row {row} of the view is no line of equal steps through one row of the \
+         picture, from left to right and from the top: hardware needs a camera without roll"
     )]
     Row {
         /// Row of the view.
@@ -80,10 +80,10 @@ pub fn lane_setup_of(package: &HardwarePackage) -> Result<String, LaneSetupError
     let range = |low, high| -> Result<HsvRange, LaneSetupError> {
         Ok(HsvRange { low: values.colour(low)?, high: values.colour(high)? })
     };
-    let expected = "whether the pictures are distorted by the lens, true or false";
+    let expected = "true or false: whether the pictures are distorted by the lens";
     let rectify = values.bool("rectify", expected)?;
     let camera = camera(&values)?;
-    let expected = "levels, 0 to 255";
+    let expected = "a number of levels, 0 to 255";
     let contrast = values.integer("contrast_min", expected)?;
     let parameters = ViewParameters {
         camera: rectify.then_some(camera),
@@ -344,10 +344,10 @@ mod tests {
         let rectify = "      rectify: false\n";
         assert!(made(rectify, "      rectify: true\n").unwrap().contains("Rectifies = 1;"));
         let error = made(rectify, "").unwrap_err();
-        assert!(error.contains("`built_in` of lane_planner needs `rectify`"), "{error}");
+        assert!(error.contains("`rectify` of lane_planner is missing under `built_in`"), "{error}");
         let error = made("intrinsics: [530.0,", "intrinsics: [0.0,").unwrap_err();
-        assert!(error.contains("needs `intrinsics`: fx, fy, cx, cy in pixels, fx and"), "{error}");
+        assert!(error.contains("has to be fx, fy, cx, cy in pixels, fx and"), "{error}");
         let error = made("distortion: [0.0,", "distortion: [").unwrap_err();
-        assert!(error.contains("needs `distortion`: k1, k2, p1, p2, k3"), "{error}");
+        assert!(error.contains("has to be k1, k2, p1, p2, k3"), "{error}");
     }
 }

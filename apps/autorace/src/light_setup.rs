@@ -68,10 +68,10 @@ mod tests {
     #[test]
     fn values_that_hardware_cannot_be_made_with_are_told() {
         for (from, to, told) in [
-            ("rows: 0.7", "rows: 1.1", "`built_in` of red_light needs `rows`: a share, 0 to 1"),
-            ("aspect_max: 2.2", "aspect_max: -1.0", "needs `aspect_max`: a number, 0 to 100"),
-            ("low: [0, 200", "low: [180, 200", "needs `low`: [h, s, v] with h from 0 to 179"),
-            ("      fill: 0.35\n", "", "needs `fill`: a share"),
+            ("rows: 0.7", "rows: 1.1", "`rows` of red_light is 1.1, and has to be a share, 0 to 1"),
+            ("aspect_max: 2.2", "aspect_max: -1.0", "is -1.0, and has to be a number, 0 to 100"),
+            ("low: [0, 200", "low: [180, 200", "has to be [h, s, v] with h from 0 to 179"),
+            ("      fill: 0.35\n", "", "`fill` of red_light is missing under `built_in`, and has"),
             ("  green_light:", "  blue_light:", "has no node type `green_light`"),
         ] {
             let found = refused(from, to);

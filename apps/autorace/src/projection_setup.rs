@@ -37,7 +37,7 @@ pub enum ProjectionSetupError {
     Homography(#[from] HomographyError),
     /// A side of a picture.
     #[error(
-        "{name} is {value}, but image projection in hardware needs sides of {} to {} pixels, and \
+        "`{name}` is {value}, but image projection in hardware needs sides of {} to {} pixels, and \
          projected rows of a multiple of 8: choose another size, or keep the node in software",
         SIDES.start(), SIDES.end()
     )]
@@ -48,12 +48,12 @@ pub enum ProjectionSetupError {
         value: usize,
     },
     /// The homography leads nowhere.
-    #[error("no pixel of the projected picture is in the camera's: measure the homography again")]
+    #[error("no pixel of the projected picture is in the camera's: measure the `homography` again")]
     Empty,
     /// A row is no line of equal steps.
     #[error(
-        "row {row} of the projected picture is no line of equal steps through one row of the camera's \
-         picture: hardware needs a camera without roll, and no place further away than 16000 pixels"
+        "with this `homography`, row {row} of the projected picture is no line of equal steps through one \
+         row of the camera's picture: hardware needs a camera without roll, and no place further away than 16000 pixels"
     )]
     Row {
         /// Row of the projected picture.

@@ -91,6 +91,14 @@ pub enum CalibrationError {
     /// The message is damaged.
     #[error(transparent)]
     Flat(#[from] FlatError),
+    /// What a file says cannot be used.
+    #[error("calibration {path}: {cause}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: Box<CalibrationError>,
+    },
     /// There is none.
     #[error(
         "the camera is not calibrated (its camera matrix K is zero): calibrate it, or give the node a file in \
@@ -222,7 +230,10 @@ impl Calibration {
             r: file.matrix("rectification_matrix", "a matrix with 9 numbers under `data`")?,
             p: file.matrix("projection_matrix", "a matrix with 12 numbers under `data`")?,
         };
-        told.calibration(projection)
+        told.calibration(projection).map_err(|cause| CalibrationError::File {
+            path: path.to_owned(),
+            cause: Box::new(cause),
+        })
     }
 }
 
@@ -381,13 +392,21 @@ projection_matrix:
                 "image_width: wide",
                 "camera.yaml: `image_width` is not a number of pixels",
             ),
-            ("plumb_bob", "equidistant", "`equidistant` with 5 coefficients"),
+            (
+                "plumb_bob",
+                "equidistant",
+                "camera.yaml: the distortion model is `equidistant` with 5",
+            ),
             ("plumb_bob", "rational_polynomial", "rational_polynomial with 8"),
             ("-0.006]", ".inf]", "`distortion_coefficients` is not a matrix"),
             ("[50.0, 0,", "[0, 0,", "not calibrated"),
             ("[50.0, 0,", "[50.0, 0.5,", "camera matrix K is not of the form"),
             ("[50.0, 0, 31.5, 0,", "[50.0, 0, 31.5,", "`camera_matrix` is not a matrix with 9"),
-            ("data: [1, 0, 0,", "data: [1, 0.1, 0,", "rectification matrix R is not a rotation"),
+            (
+                "data: [1, 0, 0,",
+                "data: [1, 0.1, 0,",
+                "camera.yaml: the calibration's rectification matrix R is not a rotation",
+            ),
             ("[40.0, 0.0,", "[-40.0, 0.0,", "projection matrix P is not of the form"),
             ("image_height", "image_height: 3\nimage_height", "camera.yaml:4:"),
             ("\nimage_width", "%YAML:1.0\nimage_width", "begins with %YAML"),

@@ -15,7 +15,7 @@ use thiserror::Error;
 pub enum RectifySetupError {
     /// The package file does not name a camera.
     #[error(
-        "`built_in` of rectify needs `{name}`: {expected}; name the hardware package file of \
+        "`{name}` of rectify has to be {expected}: say so, and name the hardware package file of \
          image_pipeline"
     )]
     Value {
@@ -45,7 +45,7 @@ pub fn rectify_setup_of(package: &HardwarePackage) -> Result<String, RectifySetu
         Some(ParameterValue::String(text)) => Ok(text.as_str()),
         _ => Err(RectifySetupError::Value { name, expected }),
     };
-    let file = text("calibration", "camera info YAML file")?;
+    let file = text("calibration", "the name of a camera info YAML file")?;
     let expected = "camera_info or camera_matrix";
     let projection = Projection::named(text("projection", expected)?)
         .ok_or(RectifySetupError::Value { name: "projection", expected })?;

@@ -42,7 +42,7 @@ fn types(arguments: &GenArguments, lang: Lang, folder: &Path) -> Result<ExitCode
     std::fs::create_dir_all(folder)
         .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
     for file in &files {
-        output::write(Some(&folder.join(&file.path)), &file.text)?;
+        output::write_in(folder, &file.path, &file.text)?;
     }
     output::print(&format!("{}: {} files\n", folder.display(), files.len()))?;
     Ok(ExitCode::SUCCESS)
@@ -69,7 +69,7 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
     for (name, text) in &generated.files {
-        output::write(Some(&folder.join(name)), text)?;
+        output::write_in(folder, name, text)?;
     }
     output::print(&told(&generated, folder))?;
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use crossdock_msg::drives_terminal;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -195,6 +195,27 @@ pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<()> {
     }
 }
 
+/// Writes a file of this name into a folder of generated files. What is there is replaced and not
+/// written to: a link there leads to a file that nobody has named.
+pub(crate) fn write_in(folder: &Path, name: impl AsRef<Path>, text: &str) -> Result<()> {
+    let path = folder.join(name);
+    let mut unfinished = path.clone().into_os_string();
+    unfinished.push(".unfinished");
+    let replaced = || {
+        // One that was interrupted may have left it.
+        match std::fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        File::create_new(&unfinished)?.write_all(text.as_bytes())?;
+        std::fs::rename(&unfinished, &path)
+    };
+    replaced().map_err(|error| {
+        let _ = std::fs::remove_file(&unfinished);
+        unwritable(&path, &error)
+    })
+}
+
 /// Fails when a file cannot be written that is to be written only after long work. A file that is
 /// there stays as it is; one that is not there is not left behind.
 pub(crate) fn must_be_writable(path: &Path) -> Result<()> {
@@ -274,7 +295,11 @@ pub(crate) fn near_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>
 pub(crate) fn tell(progress: Progress<'_>) {
     match progress {
         Progress::Building { what, seconds, folder } => {
-            say!("making {what} (once, about {seconds} s; kept in {})", folder.display());
+            let time = about(seconds);
+            say!(
+                "making {what} (once, {time} if the computer does nothing else; kept in {})",
+                folder.display()
+            );
         }
         Progress::Waiting { what } => {
             say!("waiting for another process that makes {what} or its neighbour");
@@ -284,9 +309,33 @@ pub(crate) fn tell(progress: Progress<'_>) {
     }
 }
 
+/// A time that nobody knows exactly.
+fn about(seconds: u32) -> String {
+    match seconds {
+        0..55 => format!("about {} s", ((seconds + 5) / 10).max(1) * 10),
+        55..75 => "about a minute".to_owned(),
+        // Half minutes.
+        _ => format!("about {} minutes", f64::from((seconds + 15) / 30) / 2.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_nobody_knows_exactly_are_told_in_few_digits() {
+        for (seconds, told) in [
+            (0, "about 10 s"),
+            (15, "about 20 s"),
+            (54, "about 50 s"),
+            (55, "about a minute"),
+            (75, "about 1.5 minutes"),
+            (115, "about 2 minutes"),
+        ] {
+            assert_eq!(about(seconds), told, "{seconds}");
+        }
+    }
 
     #[test]
     fn a_cause_is_told_once() {

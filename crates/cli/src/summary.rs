@@ -176,6 +176,9 @@ pub(crate) struct TopicRow {
     pub(crate) topic: String,
     #[serde(rename = "type")]
     pub(crate) message_type: String,
+    /// Its messages never leave a fabric: nobody counts them, and all that follows is zero.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) in_hardware: bool,
     /// Messages that were published and their bytes. If no process of the run publishes it, as many
     /// as one of its subscribers has taken.
     pub(crate) messages: u64,
@@ -357,6 +360,11 @@ impl Summary {
             ("by cause", Align::Left),
         ]);
         for row in &self.topics {
+            if row.in_hardware {
+                let [a, b, c, d] = ["-"; 4].map(str::to_owned);
+                table.row([row.topic.clone(), a, b, c, d, "in hardware".to_owned()]);
+                continue;
+            }
             table.row([
                 row.topic.clone(),
                 row.messages.to_string(),
@@ -564,5 +572,43 @@ mod tests {
         ends.add(CallEnds { timed_out: 1, server_gone: 4, ..CallEnds::default() });
         assert_eq!(ends.text(), "timed out 3, server gone 4");
         assert_eq!(CallEnds::default().text(), "");
+    }
+
+    #[test]
+    fn what_never_leaves_hardware_is_not_shown_as_nothing() {
+        let row = |topic: &str, in_hardware| TopicRow {
+            topic: topic.to_owned(),
+            message_type: String::new(),
+            in_hardware,
+            messages: 0,
+            bytes: 0,
+            copies: 0,
+            unheard: 0,
+            losses: Losses::default(),
+        };
+        let summary = Summary {
+            graph: "g".to_owned(),
+            end: "interrupted".to_owned(),
+            ok: true,
+            real_s: 1.0,
+            simulated_s: None,
+            processes: Vec::new(),
+            nodes: Vec::new(),
+            topics: vec![row("/silent", false), row("/inside", true)],
+            services: Vec::new(),
+            gateways: Vec::new(),
+            fabrics: Vec::new(),
+            devices: Vec::new(),
+            chains: Vec::new(),
+            notes: Vec::new(),
+        };
+        let table = summary.topic_table();
+        let lines = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let lines: Vec<_> = lines.collect();
+        assert_eq!(lines[0], ["/silent", "0", "0", "B", "0", "0"], "{table}");
+        assert_eq!(lines[1], ["/inside", "-", "-", "-", "-", "in", "hardware"], "{table}");
+        let json = serde_json::to_value(&summary).expect("JSON");
+        assert_eq!(json["topics"][0].get("in_hardware"), None);
+        assert_eq!(json["topics"][1]["in_hardware"], true);
     }
 }

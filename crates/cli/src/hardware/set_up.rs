@@ -56,20 +56,70 @@ pub(super) fn set_up(
     }
     for (name, command) in &hardware.set_up {
         let made = made(files, described, (name, command), &values).map_err(|error| {
-            let message = format!(
-                "`{}` in hardware cannot be made with {}: {}",
-                first.node_type,
-                anew.join(", "),
-                sentence(&error)
-            );
-            let advice = "change these parameters, or keep the node in a process";
-            Box::new(fault(files, first, message, advice))
+            let anew: Vec<&str> = anew.iter().map(String::as_str).collect();
+            Box::new(refused(files, (first, hardware), &values, &anew, &sentence(&error)))
         })?;
         if let Some(source) = sources.iter_mut().find(|it| it.name == *name) {
             source.text = made;
         }
     }
     Ok(anew)
+}
+
+/// That a source cannot be made, at the first of the values that are the reason.
+fn refused(
+    files: &FabricFiles<'_>,
+    (node, hardware): (&GraphNode, &HardwareNode),
+    values: &Values,
+    anew: &[&str],
+    why: &str,
+) -> Violation {
+    let named = reasons(anew, why);
+    let told: Vec<String> = named
+        .iter()
+        .map(|name| {
+            let file = values.get(*name).filter(|_| hardware.made_from.iter().any(|it| it == name));
+            let file = file.map(|file| match file {
+                ParameterValue::String(file) => clean(file),
+                other => other.to_yaml(),
+            });
+            let place = match node.parameters.contains_key(*name) {
+                false => Some("by default".to_owned()),
+                // The message points at the only one.
+                true => (named.len() > 1).then(|| {
+                    let (file, place) = files.graph.source.find(&path(node, Some(name)));
+                    let place = place.map(|place| format!(":{}:{}", place.line, place.column));
+                    format!("{file}{}", place.unwrap_or_default())
+                }),
+            };
+            let remarks: Vec<String> = file.into_iter().chain(place).collect();
+            match remarks.is_empty() {
+                true => (*name).to_owned(),
+                false => format!("{name} ({})", remarks.join(", ")),
+            }
+        })
+        .collect();
+    let node_type = &node.node_type;
+    let message =
+        format!("`{node_type}` in hardware cannot be made with {}: {why}", told.join(", "));
+    let these = if named.len() == 1 { "this parameter" } else { "these parameters" };
+    let advice = format!("change {these}, or keep the node in a process");
+    fault(files, (node, named.first().copied()), message, &advice)
+}
+
+/// Of values that a source is made anew for, those that the reason why there is none names: in
+/// backticks, or else as words. All of them if it names none.
+fn reasons<'a>(anew: &[&'a str], why: &str) -> Vec<&'a str> {
+    let named = |is_named: &dyn Fn(&str) -> bool| -> Vec<&'a str> {
+        anew.iter().copied().filter(|name| is_named(name)).collect()
+    };
+    let quoted = named(&|name| why.contains(&format!("`{name}`")));
+    if !quoted.is_empty() {
+        return quoted;
+    }
+    let words: Vec<&str> = why.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let words = named(&|name| words.contains(&name));
+    if words.is_empty() { anew.to_vec() } else { words }
 }
 
 /// What a node has, said or by default.
@@ -101,7 +151,7 @@ fn one_version(
         first.name, first.node_type
     );
     let advice = "give both nodes the same value, or place one in another fabric or in a process";
-    Err(Box::new(fault(files, other, message, advice)))
+    Err(Box::new(fault(files, (other, Some(name)), message, advice)))
 }
 
 /// The text that the package binary makes of a source.
@@ -129,8 +179,10 @@ fn made(
         .with_context(|| format!("`{name} {command}` cannot be started"))?;
     let ended = run.end(PATIENCE).with_context(|| format!("`{name} {command}`"))?;
     ensure!(ended.in_time, "`{name} {command}` did not end within {} s", PATIENCE.as_secs());
-    // Programs begin with their name.
-    let said = clean(ended.words().trim_start_matches(&format!("{name}: ")));
+    // Programs begin with their name, or as Rust ends a failed `main`.
+    let said = ended.words();
+    let said = said.trim_start_matches(&format!("{name}: ")).trim_start_matches("Error: ");
+    let said = clean(said);
     match (ended.status.success(), said.as_str()) {
         (true, _) => {}
         (false, "") => bail!("`{name} {command}` failed without a word ({})", ended.status),
@@ -140,8 +192,33 @@ fn made(
     written.map_err(|(why, _)| anyhow!("the source {source} that `{name} {command}` wrote {why}"))
 }
 
-fn fault(files: &FabricFiles<'_>, node: &GraphNode, message: String, advice: &str) -> Violation {
-    let path = ["nodes", node.name.as_str(), "parameters"];
-    let kind = ViolationKind::HardwareNode;
+/// At a parameter of a node, where that was said last.
+fn fault(
+    files: &FabricFiles<'_>,
+    (node, name): (&GraphNode, Option<&str>),
+    message: String,
+    advice: &str,
+) -> Violation {
+    let (kind, path) = (ViolationKind::HardwareNode, path(node, name));
     Violation::at(kind, &files.graph.source, &path, message, advice).for_node(&node.name)
+}
+
+fn path<'a>(node: &'a GraphNode, name: Option<&'a str>) -> Vec<&'a str> {
+    ["nodes", node.name.as_str(), "parameters"].into_iter().chain(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reasons;
+
+    #[test]
+    fn the_reason_names_the_values_that_it_is_about() {
+        let anew = ["fill", "rows", "near_m"];
+        assert_eq!(reasons(&anew, "`fill` of red_light is 1.001, and rows"), ["fill"]);
+        assert_eq!(
+            reasons(&anew, "near_m 3 is beyond the 4 rows_up of (rows)"),
+            ["rows", "near_m"]
+        );
+        assert_eq!(reasons(&anew, "the arrow of a rowsed"), anew);
+    }
 }

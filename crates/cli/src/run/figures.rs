@@ -18,7 +18,7 @@ use crossdock_comm::{
 };
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
-use crossdock_graph::{Plan, ProcessPlan, Time, TopicPlan};
+use crossdock_graph::{Plan, ProcessPlan, Time, TopicMapping, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
 use crossdock_sight::{Losses, lost_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -387,6 +387,7 @@ fn topic_row(topic: &TopicPlan, status_tables: &[ProcessSnapshot]) -> TopicRow {
     TopicRow {
         topic: topic.name.clone(),
         message_type: message_type.unwrap_or_default(),
+        in_hardware: topic.mapping == TopicMapping::Hardware,
         messages: seen(counter::MESSAGES),
         bytes: seen(counter::BYTES),
         copies: published(counter::COPIES) + taken(counter::COPIES),

@@ -237,6 +237,11 @@ impl Fleet {
         self.members.iter().all(|member| member.at_rest || member.stage != Stage::Ready)
     }
 
+    /// Whether a process has left whose exit was not heard of yet.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.members.iter().any(|member| member.is_there() && member.process.is_leaving())
+    }
+
     /// Asks all processes to end.
     pub(crate) fn stop(&mut self) {
         self.running = false;

@@ -18,6 +18,7 @@ mod notes;
 mod pipes;
 mod process_figures;
 mod progress;
+mod recorded;
 mod restarts;
 mod standstill;
 mod tracing;
@@ -29,12 +30,10 @@ use crate::load::{Chosen, Loaded, OnHost, Settings, Wishes, load, must_have_time
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
-use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, RunId, Troubles};
-use crossdock_executor::transport_qos;
-use crossdock_graph::{OutputPlan, Plan, ProcessPlan, Time};
+use crossdock_comm::{Participant, ParticipantOptions, Quiescence, RunId, Troubles};
+use crossdock_graph::{Plan, Time};
 use crossdock_record::{
-    BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder,
-    RecorderOptions, TopicToPlay, TopicToRecord, WriterOptions,
+    BagWriter, Compression, PlayTopics, Player, PlayerOptions, Recorder, TopicToPlay, WriterOptions,
 };
 use fabrics::Counts;
 pub(crate) use fabrics::check as check_fabrics;
@@ -48,6 +47,7 @@ pub(crate) use log::set_levels;
 use notes::Notes;
 use pipes::Target;
 use progress::Progress;
+use recorded::recorder_options;
 use standstill::Standstill;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -501,7 +501,29 @@ impl Session {
                 return Ok(failed);
             }
         }
-        Ok(self.drain(until, patience)?.unwrap_or(end))
+        let failed = match self.drain(until, patience)? {
+            None => self.hear_deaths()?,
+            failed => failed,
+        };
+        Ok(failed.unwrap_or(end))
+    }
+
+    /// Hears why processes have left by now. Nobody waits for one that has died: a recording may be
+    /// played to its end, and the graph come to rest, before the kernel says how it ended.
+    fn hear_deaths(&mut self) -> Result<Option<End>> {
+        loop {
+            if let Some(failed @ End::Failed(_)) = self.events()? {
+                return Ok(Some(failed));
+            }
+            if self.in_haste || !self.fleet.is_leaving() {
+                return Ok(None);
+            }
+            match self.wake.wait(self.fleet.descriptors(), self.fleet.due())? {
+                Woken::Signal => self.in_haste = true,
+                Woken::Suspension => refuse_suspension(),
+                Woken::Deadline | Woken::Called | Woken::Process => {}
+            }
+        }
     }
 
     /// Waits until no process begins anything any more: before that, a graph without work in flight
@@ -697,65 +719,6 @@ fn refuse_suspension() {
     say!(
         "Ctrl-Z does nothing while a run is recorded: nodes would wait for it; Ctrl-C ends the run"
     );
-}
-
-/// The launcher records with the quality of service that publishers offer, so that a reliable topic
-/// is recorded whole and a best-effort one is never held up.
-fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> RecorderOptions {
-    let recorded = plan.topics.iter().filter(|topic| topic.recorded);
-    let topics = recorded.map(|topic| to_record(plan, &topic.name));
-    let topics = topics.chain(log::to_record(plan, chosen));
-    let topics = topics.chain(calls::to_record(plan, chosen, LIVE_DEPTH));
-    let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
-    let log_time = match (&plan.steps, simulated, bag) {
-        (Some(_), ..) => LogTime::Stepped,
-        (None, true, Some(bag)) => LogTime::Simulated { start_ns: bag.start_ns() },
-        // Without a recording a node in lock step makes the time.
-        (None, true, None) => LogTime::Lockstep,
-        (None, false, _) => LogTime::Wall,
-    };
-    RecorderOptions::new("recorder", topics.collect(), log_time)
-}
-
-/// How many messages of a live topic may wait for the recorder. Beyond it they are lost, and
-/// counted.
-const LIVE_DEPTH: usize = 256;
-
-/// A topic as it is recorded. In simulated time, publishers wait for the recorder as they wait for
-/// nodes. In real time they never do: a slow disk costs messages of the recording, not of the
-/// graph.
-fn to_record(plan: &Plan, topic: &str) -> TopicToRecord {
-    let offered = offered(plan, topic);
-    let live = plan.all_processes().all(|process| process.time == Time::Wall);
-    let qos = match live {
-        true => Qos {
-            durability: offered.durability,
-            ..Qos::best_effort(offered.depth.max(LIVE_DEPTH))
-        },
-        false => offered,
-    };
-    TopicToRecord { offered: vec![offered.into()], ..TopicToRecord::new(topic, qos) }
-}
-
-/// The weakest quality of service that any publisher of the topic in the graph offers. Publishers
-/// wait for the recorder when the deepest of their subscribers is full: in steps it is as deep as
-/// they are.
-fn offered(plan: &Plan, topic: &str) -> Qos {
-    let nodes = || plan.all_processes().flat_map(ProcessPlan::nodes);
-    let qos = weakest(nodes().flat_map(|node| &node.outputs), topic);
-    let inputs = nodes().flat_map(|node| &node.inputs).filter(|input| input.topic == topic);
-    let deepest = inputs.map(|input| input.qos.depth as usize).max().unwrap_or(0);
-    match plan.steps {
-        Some(_) => Qos { depth: qos.depth.max(deepest), ..qos },
-        None => qos,
-    }
-}
-
-fn weakest<'p>(outputs: impl Iterator<Item = &'p OutputPlan>, topic: &str) -> Qos {
-    let offers =
-        outputs.filter(|output| output.topic == topic).map(|output| transport_qos(&output.qos));
-    let weakest = offers.min_by_key(Qos::is_reliable);
-    weakest.unwrap_or(Qos::best_effort(16))
 }
 
 fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {

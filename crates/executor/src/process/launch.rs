@@ -290,6 +290,13 @@ impl LaunchedProcess {
         Ok(self.exited(deadline)?.map(ProcessEvent::Exited))
     }
 
+    /// Whether the process has closed its control socket, as it does when it dies, and
+    /// [`event`](Self::event) has not told its exit yet.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.socket.is_none() && self.exit.is_none()
+    }
+
     /// Hears nothing of the process any more except its exit.
     fn close(&mut self) {
         self.socket = None;

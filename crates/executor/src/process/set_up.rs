@@ -42,8 +42,11 @@ fn make(binary: &str, set_up: SetUp, words: &[String]) -> Result<(), PackageErro
     })?;
     let text = read("hardware package", package)?;
     let read = HardwarePackage::from_yaml(package, &text).map_err(refused)?;
+    let is_as_it_stands = rules.is_empty();
     let read = read.set_up_by(set_up.command, rules).map_err(refused)?;
-    let source = (set_up.make)(&read).map_err(|error| alone(format!("{package}: {error}")))?;
+    // Values that rules have given do not stand in the file.
+    let place = if is_as_it_stands { format!("{package}: ") } else { String::new() };
+    let source = (set_up.make)(&read).map_err(|error| alone(format!("{place}{error}")))?;
     std::fs::write(output, source)
         .map_err(|error| alone(format!("{output}: {error}; choose another file")))
 }

@@ -5,7 +5,7 @@ use super::{Check, Resolved, Topics};
 use crate::condition::Condition;
 use crate::description::NodeTypeDescription;
 use crate::limits::APPROXIMATE_DEPTH_MAX;
-use crate::model::GraphNode;
+use crate::model::{GraphNode, InputReading};
 use crate::violation::ViolationKind;
 
 /// Messages of a publisher that a subscriber may hold at least, whatever the publisher's depth.
@@ -175,6 +175,39 @@ impl<'a> Check<'a> {
                 let path = ["inputs", port.as_str()];
                 self.node_fault(ViolationKind::Condition, node, &path, message, advice);
             }
+        }
+    }
+
+    /// A module runs for messages on the inputs that its package file says, and takes them in its
+    /// own way. A graph that says otherwise would run another node than the software is.
+    pub(super) fn built_in_inputs(&mut self, node: &GraphNode, resolved: &Resolved<'a>) {
+        let Some((_, module)) = resolved.hardware.filter(|_| resolved.in_fabric) else { return };
+        let module = &module.description;
+        for input in &node.inputs {
+            let Some(made) = module.input(&input.port) else { continue };
+            let (port, node_type) = (&input.port, &node.node_type);
+            let described = resolved.description.and_then(|it| it.input(port));
+            let reads = described.and_then(|it| it.reading).unwrap_or(InputReading::Latest);
+            let is = triggers(node, resolved.description, port);
+            let (message, advice) = if is != made.trigger {
+                let (here, there) =
+                    if is { ("triggers", "does not run") } else { ("does not trigger", "runs") };
+                let message = format!(
+                    "input `{port}` {here}, but `{node_type}` in hardware {there} for its messages"
+                );
+                (message, format!("set `trigger: {}`", made.trigger))
+            } else if !is && input.reading.is_some_and(|said| said != reads) {
+                let message = format!(
+                    "`{node_type}` in hardware takes the messages on `{port}` in its own way, and \
+                     `read` does not change that"
+                );
+                (message, "take `read` away".to_owned())
+            } else {
+                continue;
+            };
+            let advice = format!("{advice}, or map the node to a process");
+            let path = ["inputs", port.as_str()];
+            self.node_fault(ViolationKind::HardwareNode, node, &path, message, advice);
         }
     }
 

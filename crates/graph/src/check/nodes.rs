@@ -47,6 +47,7 @@ impl<'a> Check<'a> {
         self.timers(node, description);
         self.parameters(node, resolved, description);
         self.built_in_condition(node, resolved);
+        self.built_in_inputs(node, resolved);
     }
 
     pub(super) fn node_fault(

@@ -561,6 +561,50 @@ fn a_node_in_a_fabric_has_the_condition_that_its_module_sees_to() {
 }
 
 #[test]
+fn a_node_in_a_fabric_triggers_and_reads_as_its_module_does() {
+    let port = "image: { type: sensor_msgs/msg/Image, bounds: { data: 9 } }";
+    let other = port.replace("image:", "other:").replace("bounds", "trigger: false, bounds");
+    let file = PACKAGE.replace(port, &format!("{port}, {other}"));
+    let mut software = invert(vec![parameter("mask", 3)]);
+    software.inputs.push(input("other", IMAGE, false));
+    let both = descriptions(Some(software.clone()), Some(&file));
+    let found = |image: &str, other: &str, mapping: &Mapping, all: &PackageDescriptions| {
+        let inputs = format!(
+            "inputs:\n      image: {{ topic: /a{image} }}\n      other: {{ topic: /a{other} }}"
+        );
+        let graph = GRAPH.replacen("inputs: { image: /a }", &inputs, 1);
+        checked_graph(&graph, mapping, all).map_or_else(|all| all, |_| Vec::new())
+    };
+    let to_process = "or map the node to a process";
+    let faults = [
+        (
+            (", trigger: false", ""),
+            "g.yaml:9:23: node `invert`: input `image` does not trigger, but `invert` in hardware \
+             runs for its messages; set `trigger: true`",
+        ),
+        (
+            ("", ", trigger: true"),
+            "g.yaml:10:23: node `invert`: input `other` triggers, but `invert` in hardware does not \
+             run for its messages; set `trigger: false`",
+        ),
+        (
+            ("", ", read: since_last"),
+            "g.yaml:10:23: node `invert`: `invert` in hardware takes the messages on `other` in its \
+             own way, and `read` does not change that; take `read` away",
+        ),
+    ];
+    for ((image, other), said) in faults {
+        assert_eq!(found(image, other, &in_fabric(), &both), [format!("{said}, {to_process}")]);
+        let software = descriptions(Some(software.clone()), None);
+        assert_eq!(found(image, other, &in_process(), &software), [""; 0]);
+    }
+    // The same as the node type.
+    for other in ["", ", trigger: false", ", trigger: false, read: latest"] {
+        assert_eq!(found(", trigger: true", other, &in_fabric(), &both), [""; 0]);
+    }
+}
+
+#[test]
 fn a_parameter_that_hardware_does_not_have_is_refused_unless_it_changes_nothing() {
     let graph = GRAPH.replace("mask: 3", "mask: 3, clip: 0.5");
     let all = descriptions(Some(invert(vec![parameter("clip", 1.0)])), Some(PACKAGE));

@@ -659,6 +659,8 @@ fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else
     {
         assert!(told.contains(part), "`{part}` is missing in: {told}");
     }
+    let inside = told.lines().find(|line| line.starts_with("/lane/view ")).expect("a row");
+    assert!(inside.contains(" - ") && inside.ends_with("in hardware"), "{told}");
     let list = run.output(&["topic", "list"]);
     let list = String::from_utf8_lossy(&list.stderr).into_owned();
     assert!(list.contains("no graph is running"), "{list}");

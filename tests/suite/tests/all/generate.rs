@@ -39,6 +39,39 @@ fn a_network_is_written_whole_and_the_same_every_time() {
 }
 
 #[test]
+fn a_link_in_the_folder_of_generated_files_is_replaced_and_not_written_through() {
+    let run = Run::new("gen_links");
+    let types = run.file("own_msgs");
+    std::fs::create_dir_all(types.join("msg")).expect("a folder");
+    std::fs::write(types.join("msg/Pair.msg"), "float64 a\nuint8 b\n").expect("written");
+    let types = types.to_str().expect("UTF-8");
+    let outside = run.file("outside");
+    std::fs::write(&outside, "mine").expect("written");
+    for (out, words) in [
+        ("hardware", &["hw", GRAPH, "--mapping", MAPPING][..]),
+        ("types", &["--lang", "sv", types]),
+    ] {
+        let folder = run.file(out);
+        let made = || {
+            let command = [&["gen"], words, &["-o", folder.to_str().expect("UTF-8")]].concat();
+            let output = run.output(&command);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            files(&folder)
+        };
+        let first = made();
+        let name = first.keys().next().expect("a file");
+        let linked = folder.join(name);
+        std::fs::remove_file(&linked).expect("removed");
+        // What an interrupted command has left may be a link as well.
+        for link in [linked, folder.join(format!("{name}.unfinished"))] {
+            std::os::unix::fs::symlink(&outside, link).expect("a link");
+        }
+        assert_eq!(made(), first);
+        assert_eq!(std::fs::read_to_string(&outside).expect("it"), "mine");
+    }
+}
+
+#[test]
 fn a_board_whose_nodes_are_too_large_for_a_part_is_warned_of_before_anything_runs() {
     let run = Run::new("gen_hw_large");
     let graph = "apps/autorace/course.graph.yaml";

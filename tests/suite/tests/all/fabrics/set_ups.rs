@@ -86,6 +86,34 @@ fn a_file_that_a_module_was_made_from_still_holds_what_it_held_then_or_it_is_mad
 }
 
 #[test]
+fn a_calibration_that_hardware_cannot_be_made_of_is_named_with_what_is_wrong_in_it() {
+    let run = Run::new("fabric_calibration");
+    let camera = with_a_calibration_of_its_own(&run);
+    let shipped = std::fs::read_to_string(&camera).expect("the calibration");
+    let line = {
+        let graph = std::fs::read_to_string(run.file("camera.graph.yaml")).expect("the graph");
+        1 + graph.lines().position(|line| line.contains(&camera)).expect("its line")
+    };
+    for (from, to, told) in [
+        ("plumb_bob", "equidistant", "the distortion model is `equidistant` with 5 coefficients"),
+        ("data: [1.0, 0.0, 0.0,", "data: [1.0, 0.5, 0.0,", "matrix R is not a rotation"),
+    ] {
+        let changed = shipped.replacen(from, to, 1);
+        assert_ne!(changed, shipped);
+        std::fs::write(&camera, changed).expect("written");
+        let (said, errors) = check(&run, "camera.graph.yaml", CAMERA_STREAMED);
+        assert_eq!(said.status.code(), Some(1), "{errors}");
+        let place = format!("camera.graph.yaml:{line}:");
+        let with = format!("cannot be made with calibration ({camera}): ");
+        let file = format!("says: calibration {camera}: ");
+        for part in [&place, &with, &file, told] {
+            assert!(errors.contains(part), "`{part}` is missing in: {errors}");
+        }
+        assert!(!errors.contains(PACKAGE), "{errors}");
+    }
+}
+
+#[test]
 #[ignore = "long: a board of its own"]
 fn rectification_on_a_board_follows_the_calibration() {
     let run = Run::new("fabric_lens");
@@ -123,6 +151,16 @@ fn hardware_is_made_for_the_parameters_of_the_graph_or_refused_with_the_reason()
     assert!(!passes, "{errors}");
     let told = ["node `planner`", "`crossdock-autorace lane-setup` says", "a camera without roll"];
     assert!(told.iter().all(|part| errors.contains(part)), "{errors}");
+    // The one that is wrong is named, where it was said: neither what else is made anew nor a file
+    // that is as it is shipped.
+    let more = ["-p", "red_light.rows:=0.6", "-p", "red_light.fill:=1.001"];
+    let (passes, errors) = check_highway(&run, "white_lanes", &more);
+    assert!(!passes, "{errors}");
+    let told = "-p red_light.fill:=1.001: node `red_light`: `red_light` in hardware cannot be made with fill: \
+                `crossdock-autorace red-light-setup` says: `fill` of red_light is 1.001, and has to be a \
+                share, 0 to 1; change this parameter, or keep the node in a process";
+    assert!(errors.contains(told), "{errors}");
+    assert!(!errors.contains("autorace.hardware.yaml"), "{errors}");
 
     // Two nodes of a type on one board have one module.
     let light = |name: &str, other: &str, more: &str| {
