@@ -111,7 +111,8 @@ pub struct GraphTopic {
     pub several_publishers: bool,
     /// Whether a copy of a message is a reason to refuse the start.
     pub copies: Copies,
-    /// Upper bound of one message in the flat layout, bytes.
+    /// Largest message in the flat layout that memory is made for before there is any, bytes. No
+    /// limit: memory grows for larger ones while they are published.
     pub max_bytes: Option<u64>,
     /// Most elements of its sequences, bytes of its texts and UTF-16 units of its wide texts, by
     /// field (`header.frame_id`): what hardware, which has no memory to grow into, makes room for.

@@ -423,7 +423,7 @@ pub struct OutputPlan {
     pub message_type: String,
     /// Offered quality of service.
     pub qos: Qos,
-    /// Upper bound of one message in the flat layout, bytes.
+    /// Largest message in the flat layout that memory is made for before there is any, bytes.
     pub max_bytes: Option<u64>,
     /// Whether a copy is a reason to refuse the start.
     pub copies: Copies,
@@ -494,7 +494,7 @@ pub struct TopicPlan {
     pub played: bool,
     /// Whether the launcher records it.
     pub recorded: bool,
-    /// Upper bound of one message in the flat layout, bytes.
+    /// Largest message in the flat layout that memory is made for before there is any, bytes.
     pub max_bytes: Option<u64>,
     /// Whether a copy is a reason to refuse the start.
     pub copies: Copies,

@@ -44,9 +44,9 @@ pub struct GraphService {
     pub service_type: Option<String>,
     /// Whether the server is outside the graph.
     pub external: bool,
-    /// Upper bound of one request in the flat layout, bytes.
+    /// Largest request in the flat layout that memory is made for before there is any, bytes.
     pub max_request_bytes: Option<u64>,
-    /// Upper bound of one response in the flat layout, bytes.
+    /// Largest response in the flat layout that memory is made for before there is any, bytes.
     pub max_response_bytes: Option<u64>,
 }
 
@@ -104,7 +104,7 @@ pub struct ClientPlan {
     pub service_type: String,
     /// Calls under way at most.
     pub depth: u32,
-    /// Upper bound of one request in the flat layout, bytes.
+    /// Largest request in the flat layout that memory is made for before there is any, bytes.
     pub max_request_bytes: Option<u64>,
     /// Whether its server is in the graph, and to be connected before the start.
     pub expected: bool,
@@ -124,7 +124,7 @@ pub struct ServerPlan {
     /// Service type.
     #[serde(rename = "type")]
     pub service_type: String,
-    /// Upper bound of one response in the flat layout, bytes.
+    /// Largest response in the flat layout that memory is made for before there is any, bytes.
     pub max_response_bytes: Option<u64>,
     /// Clients in the graph, to be connected before the start.
     pub clients: u32,

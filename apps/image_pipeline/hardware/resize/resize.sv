@@ -9,7 +9,7 @@
 // Refused       What the software node refuses: another encoding than mono8, rgb8 and bgr8, rows
 //               that are not packed, data of another length than its rows, a side of no pixel (here
 //               or there) or of more than 16384. Beside that what is no message at all, see
-//               frame_take, and pictures that are wider than MAX_WIDTH or have more than MAX_BYTES.
+//               frame_take, and pictures that come wider than MAX_WIDTH or with more than MAX_BYTES.
 //               Such a message is taken to its end at the pace of all others, and counted by a
 //               cycle of `dropped`. `refused` has the reason in that cycle, unless it is no message
 //               at all: the run ends with it, as with the software node.
@@ -24,9 +24,11 @@
 //               message stops half way: with its next beat it goes on.
 // Reset         Nothing taken, nothing published, sequence 0.
 // Parameters    WIDTH, HEIGHT: of the picture that is published, both 1 to 16384, or both 0: half.
-//               MAX_WIDTH: of a picture, pixels, 2 to 16384; what there is memory for. MAX_BYTES: of a
-//               picture that comes or leaves, 8 to 2^24. The bounds of both ports in the hardware
-//               package file are the same but for the encoding: then publishing cannot fail.
+//               MAX_WIDTH: of a picture that comes, pixels, 2 to 16384; what there is memory for. One
+//               that leaves may be wider. MAX_BYTES: of a picture that comes or leaves, 8 to 2^24;
+//               WIDTH x HEIGHT pixels have to fit at three bytes each, as in the software node. The
+//               bounds of both ports in the hardware package file are the same but for the encoding:
+//               then publishing cannot fail.
 `default_nettype none
 
 module resize #(
@@ -78,7 +80,7 @@ module resize #(
   wire [31:0] to_bytes;
 
   if (WIDTH * HEIGHT * 3 > MAX_BYTES) begin : g_bad_size
-    $fatal(1, "%m: WIDTH * HEIGHT pixels have MAX_BYTES at most, three each");
+    $fatal(1, "%m: WIDTH x HEIGHT pixels, three bytes each, are more than MAX_BYTES");
   end
 
   resize_pictures #(

@@ -45,28 +45,62 @@ impl Target {
     }
 }
 
-/// The largest image that comes or leaves: what hardware has memory for, if the graph says it; 0:
-/// any.
+/// What hardware has memory for, if the graph says it; 0: any.
 #[derive(Clone, Copy, Debug)]
 struct Room {
+    /// Of an image that comes: hardware keeps some of its rows, and none of those that leave.
     width: usize,
+    /// Of an image that comes or leaves.
     bytes: usize,
 }
 
 impl Room {
-    /// Refuses an image that is larger.
-    fn expect(self, (width, height): (usize, usize), channels: usize) -> Result<(), NodeError> {
-        let bytes = width.saturating_mul(height).saturating_mul(channels);
-        let fits = |value: usize, most: usize| most == 0 || value <= most;
-        if fits(width, self.width) && fits(bytes, self.bytes) {
+    /// Refuses a target that has no room in colour: like hardware, which is made for it before it
+    /// knows of any image.
+    fn expect_target(self, target: Target) -> Result<(), NodeError> {
+        let Target::Size(width, height) = target else { return Ok(()) };
+        if fits(bytes((width, height), 3), self.bytes) {
             return Ok(());
         }
-        let Self { width: width_max, bytes: bytes_max } = self;
         Err(NodeError::new(format!(
-            "an image of {width} x {height} has {bytes} bytes, but max_width is {width_max} pixels and \
-             max_bytes is {bytes_max}: send smaller ones, or change these parameters"
+            "{width} x {height} pixels, three bytes each, are more than max_bytes, {}: make width or \
+             height smaller, or raise max_bytes",
+            self.bytes
         )))
     }
+
+    /// Refuses an image that comes and is larger.
+    fn expect(self, size: (usize, usize), channels: usize) -> Result<(), NodeError> {
+        match fits(size.0, self.width) {
+            true => self.expect_bytes(size, channels),
+            false => Err(self.refusal(size, channels)),
+        }
+    }
+
+    /// Refuses an image that comes or leaves and has more bytes.
+    fn expect_bytes(self, size: (usize, usize), channels: usize) -> Result<(), NodeError> {
+        match fits(bytes(size, channels), self.bytes) {
+            true => Ok(()),
+            false => Err(self.refusal(size, channels)),
+        }
+    }
+
+    fn refusal(self, size: (usize, usize), channels: usize) -> NodeError {
+        let ((width, height), bytes) = (size, bytes(size, channels));
+        let Self { width: width_max, bytes: bytes_max } = self;
+        NodeError::new(format!(
+            "an image of {width} x {height} has {bytes} bytes, but max_width is {width_max} pixels and \
+             max_bytes is {bytes_max}: send smaller ones, or change these parameters"
+        ))
+    }
+}
+
+fn bytes((width, height): (usize, usize), channels: usize) -> usize {
+    width.saturating_mul(height).saturating_mul(channels)
+}
+
+fn fits(value: usize, most: usize) -> bool {
+    most == 0 || value <= most
 }
 
 impl NodeType for Resize {
@@ -85,8 +119,8 @@ impl NodeType for Resize {
             .parameter("width", 0, "new width, pixels")
             .parameter("height", 0, "new height, pixels")
             .parameter("interpolation", "bilinear", "bilinear, or area (to smaller images only)")
-            .parameter("max_width", 0, "width of an image at most, as in hardware, pixels; 0: any")
-            .parameter("max_bytes", 0, "bytes of an image at most, as in hardware; 0: any")
+            .parameter("max_width", 0, "width of an image that comes, at most, as in hardware, pixels; 0: any")
+            .parameter("max_bytes", 0, "bytes of an image that comes or leaves, at most, as in hardware; 0: any")
             .on_device()
     }
 
@@ -114,6 +148,9 @@ impl NodeType for Resize {
             }
             size => Target::Size(size.0, size.1),
         };
+        let room =
+            Room { width: setup.parameter("max_width")?, bytes: setup.parameter("max_bytes")? };
+        room.expect_target(target)?;
         let camera_info = setup.optional_subscriber("camera_info")?;
         let resized_info = setup.optional_publisher("resized_info")?;
         if camera_info.is_some() != resized_info.is_some() {
@@ -131,10 +168,7 @@ impl NodeType for Resize {
             resized_info,
             target,
             interpolation,
-            room: Room {
-                width: setup.parameter("max_width")?,
-                bytes: setup.parameter("max_bytes")?,
-            },
+            room,
             resizer,
             device,
         })
@@ -150,7 +184,7 @@ impl Node for Resize {
         let size = picture.size();
         let channels = picture.channels();
         self.room.expect(size, channels)?;
-        self.room.expect(self.target.of(size), channels)?;
+        self.room.expect_bytes(self.target.of(size), channels)?;
         if self.resizer.as_ref().is_none_or(|resizer| resizer.from() != size) {
             let resizer = Resizer::new(size, self.target.of(size), self.interpolation)?;
             if let Some(device) = &mut self.device {
@@ -231,4 +265,36 @@ fn publish_info(
     to.set_do_rectify(from.do_rectify());
     loan.publish()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Room, Target};
+
+    const ROOM: Room = Room { width: 640, bytes: 640 * 480 * 3 };
+
+    #[test]
+    fn a_target_needs_room_for_three_bytes_a_pixel_before_any_image_comes() {
+        ROOM.expect_target(Target::Size(640, 480)).expect("as many bytes as there are");
+        // Its rows are not kept.
+        ROOM.expect_target(Target::Size(921_600 / 3, 1)).expect("as many bytes as there are");
+        let error = ROOM.expect_target(Target::Size(641, 480)).expect_err("641 x 480 has no room");
+        let said = "641 x 480 pixels, three bytes each, are more than max_bytes, 921600:";
+        assert!(error.to_string().contains(said), "{error}");
+        Room { bytes: 0, ..ROOM }.expect_target(Target::Size(16384, 16384)).expect("any has room");
+        // Not known before there are images.
+        ROOM.expect_target(Target::Factor(100.0)).expect("small ones fit");
+    }
+
+    #[test]
+    fn images_that_come_have_the_width_and_images_that_leave_the_bytes() {
+        ROOM.expect((640, 480), 3).expect("it has room");
+        ROOM.expect((640, 1440), 1).expect("it has room");
+        for (size, channels) in [((641, 1), 1), ((640, 481), 3), ((640, 1441), 1)] {
+            let error = ROOM.expect(size, channels).expect_err("it has no room");
+            assert!(error.to_string().contains("max_width is 640 pixels"), "{error}");
+        }
+        ROOM.expect_bytes((700, 400), 3).expect("it has room");
+        ROOM.expect_bytes((700, 440), 3).expect_err("it has 924000 bytes");
+    }
 }

@@ -20,6 +20,8 @@ pub(crate) struct LocalPublisher {
     pub(crate) control: Arc<RingControl>,
     pub(crate) group: Option<u64>,
     pub(crate) audience: Audience,
+    /// The largest message, as its options named it.
+    pub(crate) max_bytes: Option<usize>,
     /// Where the publisher's executor is rung when a subscriber was attached.
     pub(crate) wake: Option<Wake>,
     /// What it has offered, in order, and who has it.

@@ -351,6 +351,7 @@ pub(crate) fn send_segments(core: &ParticipantCore, state: &mut ParticipantState
         }
     }
     tell_given_back(state);
+    tell_outgrown(core, state);
     for ((token, pair), control, segment) in wanted {
         if token == LOCAL {
             share_segments(state, pair, &control, segment);
@@ -371,6 +372,26 @@ pub(crate) fn send_segments(core: &ParticipantCore, state: &mut ParticipantState
                 state.scarce(&text);
             }
         }
+    }
+}
+
+/// Tells once of each publisher of a topic whose memory has grown for a message that is larger than
+/// its `max_bytes`: else nobody would see why messages wait for memory.
+fn tell_outgrown(core: &ParticipantCore, state: &mut ParticipantState) {
+    let on_topics = state.publishers.values().filter(|it| it.audience == Audience::Topic);
+    let outgrown: Vec<_> = on_topics
+        .filter_map(|it| {
+            let (max_bytes, bytes) = (it.max_bytes?, it.control.outgrown()?);
+            Some((it.info.label(&core.process), max_bytes, bytes))
+        })
+        .collect();
+    for (label, max_bytes, bytes) in outgrown {
+        let text = format!(
+            "publisher `{label}`: a message takes {bytes} bytes, more than the topic's max_bytes, \
+             {max_bytes}; it waited until there was memory for it: set max_bytes to the largest \
+             message, or leave it out"
+        );
+        state.trouble_once_for(format!("outgrown: {label}"), text);
     }
 }
 

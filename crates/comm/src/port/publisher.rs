@@ -30,10 +30,11 @@ pub struct PublisherOptions<'a> {
     pub topic: &'a str,
     /// What it offers.
     pub qos: Qos,
-    /// Largest message in bytes. Memory for the depth and for the samples of eight subscribers is
-    /// planned for it. `None`: the first message determines the first chunks, and memory follows
-    /// larger ones: up to 256 MiB, or twice what the depth, the samples of one subscriber and two
-    /// more messages of the largest size need, if that is more.
+    /// Largest message in bytes that memory is planned for: the depth, and the samples of eight
+    /// subscribers. It is no limit: a larger message waits while memory grows, as far as the memory
+    /// goes that is planned so, and an event says so once. `None`: the first message determines the
+    /// first chunks, and memory follows larger ones: up to 256 MiB, or twice what the depth, the
+    /// samples of one subscriber and two more messages of the largest size need, if that is more.
     pub max_bytes: Option<usize>,
     /// The ports of the same executor, joined inside the thread.
     pub group: Option<&'a PortGroup>,
@@ -79,7 +80,7 @@ pub struct FreePublisherOptions<'a> {
     pub topic: &'a str,
     /// What it offers.
     pub qos: Qos,
-    /// Largest message in bytes.
+    /// Largest message in bytes that memory is planned for, see [`PublisherOptions`].
     pub max_bytes: Option<usize>,
 }
 

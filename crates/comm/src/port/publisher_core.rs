@@ -282,6 +282,7 @@ impl PublisherCore {
             control,
             group: plan.group.map(PortGroup::id).or(plan.bridge),
             audience: plan.audience,
+            max_bytes: plan.max_bytes,
             wake: plan.wake,
             slabs: Vec::new(),
             reach: Arc::clone(&publisher.reach),

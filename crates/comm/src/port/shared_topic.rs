@@ -38,7 +38,8 @@ pub struct SharedTopicOptions<'a> {
     pub topic: &'a str,
     /// What the ports offer and request.
     pub qos: Qos,
-    /// Largest message in bytes.
+    /// Largest message in bytes that memory is planned for, see
+    /// [`PublisherOptions`](crate::PublisherOptions).
     pub max_bytes: Option<usize>,
     /// Where messages ring; `None`: they do not.
     pub doorbell: Option<&'a SharedDoorbell>,

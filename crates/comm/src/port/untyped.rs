@@ -214,7 +214,8 @@ pub struct BridgeOptions<'a> {
     pub requested: Qos,
     /// Which way messages go.
     pub directions: Directions,
-    /// Largest message that it publishes, in bytes of the flat layout, as in [`PublisherOptions`].
+    /// Largest message that memory is planned for, in bytes of the flat layout, as in
+    /// [`PublisherOptions`].
     pub max_bytes: Option<usize>,
     /// Where messages for the other medium wake the executor.
     pub doorbell: Option<&'a Doorbell>,

@@ -149,7 +149,7 @@ impl<S: Service, O: Owner> Client<S, O> {
     ///
     /// Several may be open; dropping one changes nothing. Blocks where memory grows for a request
     /// larger than all before, until the server has mapped it: for a second at most, and once if
-    /// the server stands still. With `max_request_bytes` it never does.
+    /// the server stands still. With `max_request_bytes` only a larger one does.
     ///
     /// # Errors
     /// [`LoanError`] when the memory for requests is used up; it names who holds it.

@@ -162,8 +162,8 @@ impl<S: Service, O: Owner> Server<S, O> {
     /// response, which `write` builds in place. `write` must not use the server.
     ///
     /// Blocks where memory grows for a response larger than all before, until the client has mapped
-    /// it: for a second at most, and once if the client stands still. With `max_response_bytes` it
-    /// never does.
+    /// it: for a second at most, and once if the client stands still. With `max_response_bytes`
+    /// only a larger one does.
     ///
     /// # Errors
     /// [`AnswerError`]; nothing was sent then.

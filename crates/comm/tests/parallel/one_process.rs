@@ -34,6 +34,38 @@ fn a_message_reaches_a_subscriber_of_the_same_process() {
 }
 
 #[test]
+fn a_message_that_is_larger_than_max_bytes_comes_and_is_told_of_once() {
+    let place = Place::new("outgrown");
+    let participant = place.open("both");
+    let output = publisher(&participant, "/image", reliable(4));
+    let input = subscriber(&participant, "/image", reliable(4));
+    let mut told = Vec::new();
+    let mut hear = || {
+        told.extend(participant.take_events().0.iter().filter(|it| it.is_trouble()).cloned());
+        told.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    publish(&output, 1);
+    assert_eq!(drain(&input), [1]);
+    // The second needs memory again.
+    for bytes in [20_000, 100_000] {
+        let mut loan = output.loan(Extra::none().bytes(bytes)).unwrap();
+        loan.message().data_uninit(bytes).unwrap().fill(7);
+        loan.publish().map_err(|refused| refused.reason).unwrap();
+        assert_eq!(input.take().unwrap().unwrap().message().data().unwrap().len(), bytes);
+        let heard = participant.wait_until(LIMIT, || !hear().is_empty());
+        assert!(heard, "nobody is told of {bytes} bytes");
+    }
+    // The control thread has seen to the second one, too, when it has seen to this.
+    let late = place.open("late");
+    assert!(participant.wait_until(LIMIT, || !participant.peers().is_empty()));
+    drop(late);
+    let told = hear();
+    let part = "publisher `source in process both on /image`: a message takes ";
+    assert!(told.len() == 1 && told[0].contains(part), "{told:?}");
+    assert!(told[0].contains("more than the topic's max_bytes, 8192;"), "{told:?}");
+}
+
+#[test]
 fn a_port_that_is_dropped_is_counted_no_more() {
     let place = Place::new("dropped");
     let participant = place.open("both");

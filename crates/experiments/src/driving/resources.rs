@@ -1,7 +1,7 @@
 //! What the board takes of an UltraScale+ part, beside table II of the fpgaDDS paper.
 
 use crate::caller::GraphNetwork;
-use crossdock_graph::NodeArea;
+use crossdock_graph::{NodeArea, NodeUltraRam};
 use crossdock_hwgen::board::gateways;
 use serde_json::{Value, json};
 
@@ -45,11 +45,10 @@ impl Area {
 const WIDE: [(&str, &str); 2] =
     [("lane_planner", "lane_planner-view_bits-128"), ("polyfit", "polyfit-gate-110-view_bits-128")];
 
-/// What the board has beside its nodes: what it is, its design in the budget, and how many.
-fn way(network: &GraphNetwork) -> [(&'static str, &'static str, u64); 9] {
-    let count = gateways(&network.generated.network).len() as u64;
+/// What a board has beside its nodes: what it is, its design in the budget, and how many.
+fn way(gateways: u64) -> [(&'static str, &'static str, u64); 9] {
     [
-        ("gateways", "gateway-width-64-address_width-48", count),
+        ("gateways", "gateway-width-64-address_width-48", gateways),
         ("port of host memory", "memif_share-width-64-address_width-48-ports-8", 1),
         ("windows", "memif_mmu-width-64-address_width-48-windows-16-outstanding-32", 1),
         ("words of the host", "osif-clients-16-word_width-128-up_depth-64-down_depth-32", 1),
@@ -61,21 +60,30 @@ fn way(network: &GraphNetwork) -> [(&'static str, &'static str, u64); 9] {
     ]
 }
 
+/// What a design takes, if the budget has it.
+fn budgeted(budget: &Value, design: &str) -> Option<NodeArea> {
+    let figures = &budget["designs"][design];
+    let of = |what: &str| figures[what].as_u64();
+    let (lut, ff, bram18) = (of("lut")?, of("ff")?, of("bram18")?);
+    // There it says what is left.
+    let in_uram = figures.get("in_uram").and_then(|deep| {
+        let (left, uram) = (deep["bram18"].as_u64()?, deep["uram"].as_u64()?);
+        Some(NodeUltraRam { bram18: bram18.checked_sub(left)?, uram })
+    });
+    Some(NodeArea { lut, ff, bram18, dsp: of("dsp").unwrap_or(0), in_uram })
+}
+
 /// The parts of a board, as far as its package files and the budget have them.
 fn parts(network: &GraphNetwork) -> Vec<Part> {
     let budget: Value = serde_json::from_str(BUDGET).unwrap_or_default();
-    let budgeted = |design: &str| -> Option<NodeArea> {
-        let of = |what: &str| budget["designs"][design][what].as_u64();
-        let (lut, ff, bram18) = (of("lut")?, of("ff")?, of("bram18")?);
-        Some(NodeArea { lut, ff, bram18, dsp: of("dsp").unwrap_or(0), in_uram: None })
-    };
+    let budgeted = |design: &str| budgeted(&budget, design);
     let of_nodes = network.generated.network.nodes.iter().filter_map(|node| {
         let is_wide = node.inputs.iter().chain(&node.outputs).any(|end| end.width == 128);
         let wide = WIDE.iter().find(|(name, _)| is_wide && *name == node.node_type);
         let area = wide.map_or(node.area, |(_, design)| budgeted(design))?;
         Some(part(&node.node_type, 1, area))
     });
-    let way = way(network).into_iter();
+    let way = way(gateways(&network.generated.network).len() as u64).into_iter();
     let way = way.filter_map(|(name, design, count)| Some(part(name, count, budgeted(design)?)));
     of_nodes.chain(way).collect()
 }
@@ -122,3 +130,50 @@ pub(crate) fn facts(areas: &[Area]) -> Value {
 pub(crate) const IS: &str = "Yosys 0.70, synth_xilinx -family xcup: the sum of modules that were synthesised \
                              alone (hw/budget.json), without the topics' networks, and what the host talks to \
                              for 8 gateways; a whole image is kept in UltraRAM";
+
+#[cfg(test)]
+mod tests {
+    use super::{BUDGET, Part, WIDE, budgeted, part, sum, way};
+    use serde_json::Value;
+
+    const PAGE: &str = include_str!("../../../../docs/performance-hardware.md");
+    /// The nodes of all boards that the page adds up.
+    const COMMON: [&str; 5] = [
+        "image_compensation-max_bytes-921600",
+        "gaussian_blur-max_width-640-max_bytes-921600",
+        "lane_control-blind_images-10",
+        "red_light-area_min-40-width-640-height-480",
+        "green_light-area_min-40-width-640-height-480",
+    ];
+
+    /// The whole board, of these nodes beside the common ones.
+    fn board(nodes: [&str; 2], gateways: u64) -> Part {
+        let budget: Value = serde_json::from_str(BUDGET).expect("JSON");
+        let nodes = COMMON.into_iter().chain(nodes).map(|design| ("node", design, 1));
+        let parts = nodes.chain(way(gateways)).map(|(name, design, count)| {
+            let area = budgeted(&budget, design);
+            part(name, count, area.unwrap_or_else(|| panic!("hw/budget.json has no {design}")))
+        });
+        sum(&parts.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_page_on_performance_has_the_sums_of_the_budget() {
+        let grouped = |number: u64| format!("{} {:03}", number / 1000, number % 1000);
+        for (row, nodes, gateways) in [
+            ("the same graph", ["image_projection", "lane_following"], 4),
+            (
+                "gateway paper's graph, topic A with a gateway",
+                ["lane_planner", "polyfit-gate-110"],
+                5,
+            ),
+            ("the same with a view of 128 bit", WIDE.map(|(_, design)| design), 5),
+        ] {
+            let Part { lut, ff, bram, uram, dsp, .. } = board(nodes, gateways);
+            let (lut, ff) = (grouped(lut), grouped(ff));
+            let said = format!("{row} | {lut} | {ff} | {bram} | {uram} | {dsp} |");
+            let file = "docs/performance-hardware.md";
+            assert!(PAGE.contains(&said), "{file} should say, by hw/budget.json:\n{said}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ pub enum BuildError {
     /// The block has no room for the field.
     #[error(
         "{field} needs {wanted} bytes, but {free} of the block's {block_bytes} are left: reserve \
-         more with Extra, or raise the topic's max_bytes"
+         more with Extra"
     )]
     Overflow {
         /// The field.

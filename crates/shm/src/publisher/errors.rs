@@ -88,7 +88,8 @@ pub enum LoanError {
     /// Larger than the topic allows at all.
     #[error(
         "publisher `{label}`: a message of {bytes} bytes can never fit into the topic's memory \
-         limit of {limit_bytes} bytes; raise the limit"
+         limit of {limit_bytes} bytes; send smaller ones, or set the topic's maximum size to the \
+         largest"
     )]
     TooLarge {
         /// The publisher's label.

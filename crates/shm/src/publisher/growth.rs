@@ -137,6 +137,9 @@ impl Core {
             let label = self.label.to_string();
             return Err(Box::new(LoanError::TooManySegments { label, bytes, segments }));
         }
+        if self.config.sizing == Sizing::Contract {
+            self.control.note_outgrown(bytes);
+        }
         let grown = slack(wanted);
         // A driver's memory is all there from the start.
         let doubled = match segments > 1 && state.maker.is_none() {

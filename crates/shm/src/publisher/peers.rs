@@ -232,6 +232,8 @@ pub struct RingControl {
     /// Does the publisher's thread wait for a slow peer?
     pub(crate) blocked: AtomicBool,
     attached: AtomicU32,
+    /// See [`RingControl::outgrown`].
+    outgrown: AtomicU64,
     notifier: OnceLock<Notifier>,
 }
 
@@ -261,6 +263,7 @@ impl RingControl {
             some_behind: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
             attached: AtomicU32::new(0),
+            outgrown: AtomicU64::new(0),
             notifier: OnceLock::new(),
         }
     }
@@ -294,6 +297,19 @@ impl RingControl {
     /// Last published sequence number.
     pub fn published(&self) -> u64 {
         self.published.load(Ordering::Acquire)
+    }
+
+    /// Bytes of the last message for which memory grew although the contract names a largest
+    /// message, which it exceeds ([`Sizing::Contract`]); `None`: there was none. One load.
+    ///
+    /// [`Sizing::Contract`]: crate::Sizing::Contract
+    pub fn outgrown(&self) -> Option<u64> {
+        Some(self.outgrown.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
+    }
+
+    /// Publisher: memory is about to grow for a message of so many bytes.
+    pub(super) fn note_outgrown(&self, bytes: u64) {
+        self.outgrown.store(bytes, Ordering::Relaxed);
     }
 
     /// Says to all who watch the publisher that it is alive, at this time of the system's clock.

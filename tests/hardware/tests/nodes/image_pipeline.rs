@@ -65,7 +65,10 @@ const SIZED: PictureNode = PictureNode {
             ("HEIGHT", 23),
         ]
     },
-    told: |_| "{ width: 37, height: 23 }".to_owned(),
+    told: |limits| {
+        let Limits { max_width, max_bytes, .. } = limits;
+        format!("{{ width: 37, height: 23, max_width: {max_width}, max_bytes: {max_bytes} }}")
+    },
     ..HALF
 };
 const FUSED: PictureNode = PictureNode {
@@ -80,6 +83,8 @@ const SMALL: Limits = of_camera((64, 48));
 const SHIPPED: Limits = of_camera((640, 480));
 /// Resize takes pictures of any size: longer and wider messages than pictures.
 const ANY: Limits = Limits { bound: 4000, max_bytes: 3000, max_width: 45, size: None };
+/// The same for pictures that are narrower than what [`SIZED`] makes of them.
+const NARROW: Limits = Limits { max_width: 30, ..ANY };
 /// Resize as it is shipped.
 const ANY_SHIPPED: Limits =
     Limits { bound: 921_600, max_bytes: 921_600, max_width: 640, size: None };
@@ -281,6 +286,7 @@ fn frames_of_all_kinds_are_rectified_as_the_software_node_does() {
 fn frames_of_all_kinds_are_resized_as_the_software_node_does() {
     equals_its_twin(&HALF, ANY);
     equals_its_twin(&SIZED, ANY);
+    equals_its_twin(&SIZED, NARROW);
 }
 
 #[test]

@@ -99,6 +99,39 @@ fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware
     }
 }
 
+/// Resize alone on a board.
+const RESIZE_ON_A_BOARD: &str = "\
+crossdock: 1
+processes: { drive: { executors: [ { mode: chain, nodes: [camera, RectifyNode] } ] } }
+fabrics: { board: { nodes: [ResizeNode] } }
+topics: { /camera/image_rect: { mapping: gateway }, /resize/image_raw: { mapping: gateway } }
+";
+
+#[test]
+fn a_target_that_can_never_fit_is_refused_before_the_first_picture_in_hardware_too() {
+    let run = Run::new("fabric_target");
+    let mapping = written(&run, "resize.mapping.yaml", RESIZE_ON_A_BOARD);
+    let target = ["-p", "ResizeNode.width:=641", "-p", "ResizeNode.height:=480"];
+    let of = |more: &[&str]| {
+        let all = [&["run", CAMERA, "--rate", "max", "--duration", "0.1"], more].concat();
+        let output = crossdock(&run, &all).output().expect("crossdock starts");
+        // The end of a run is on its table, and what is refused before it begins is an error.
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let whys = ["641 x 480 pixels", "WIDTH x HEIGHT pixels"];
+    for (mapping, why) in [&[][..], &["--mapping", &mapping]].into_iter().zip(whys) {
+        let (code, said) = of(&[mapping, &target].concat());
+        assert_eq!(code, Some(1), "{said}");
+        for part in ["ResizeNode", why, "three bytes each, are more than"] {
+            assert!(said.contains(part), "`{part}` is missing in: {said}");
+        }
+    }
+    // Wider than `max_width`, which is about what comes.
+    let (code, said) = of(&["-p", "ResizeNode.width:=700", "-p", "ResizeNode.height:=400"]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
 #[test]
 #[ignore = "long: four boards"]
 fn pictures_that_a_node_has_no_room_for_end_the_run_in_hardware_as_in_software() {
