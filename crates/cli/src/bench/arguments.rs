@@ -63,8 +63,9 @@ pub(crate) enum BenchCommand {
     /// Rectify and resize on a board: over host memory, as one node, and with a stream between them
     ///
     /// The experiment of the RobotCore paper. Its board is the profile kv260-250, the default here.
-    /// Software is measured beside it. The command fails if an image differs from that of the software nodes,
-    /// or if a stream takes more than 1.01 times what one node takes. Run it in the clone.
+    /// Software is measured beside it. The command fails if an image differs from that of the
+    /// software nodes, or if a stream takes more than 1.01 times what one node takes. Run it in the
+    /// clone.
     Pipeline {
         #[command(flatten)]
         out: OutFolder,

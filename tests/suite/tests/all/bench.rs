@@ -631,7 +631,7 @@ fn the_graphs_of_an_experiment_do_not_meet_what_runs_beside_it() {
     let beside = run.start(&beside);
     until("a message beside it", || run.published("/frame") >= 1);
     let out = run.file("out");
-    let one = ["frames", "--resolution", "1080p", "--frames", "1", "--warm-up", "0"];
+    let one = ["frames", "--resolution", "1080p", "--frames", "1", "--warm-up", "1"];
     let more = ["--device", "opencl:0", "--model", "copy", "--out", out.to_str().expect("UTF-8")];
     let output = bench(&run, &[&one[..], &more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
