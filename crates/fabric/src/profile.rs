@@ -308,27 +308,27 @@ impl Profile {
         Self {
             name: "ecp5-85",
             width_bits: 64,
-            period_ps: 13_333,
-            source: "LFE5UM-85F, speed grade 8: 75 MHz, below the 80 MHz of the slowest module of \
-                     boards in hw/budget.json, the gateway, each placed and routed alone; boards were \
-                     not",
+            period_ps: 15_385,
+            source: "LFE5UM-85F, speed grade 8: 65 MHz, below the 68 MHz of the slowest module in \
+                     hw/budget.json, `stamp_join` of three inputs, each placed and routed alone; boards \
+                     were not",
             memory: HostMemory {
                 read_latency: figure(
-                    18,
+                    16,
                     "assumed: 240 ns through a memory controller in the fabric to DDR3",
                 ),
                 write_latency: figure(
-                    9,
+                    8,
                     "assumed: 120 ns through a memory controller in the fabric to DDR3",
                 ),
                 outstanding: figure(4, "assumed: requests that a small memory controller keeps"),
                 beat_256ths: figure(
                     256,
-                    "one beat per cycle, 0.6 GB/s: assumed; both directions together stay below the \
+                    "one beat per cycle, 0.52 GB/s: assumed; both directions together stay below the \
                      1.6 GB/s of a 16-bit DDR3 at 800 MT/s",
                 ),
                 register_cycles: figure(
-                    6,
+                    5,
                     "assumed: 80 ns for an access of a processor in the same fabric",
                 ),
                 ..ZCU104
