@@ -28,7 +28,7 @@ pub fn following_setup_of(package: &HardwarePackage) -> Result<String, StripeSet
     let values = BuiltIn::of(package, "lane_following")?;
     let (width, height) = (values.side("width")?, values.side("height")?);
     check_size((width, height))?;
-    let expected = "levels, 0 to 255";
+    let expected = "a number of levels, 0 to 255";
     let contrast = values.integer("contrast_min", expected)?;
     let contrast = u8::try_from(contrast).map_err(|_| values.missing("contrast_min", expected))?;
     let mut text = String::from(
@@ -74,8 +74,8 @@ mod tests {
         for (from, to, told) in [
             ("width: 1000", "width: 1001", "are 1001 x 600, but lane following needs"),
             ("height: 600", "height: 620", "a multiple of 12 and at most"),
-            ("contrast_min: 12", "contrast_min: 256", "needs `contrast_min`: levels, 0 to 255"),
-            ("white_low: [0, 0", "white_low: [180, 0", "needs `white_low`: [h, s, v]"),
+            ("contrast_min: 12", "contrast_min: 256", "is 256, and has to be a number of levels"),
+            ("white_low: [0, 0", "white_low: [180, 0", "and has to be [h, s, v]"),
         ] {
             let found = refused(from, to);
             assert!(found.contains(told), "{found}");

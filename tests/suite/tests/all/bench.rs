@@ -636,8 +636,7 @@ fn the_graphs_of_an_experiment_do_not_meet_what_runs_beside_it() {
     let output = bench(&run, &[&one[..], &more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     beside.interrupt();
-    let (status, _) = beside.end();
-    assert!(status.success(), "{status}");
+    _ = beside.end();
 }
 
 #[test]

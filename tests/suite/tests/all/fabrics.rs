@@ -417,7 +417,7 @@ fn a_message_beyond_the_bounds_of_its_topic_ends_the_run_with_what_is_too_long()
     for part in [
         "a message of /camera/snapshot cannot enter hardware",
         "field `data` holds 921600 elements, but hardware has room for 1000",
-        "raise the bound in the graph file",
+        "raise this bound of the topic in the graph file",
     ] {
         assert!(said.contains(part), "`{part}` is missing in: {said}");
     }

@@ -46,7 +46,7 @@ fn timers_of_the_computers_clocks_cannot_be_repeated_bit_by_bit() {
 #[test]
 fn a_node_on_a_fabric_that_cannot_be_repeated_bit_by_bit_is_named_once() {
     let graph = Graph::from_yaml("course.graph.yaml", COURSE.as_bytes()).unwrap();
-    let mapping = "crossdock: 1\nfabrics: { board: { nodes: [compensation] } }\n";
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [compensation] } }\n";
     let mapping = Mapping::from_yaml("m.yaml", mapping.as_bytes()).unwrap();
     let options =
         RunOptions { time: Time::Simulated { pacing: Pacing::Steps }, ..RunOptions::PLAIN };
