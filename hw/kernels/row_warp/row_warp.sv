@@ -66,7 +66,7 @@ module row_warp #(
   localparam int unsigned Lane = $clog2(LANES);
   localparam int unsigned Half = WIDTH / Kept;        // words of a row in each of two memories
   localparam int unsigned Depth = ROWS * Half + 1;    // one more is read, and not shown
-  localparam int unsigned Word = $clog2(Depth + 1);
+  localparam int unsigned Word = $clog2(Depth);
   localparam int unsigned Bits = 12 + SHIFT;          // of a place in a row
   localparam int unsigned Beats = VIEW_WIDTH / LANES;
   localparam int unsigned Beat = $clog2(Beats);
