@@ -146,27 +146,23 @@ fn shots(page: &mut String, content: &Content<'_>) {
     let _ = write!(page, "<p>{legend}</p><div class=\"shots\">");
     for shot in content.shots {
         let lane = match shot.lane {
-            None if has_lanes => ": no lane message",
-            None => "",
-            Some(Lane { left: Some(_), right: Some(_) }) => ": both lines",
-            Some(Lane { left: Some(_), right: None }) => ": yellow line only",
-            Some(Lane { left: None, right: Some(_) }) => ": white line only",
-            Some(Lane { left: None, right: None }) => ": no line",
+            None => has_lanes.then_some("no lane message"),
+            Some(Lane { left: Some(_), right: Some(_) }) => Some("both lines"),
+            Some(Lane { left: Some(_), right: None }) => Some("yellow line only"),
+            Some(Lane { left: None, right: Some(_) }) => Some("white line only"),
+            Some(Lane { left: None, right: None }) => Some("no line"),
         };
         let light = match shot.light.map(|light| light.shown) {
-            Some(Shown::Red) => "red light",
-            Some(Shown::Green) => "green light",
-            _ => "",
+            Some(Shown::Red) => Some("red light"),
+            Some(Shown::Green) => Some("green light"),
+            _ => None,
         };
-        let between = match (lane, light) {
-            (_, "") => "",
-            ("", _) => ": ",
-            _ => ", ",
-        };
+        let seen = [lane, light].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let colon = if seen.is_empty() { "" } else { ": " };
         let _ = write!(
             page,
             "<figure><img src=\"{}\" alt=\"camera image with overlay\" loading=\"lazy\">\
-             <figcaption>{:.2} s{lane}{between}{light}</figcaption></figure>",
+             <figcaption>{:.2} s{colon}{seen}</figcaption></figure>",
             escape(&shot.file),
             shot.seconds
         );
