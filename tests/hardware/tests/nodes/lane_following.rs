@@ -239,7 +239,23 @@ fn odd(mut fields: Fields, number: usize, random: &mut Random) -> Fields {
     fields
 }
 
-/// Good pictures in the order of their time, mostly, and between them odd and damaged ones.
+/// Two stripes with just enough points: without those of the bottom row neither is valid. The white
+/// ones of these are among the last pixels to come.
+fn barely_striped() -> Fields {
+    let (width, height) = SMALL;
+    let rows = (0..height).step_by(height / SMALL_POINTS as usize);
+    let mut data = vec![60; width * height * 3];
+    for s in rows {
+        for (column, colour) in [(60, [230, 200, 20]), (width - 16, [240; 3])] {
+            let at = ((height - 1 - s) * width + column) * 3;
+            data[at..at + 30].chunks_exact_mut(3).for_each(|it| it.copy_from_slice(&colour));
+        }
+    }
+    Fields::picture(width, height, data)
+}
+
+/// Good pictures in the order of their time, mostly, and between them odd and damaged ones. The
+/// last one is barely striped, and so late that nothing is expected of the ones before.
 fn chance(seed: u64, count: usize) -> Vec<Sent> {
     let mut random = Random::new(seed);
     let (mut all, mut now) = (Vec::new(), 5_i64);
@@ -263,6 +279,8 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
             _ => {}
         }
     }
+    let stamp = ((now / 1_000_000_000) as i32 + 10, 0);
+    all.push(frames::frame(&Fields { stamp, ..barely_striped() }, &mut random));
     all
 }
 
