@@ -88,6 +88,20 @@ impl Design {
         self
     }
 
+    /// The same with a source file of the repository: its path from the root.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be read.
+    #[must_use]
+    pub fn with_file(self, path: &str) -> Self {
+        let path = workspace().join(path);
+        let content = std::fs::read_to_string(&path);
+        let content = content.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let name = path.file_name().and_then(|it| it.to_str()).expect("a file's name");
+        self.with_source(name, &content)
+    }
+
     /// The same with another top module.
     #[must_use]
     pub fn with_top(mut self, top: &str) -> Self {

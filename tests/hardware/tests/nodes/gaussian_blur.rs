@@ -8,7 +8,7 @@ use crate::kernels;
 use crate::picture_node::PictureNode;
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
-use crossdock_test_support::{done, workspace};
+use crossdock_test_support::done;
 
 pub(crate) const NODE: PictureNode = PictureNode {
     twin: ("gaussian_blur", "blurred"),
@@ -29,10 +29,8 @@ const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600, max_width: 
 
 /// The kernel, for pictures of so many channels, bytes per row and bytes.
 fn kernel(channels: u64, row_bytes: u64, bytes: u64) -> Simulation {
-    let path = "apps/autorace/hardware/gaussian_blur/blur_picture.sv";
-    let text = must(std::fs::read_to_string(workspace().join(path)));
     let design = Design::new("blur_picture", &["byte_gear", "line_window", "row_window"])
-        .with_source("blur_picture.sv", &text)
+        .with_file("apps/autorace/hardware/gaussian_blur/blur_picture.sv")
         .set("CHANNELS", channels)
         .set("MAX_ROW_BYTES", row_bytes)
         .set("MAX_BYTES", bytes);

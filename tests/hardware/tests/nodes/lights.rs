@@ -497,9 +497,7 @@ fn a_light_leaves_ten_microseconds_after_an_image_with_a_lamp() {
 /// A module of a light with a testbench of its own.
 fn alone(module: &str) -> Simulation {
     let folder = "apps/autorace/hardware/light";
-    let source = format!("{module}.sv");
-    let text = must(std::fs::read_to_string(workspace().join(folder).join(&source)));
-    let design = Design::new(module, &[]).with_source(&source, &text);
+    let design = Design::new(module, &[]).with_file(&format!("{folder}/{module}.sv"));
     must(lint(&design));
     Simulation::new(design, &format!("../{folder}/{module}_tb.cpp"))
 }

@@ -24,21 +24,18 @@ mod twin;
 
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
-use crossdock_test_support::workspace;
 
 /// The levels of a picture, with their parts.
 const LEVELS: [&str; 3] = ["pixel_levels", "pixel_gear", "replay"];
 
 /// Image compensation of the driving graph, for pictures of so many bytes.
 fn compensation(max_bytes: u64) -> Design {
-    let folder = workspace().join("apps/autorace/hardware/image_compensation");
-    let mut design = Design::new("pixel_levels", &LEVELS);
-    for name in ["stretch_levels.sv", "compensate_picture.sv"] {
-        let source = std::fs::read_to_string(folder.join(name));
-        design = design.with_source(name, &source.expect("a source file"));
-    }
-    let design = design.with_top("compensate_picture");
-    design.set("MAX_BYTES", max_bytes).set("CLIP_PER_MYRIAD", 100)
+    let folder = "apps/autorace/hardware/image_compensation";
+    Design::new("compensate_picture", &LEVELS)
+        .with_file(&format!("{folder}/stretch_levels.sv"))
+        .with_file(&format!("{folder}/compensate_picture.sv"))
+        .set("MAX_BYTES", max_bytes)
+        .set("CLIP_PER_MYRIAD", 100)
 }
 
 fn simulated(max_bytes: u64) -> Simulation {
