@@ -4,13 +4,26 @@ use crate::tools;
 use crossdock_test_support::workspace;
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Results kept per job name: one per branch that somebody goes back and forth between.
 const KEPT: usize = 4;
+
+/// Folders that this process has been given. They stay as long as it lives: a program that was
+/// built is started again and again, also while other designs of the same name are built.
+static IN_USE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn use_folder(folder: &Path) {
+    IN_USE.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned());
+}
+
+fn is_in_use(folder: &Path) -> bool {
+    IN_USE.lock().unwrap_or_else(PoisonError::into_inner).contains(folder)
+}
 
 /// Files by name: the whole input of a job, next to its arguments.
 pub(crate) type Files = BTreeMap<String, String>;
@@ -46,6 +59,7 @@ impl Job<'_> {
         flock(&lock, FlockOperation::LockExclusive).expect("a lock");
 
         let folder = home.join(self.digest());
+        use_folder(&folder);
         let result = folder.join("result.txt");
         if let Ok(text) = fs::read_to_string(&result) {
             return Ok(Done { text, folder });
@@ -90,7 +104,28 @@ fn forget_oldest(home: &Path) {
         .collect();
     folders.sort();
     let surplus = (folders.len() + 1).saturating_sub(KEPT);
-    for (_, folder) in &folders[..surplus] {
+    for (_, folder) in folders[..surplus].iter().filter(|(_, folder)| !is_in_use(folder)) {
         fs::remove_dir_all(folder).expect("an old run is removed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_was_given_stays_and_the_oldest_of_others_goes() {
+        let given = |process: u32, number: usize| {
+            let arguments = format!("{process} {number}");
+            let job = Job { name: "test/given", files: &Files::new(), arguments: &arguments };
+            job.result(|_| Ok::<_, ()>(String::new())).expect("a result").folder
+        };
+        let home = workspace().join("target/hw/test/given");
+        let of_another = home.join("0000000000000000");
+        fs::create_dir_all(&of_another).expect("a folder");
+        let folders: Vec<_> =
+            (0..KEPT + 2).map(|number| given(std::process::id(), number)).collect();
+        assert!(folders.iter().all(|folder| folder.is_dir()), "{folders:?}");
+        assert!(!of_another.exists());
     }
 }
