@@ -32,6 +32,8 @@
 //               for the other, nor for a host that does not take its words.
 // Registers     64 bit, by number. Reading has no side effect and gives the value 1 cycle later.
 //                 0 CONTROL        rw bit 0: reliable
+//                                  r  bit 1: a message has begun to come from the topic, and has
+//                                     not ended
 //                 1 SHAPE          r  bits 15:0 PUBLISHER_ID, 31:16 WIDTH, 39:32 CREDITS,
 //                                     47:40 MESSAGES
 //                 2 MAX_BYTES      r  bound of the payload down
@@ -275,6 +277,7 @@ module gateway #(
   // Up -------------------------------------------------------------------------------------------
 
   logic                     reliable;
+  logic                     in_message;   // of the topic, in front of the FIFO
   logic [WIDTH-1:0]         queued_tdata;
   logic [WIDTH/8-1:0]       queued_tkeep;
   logic                     queued_tlast;
@@ -438,17 +441,19 @@ module gateway #(
   always_ff @(posedge clk) begin
     if (m_axis_tvalid && !m_axis_tready) down_stall <= down_stall + 1'b1;
     if (s_axis_tvalid && !s_axis_tready) up_stall <= up_stall + 1'b1;
+    if (s_axis_tvalid && s_axis_tready) in_message <= !s_axis_tlast;
     if (register_write && register_address == 4'd0) reliable <= register_write_data[0];
     if (rst) begin
       down_stall <= '0;
       up_stall <= '0;
+      in_message <= 1'b0;
       reliable <= RELIABLE;
     end
   end
 
   always_ff @(posedge clk)
     case (register_address)
-      4'd0: register_read_data <= 64'(reliable);
+      4'd0: register_read_data <= {62'd0, in_message, reliable};
       4'd1: register_read_data <= {16'd0, 8'(MESSAGES), 8'(CREDITS), 16'(WIDTH), 16'(PUBLISHER_ID)};
       4'd2: register_read_data <= 64'(MAX_BYTES);
       4'd3: register_read_data <= 64'(down_messages);

@@ -59,6 +59,7 @@ struct Side {
   uint64_t up_bytes = 0, down_bytes = 0, up_stall = 0, down_stall = 0;
   uint32_t sequence = 0;
   bool reliable = true;
+  bool in_message = false;  // a message has begun to reach the gateway, and has not ended
 };
 
 struct System {
@@ -75,6 +76,7 @@ struct System {
   uint32_t taken = 0;
   uint16_t tags = 0;
   bool edge = false, rang = false;
+  uint64_t in_messages = 0;  // how often one was seen there
   uint64_t edge_cycle = 0, last_in = 0, first_in = 0, first_out = 0, last_out = 0, in = 0, out = 0;
 
   System(const tb::Options& options, tb::AxiBehaviour behaviour, unsigned stalls)
@@ -149,7 +151,9 @@ struct System {
       rang = dut.doorbell;
       if (P_ISOLATE && dut.paused) tb::fail("a gateway pauses inside a burst");
       for (size_t g = 0; g < gateways; g++) {
-        sides[g].up_stall += dut.up_stalls >> g & 1;
+        const bool valid = dut.into_valid >> g & 1, ready = dut.into_ready >> g & 1;
+        sides[g].up_stall += valid && !ready;
+        if (valid && ready) sides[g].in_message = !(dut.into_last >> g & 1);
         sides[g].down_stall += (dut.m_axis_tvalid & ~dut.m_axis_tready) >> g & 1;
       }
       if ((dut.s_axis_tvalid & 1) && (dut.s_axis_tready & 1)) {
@@ -193,8 +197,16 @@ struct System {
     step();
     dut.register_write = 0;
     dut.register_write_data = !reliable;
-    if (gateway_register(g, 0) != reliable) tb::fail("gateway %zu: it is not as was said", g);
     sides[g].reliable = reliable;
+    check_control(g);
+  }
+  void check_control(size_t g) {
+    const uint64_t wanted = sides[g].in_message << 1 | sides[g].reliable;
+    const uint64_t found = gateway_register(g, 0);
+    if (found != wanted)
+      tb::fail("gateway %zu: CONTROL is %llu instead of %llu", g, (unsigned long long)found,
+               (unsigned long long)wanted);
+    in_messages += wanted >> 1;
   }
 
   // Down -----------------------------------------------------------------------------------------
@@ -459,6 +471,7 @@ struct System {
         {3, side.down}, {4, side.down_bytes}, {5, side.down_bad}, {6, side.down_refused},
         {7, side.down_stall}, {8, side.up}, {9, side.up_bytes}, {10, side.up_bad},
         {11, side.dropped}, {12, side.own}, {14, side.up_stall}}};
+    check_control(g);
     for (const auto& [number, value] : wanted)
       if (gateway_register(g, number) != value)
         tb::fail("gateway %zu: register %u is %llu instead of %llu", g, number,
@@ -582,6 +595,7 @@ void flow(System& system, uint64_t many, bool reliable, bool to_the_end) {
                          random.percent(3));
       posts += 1;
     }
+    if (random.percent(2)) system.check_control(g);
     system.turn(nap == 0);
   }
   for (int i = 0; i < 3000; i++) system.turn(true);
@@ -592,7 +606,7 @@ int main(int count, char** words) {
   const tb::Options options(count, words);
   measure(options);
   const uint64_t many = options.number("messages", 150);
-  std::array<uint64_t, 5> sums{};
+  std::array<uint64_t, 6> sums{};
   for (const bool reliable : {true, false}) {
     System system(options, {1, 100, 4, 30}, 4);
     system.error_percent = 1;
@@ -608,10 +622,12 @@ int main(int count, char** words) {
     flow(system, many, reliable, false);
     system.start();
     flow(system, many / 2, reliable, true);
+    sums[5] += system.in_messages;
   }
   tb::report("up_bad", sums[0]);
   tb::report("down_bad", sums[1]);
   tb::report("own", sums[2]);
   tb::report("dropped", sums[3]);
   tb::report("refused", sums[4]);
+  tb::report("in_message", sums[5]);
 }

@@ -31,6 +31,12 @@ const fn register(number: u32) -> u32 {
     HOST_PORT_ADDRESS + 8 * number
 }
 
+/// The byte address of `CONTROL` of a gateway of a board, see `hw/gateway`.
+#[must_use]
+pub const fn gateway_control(gateway: u32) -> u32 {
+    register(port::GATEWAY + 16 * gateway)
+}
+
 /// Registers of `hw/osif`, by number.
 mod osif {
     pub(super) const UP_WRITTEN: u32 = 0;
@@ -341,8 +347,8 @@ impl Board {
     /// Whether a gateway waits for its host with messages up (reliable) or drops what finds no
     /// room.
     pub fn set_reliable(&mut self, gateway: u32, reliable: bool) {
-        let control = port::GATEWAY + 16 * gateway;
-        self.waiting.push_back(write(control, u64::from(reliable)));
+        let control = gateway_control(gateway);
+        self.waiting.push_back(Access::write(control, u64::from(reliable)));
     }
 
     /// Sends a message down. Its memory is the board's until [`HostEvent::Sent`]. At most [`WORDS`]

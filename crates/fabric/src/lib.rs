@@ -28,7 +28,10 @@ mod tools;
 pub use area::{Area, AreaError, StatisticsError};
 pub use build::{BuildError, Library, LoadError};
 pub use cache::{Cache, CacheError, Progress};
-pub use host::{Board, HostEvent, IDLE_CYCLES, LEASE_CYCLES_MAX, Outgoing, Status, WINDOWS, WORDS};
+pub use host::{
+    Board, HostEvent, IDLE_CYCLES, LEASE_CYCLES_MAX, Outgoing, Status, WINDOWS, WORDS,
+    gateway_control,
+};
 pub use loaded::{Access, MemoryTiming, Sink, Source, Traffic};
 pub use model::{Model, Port, RunError, Stop};
 pub use profile::{Figure, HostMemory, Processor, Profile};

@@ -3,7 +3,7 @@
 //! Only wires and instances of library modules. Must not decide anything about the network.
 
 use crate::library::{Instance, LibraryModule, Parameter};
-use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
+use crate::network::{Count, Counted, Network, NetworkPort, PortOwner, Register, TopicNetwork};
 use crate::verilog::{Body, signals};
 use crate::{nodes, registers, restart, standing};
 
@@ -41,6 +41,16 @@ impl BoardGateway<'_> {
     /// The publisher id of what it brings down; 0: nothing.
     pub(crate) fn publisher_id(&self) -> u16 {
         self.down.map_or(0, |port| port.publisher_id)
+    }
+
+    /// What its register `CONTROL` tells of the messages that it takes up.
+    #[must_use]
+    pub fn unended(&self) -> Option<Count> {
+        self.up?;
+        let of_nodes = self.topic.publishers.iter().filter(|it| it.owner != PortOwner::Gateway);
+        let of_nodes: Vec<String> = of_nodes.map(|it| it.owner.shown()).collect();
+        let (of, at) = (self.topic.shown(), of_nodes.join(" or "));
+        Some(Count { what: Counted::Unended, of, at, low: 1, bits: 1 })
     }
 
     fn ports(&self) -> impl Iterator<Item = &NetworkPort> {

@@ -360,6 +360,8 @@ pub enum Counted {
     Dropped,
     /// Messages that a keep-last FIFO did not take: damaged, or too long for it.
     Discarded,
+    /// 1: a message has begun to reach its gateway, and has not ended.
+    Unended,
 }
 
 /// What the word of a node that drops messages holds.

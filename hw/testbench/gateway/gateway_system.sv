@@ -69,7 +69,9 @@ module gateway_system #(
   input  wire                        m_axi_rvalid,
   output logic                       m_axi_rready,
   output logic                       paused,
-  output logic [GATEWAYS-1:0]        up_stalls
+  output logic [GATEWAYS-1:0]        into_valid,
+  output logic [GATEWAYS-1:0]        into_ready,
+  output logic [GATEWAYS-1:0]        into_last
 );
 
   localparam int unsigned Bytes = WIDTH / 8;
@@ -148,7 +150,9 @@ module gateway_system #(
     logic [2:0]       unused_arsize;
     logic [1:0]       unused_arburst;
 
-    assign up_stalls[g] = tvalid && !tready;
+    assign into_valid[g] = tvalid;
+    assign into_ready[g] = tready;
+    assign into_last[g] = tlast;
 
     axis_arb #(
       .WIDTH          (WIDTH),

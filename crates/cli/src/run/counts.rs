@@ -81,5 +81,9 @@ fn note(fabric: &str, row: &CountRow) -> String {
             "fabric `{fabric}` discarded {messages} of {of} before {at}: they were damaged, or longer \
              than `bounds` of the topic in the graph file"
         ),
+        Counted::Unended => format!(
+            "{at} in fabric `{fabric}` has not ended a message of {of}, which is lost: look at whether \
+             it sets `tlast` with the last beat, and at what it waits for"
+        ),
     }
 }

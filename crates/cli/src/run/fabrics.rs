@@ -6,7 +6,7 @@ use crate::hardware::{FabricFiles, generate_fabric};
 use crate::load::Loaded;
 use crate::output::{say, tell};
 use anyhow::{Context, Result, bail, ensure};
-use crossdock_fabric::{Cache, Library, Profile, Search};
+use crossdock_fabric::{Cache, Library, Profile, Search, gateway_control};
 use crossdock_gateway::{
     HOST_PLAN, HostCount, HostGateway, HostInput, HostPlan, HostRefusal, HostedNode,
 };
@@ -114,6 +114,7 @@ fn prepare_fabric(
     let search = Search::from_environment();
     let built = Library::build_board(&generated, &search, &cache, &mut tell)?;
     let library = built.with_context(|| generated.obstacle())?;
+    let counts = counts(&generated);
     let mut plan = HostPlan {
         fabric: fabric.name.clone(),
         cache: cache.folder().to_owned(),
@@ -124,7 +125,7 @@ fn prepare_fabric(
         real_time: fabric.host.as_ref().is_some_and(|host| !host.time.is_unpaced()),
         nodes: generated.network.nodes.iter().map(hosted).collect(),
         gateways: Vec::new(),
-        counts: counts(&generated.registers).map(|(_, place)| place).collect(),
+        counts: counts.iter().map(|(_, place)| *place).collect(),
         refusals: refusals(&generated, loaded).collect(),
     };
     let host = fabric.host.as_mut().context("it has no host")?;
@@ -154,7 +155,7 @@ fn prepare_fabric(
     }
     let value = ParameterValue::String(plan.to_text());
     node.parameters.insert(HOST_PLAN.to_owned(), value);
-    Ok(counts(&generated.registers).map(|(count, _)| count.clone()).collect())
+    Ok(counts.into_iter().map(|(count, _)| count).collect())
 }
 
 fn hosted(node: &NetworkNode) -> HostedNode {
@@ -162,13 +163,22 @@ fn hosted(node: &NetworkNode) -> HostedNode {
     HostedNode { name: name.clone(), node_type: format!("{package}/{node_type}") }
 }
 
-/// What the registers count, and where it stands.
-fn counts(registers: &[Register]) -> impl Iterator<Item = (&Count, HostCount)> {
-    registers.iter().flat_map(|register| {
-        let place =
-            |it: &Count| HostCount { address: register.address, low: it.low, bits: it.bits };
-        register.counts.iter().map(move |count| (count, place(count)))
-    })
+/// What registers of the network and of its gateways count, and where it stands.
+fn counts(generated: &Generated) -> Vec<(Count, HostCount)> {
+    let placed = |address, count: Count| {
+        let place = HostCount { address, low: count.low, bits: count.bits };
+        (count, place)
+    };
+    let of_register = |register: &Register| {
+        let address = register.address;
+        let counts = register.counts.iter().cloned();
+        counts.map(|count| placed(address, count)).collect::<Vec<_>>()
+    };
+    let gateways = gateways(&generated.network).into_iter().zip(0..);
+    let unended = gateways.filter_map(|(gateway, number)| {
+        gateway.unended().map(|count| placed(gateway_control(number), count))
+    });
+    generated.registers.iter().flat_map(of_register).chain(unended).collect()
 }
 
 /// Where nodes say why they refused a message.

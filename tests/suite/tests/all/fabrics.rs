@@ -508,10 +508,10 @@ fn hardware_reads_a_strangers_pictures_in_copies_of_its_host_and_they_are_counte
     assert!(twice.len() > 4 && twice.iter().all(|it| played.contains(it)), "inverted twice");
 }
 
-/// A node that sends, on the first picture, five numbers each of which has another fault, and drops
-/// all later pictures.
+/// A node that sends, on the first picture, five numbers each of which has another fault and half a
+/// message, and drops all later pictures.
 const FAULTY: &str =
-    "// Sends numbers that are right, short, over-long, over the bound, and none whole.
+    "// Sends numbers that are right, short, over-long, over the bound, and none whole; and half a one.
 module faulty (
   input  wire        clk, rst,
   input  wire [63:0] s_axis_image_tdata,
@@ -523,10 +523,15 @@ module faulty (
   output wire        m_axis_number_tlast, m_axis_number_tuser, m_axis_number_tvalid,
   input  wire        m_axis_number_tready,
   input  wire [15:0] number_publisher_id,
+  output wire [63:0] m_axis_half_tdata,
+  output wire [7:0]  m_axis_half_tkeep,
+  output wire        m_axis_half_tlast, m_axis_half_tuser, m_axis_half_tvalid,
+  input  wire        m_axis_half_tready,
+  input  wire [15:0] half_publisher_id,
   output wire        dropped,
   output wire        busy
 );
-  logic       begun;
+  logic       begun, halved;
   logic [2:0] frame, beat;
   wire        came = s_axis_image_tvalid && s_axis_image_tlast;
   wire        silent = frame == 3'd4 && beat == 3'd2;
@@ -539,16 +544,22 @@ module faulty (
   assign m_axis_number_tlast = beat == ends;
   assign m_axis_number_tuser = 1'b0;
   assign m_axis_number_tvalid = begun && !silent;
+  assign m_axis_half_tdata = {32'd4, half_publisher_id, 16'd1};
+  assign m_axis_half_tkeep = 8'hff;
+  assign {m_axis_half_tlast, m_axis_half_tuser} = 2'b00;
+  assign m_axis_half_tvalid = begun && !halved;
   assign dropped = came && begun;
-  assign busy = m_axis_number_tvalid;
+  assign busy = m_axis_number_tvalid || m_axis_half_tvalid;
   always_ff @(posedge clk) begin
     if (came) begun <= 1'b1;
+    if (m_axis_half_tvalid && m_axis_half_tready) halved <= 1'b1;
     if (m_axis_number_tvalid && m_axis_number_tready) begin
       beat <= m_axis_number_tlast ? 3'd0 : beat + 3'd1;
       frame <= m_axis_number_tlast ? frame + 3'd1 : frame;
     end
     if (rst) begin
       begun <= 1'b0;
+      halved <= 1'b0;
       beat <= 3'd0;
       frame <= 3'd0;
     end
@@ -562,16 +573,18 @@ fn what_hardware_cuts_ends_or_drops_is_told_at_the_end() {
     let bag = pictures(&run);
     let package = "crossdock: 1\npackage: faults\nnodes:\n  faulty:\n    sources: [faulty.sv]\n    drops: true\n    \
                    inputs: { image: { type: sensor_msgs/msg/Image, bounds: { data: 921600, header.frame_id: 32, \
-                   encoding: 16 } } }\n    outputs: { number: { type: std_msgs/msg/UInt32 } }\n";
+                   encoding: 16 } } }\n    outputs: { number: { type: std_msgs/msg/UInt32 }, half: { type: \
+                   std_msgs/msg/UInt32 } }\n";
     written(&run, "hardware/faults.hardware.yaml", package);
     written(&run, "hardware/faulty.sv", FAULTY);
     let graph = "crossdock: 1\nname: faults\ntopics:\n  /camera/snapshot: { type: sensor_msgs/msg/Image, external: true, \
                  bounds: { data: 921600, header.frame_id: 32, encoding: 16 } }\n  /number: { type: \
-                 std_msgs/msg/UInt32 }\nnodes:\n  broken: { package: faults, type: faulty, inputs: { image: \
-                 /camera/snapshot }, outputs: { number: /number } }\n";
+                 std_msgs/msg/UInt32 }\n  /half: { type: std_msgs/msg/UInt32 }\nnodes:\n  broken: { package: \
+                 faults, type: faulty, inputs: { image: /camera/snapshot }, outputs: { number: /number, \
+                 half: /half } }\n";
     let mapping = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [broken] } }\ntopics:\n  \
                    /camera/snapshot: { mapping: gateway }\n  /number: { mapping: gateway, check: true, \
-                   watchdog_cycles: 1024 }\n";
+                   watchdog_cycles: 1024 }\n  /half: { mapping: gateway }\n";
     let graph = written(&run, "g.yaml", graph);
     let mapping = written(&run, "m.yaml", mapping);
     let arguments =
@@ -599,6 +612,7 @@ fn what_hardware_cuts_ends_or_drops_is_told_at_the_end() {
         ("silent", (1, "/number")),
         ("dead", (1, "/number")),
         ("dropped", (pictures - 1, "broken")),
+        ("unended", (1, "/half")),
     ];
     assert_eq!(found, BTreeMap::from(expected), "{summary:#}");
     let notes: Vec<&str> =
@@ -610,6 +624,7 @@ fn what_hardware_cuts_ends_or_drops_is_told_at_the_end() {
     told(["fabric `board` dropped 1 message of /number", "`bounds`", "broken.number"]);
     told(["ended 1 message of /number", "fell silent", "`watchdog_cycles`"]);
     told(["broken.number has not delivered", "/number", "`board`"]);
+    told(["broken.half", "has not ended a message of /half", "`tlast`"]);
     told(["node `broken`", &format!("dropped {} message", pictures - 1), "faulty of faults"]);
 }
 
