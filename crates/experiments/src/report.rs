@@ -37,6 +37,8 @@ pub struct Report {
     pub shown: Shown,
     /// The rows as CSV (RFC 4180, with line feeds).
     pub csv: String,
+    /// Further tables as CSV, by name: files of their own.
+    pub tables: Vec<(&'static str, String)>,
     /// The rows as JSON, with what holds for all of them.
     pub json: Value,
     /// A page (Markdown).
@@ -60,11 +62,18 @@ impl Report {
         Self {
             shown,
             csv: rows::csv(rows),
+            tables: Vec::new(),
             json: json!({ "experiment": experiment, "facts": facts, "rows": values }),
             page,
             remark: String::new(),
             faults: Vec::new(),
         }
+    }
+
+    /// The same with a further table of this name.
+    pub(crate) fn with_table<R: Record>(mut self, name: &'static str, rows: &[R]) -> Self {
+        self.tables.push((name, rows::csv(rows)));
+        self
     }
 
     /// The same with what is not as it has to be.

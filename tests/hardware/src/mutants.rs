@@ -98,7 +98,8 @@ impl<'a> Mutants<'a> {
     }
 
     /// Tries a sample, which the seed chooses, and fails if less than 95 % of it are found; one
-    /// survivor alone is no failure, however small the sample is. Counts what was done, and prints
+    /// survivor alone is no failure, however small the sample is: the long tests look at all
+    /// modules together, too. Counts what was done, and prints
     /// the survivors for people to read. Minutes.
     ///
     /// # Panics
@@ -167,7 +168,8 @@ impl<'a> Mutants<'a> {
                 Err(ProofFailure::Broken { .. }) if self.simulations.is_empty() => {
                     return Fate::Unviable;
                 }
-                Err(ProofFailure::Broken { .. }) | Ok(()) => {}
+                // That the solver found nothing in its time is no finding.
+                Err(ProofFailure::Broken { .. } | ProofFailure::OutOfTime { .. }) | Ok(()) => {}
                 Err(_) => return Fate::Found,
             }
         }

@@ -52,6 +52,11 @@ pub enum ProofFailure {
         /// The design with its parameters.
         design: String,
     },
+    /// The solver did not come to an end in its time.
+    OutOfTime {
+        /// The design with its parameters.
+        design: String,
+    },
     /// The tools did not come to a verdict.
     Broken {
         /// The design with its parameters.
@@ -73,6 +78,12 @@ impl fmt::Display for ProofFailure {
                     f,
                     "proof of {design}: there is no cover statement to reach; add one to its \
                      properties for what they are about"
+                );
+            }
+            Self::OutOfTime { design } => {
+                return write!(
+                    f,
+                    "proof of {design}: the solver did not come to an end in its time"
                 );
             }
             Self::Broken { design, output } => {
@@ -226,10 +237,12 @@ impl Proof {
         }
         let properties = broken_properties(&ended.stdout);
         let trace = trace(folder, &ended.stdout);
-        // SymbiYosys' own exit codes: 2 a counterexample, 4 neither proved nor refuted.
+        // SymbiYosys' own exit codes: 2 a counterexample, 4 neither proved nor refuted, 8 out of
+        // time.
         Err(match ended.code {
             Some(2) => ProofFailure::Refuted { design, properties, trace },
             Some(4) => ProofFailure::NotInductive { design, properties, trace },
+            Some(8) => ProofFailure::OutOfTime { design },
             _ => ProofFailure::Broken { design, output: ended.tail() },
         })
     }

@@ -134,7 +134,13 @@ fn errors(found: &[(usize, Fit)], truth: &Value) -> Errors {
     Errors { median: at(0.5), p95: at(0.95), missing }
 }
 
-fn highway(name: &str, change: Change) {
+/// Errors at most, px, in the median and at the 95th percentile: a twentieth above those that
+/// `docs/performance.md` publishes.
+const AS_RECORDED: [f64; 2] = [0.51, 2.62];
+/// The same for pictures that are made worse.
+const CHANGED: [f64; 2] = [6.0, 20.0];
+
+fn highway(name: &str, change: Change, most: [f64; 2]) {
     let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join(name).join("lane_truth.json"));
@@ -146,17 +152,18 @@ fn highway(name: &str, change: Change) {
         errors.median, errors.p95, errors.missing
     );
     assert!(errors.missing.is_empty(), "no lane on frames {:?}", errors.missing);
-    assert!(errors.median <= 6.0 && errors.p95 <= 20.0, "{} {}", errors.median, errors.p95);
+    let is_small = errors.median <= most[0] && errors.p95 <= most[1];
+    assert!(is_small, "{} {}, at most {most:?}", errors.median, errors.p95);
 }
 
 #[test]
 fn the_curving_highway_gives_a_lane_on_every_frame() {
-    highway("highway_a_25hz", |_| ());
+    highway("highway_a_25hz", |_| (), AS_RECORDED);
 }
 
 #[test]
 fn the_highway_at_one_image_per_second_gives_a_lane_on_every_frame() {
-    highway("highway_drive_1hz", |_| ());
+    highway("highway_drive_1hz", |_| (), AS_RECORDED);
 }
 
 #[test]
@@ -202,7 +209,7 @@ fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
     ];
     for (name, change) in changes {
         println!("{name}");
-        highway("highway_drive_1hz", change);
+        highway("highway_drive_1hz", change, CHANGED);
     }
 }
 

@@ -101,7 +101,8 @@ impl Results {
     /// Runs the experiment, prints what it has found, writes its files, and names what is not as it
     /// has to be.
     fn of_run(self, run: impl FnOnce(&mut dyn Caller) -> Result<Report>) -> Result<ExitCode> {
-        let Report { shown, csv, json, page, remark, faults } = run(&mut Command::default())?;
+        let Report { shown, csv, tables, json, page, remark, faults } =
+            run(&mut Command::default())?;
         output::print(&match shown {
             Shown::Lines(lines) => lines,
             Shown::Table(table) => table::aligned(table),
@@ -110,7 +111,13 @@ impl Results {
             output::write(Some(&self.file(ending)), &text)?;
         }
         let name = self.folder.join(self.experiment);
-        output::print(&format!("{0}.csv, {0}.json, {0}.md\n{remark}", name.display()))?;
+        let name = name.display();
+        let mut files = format!("{name}.csv, {name}.json, {name}.md");
+        for (table, text) in tables {
+            output::write(Some(&self.file(&format!("{table}.csv"))), &text)?;
+            files += &format!(", {name}.{table}.csv");
+        }
+        output::print(&format!("{files}\n{remark}"))?;
         for fault in &faults {
             say!("error: {fault}");
         }

@@ -83,7 +83,9 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     stripes::shown(&measured, &mut table);
     let shown = Shown::Table(table);
     let faults = bench.rows.iter().flat_map(Row::faults).collect();
-    Ok(Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults))
+    let report = Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults);
+    let report = report.with_table("table_ii", &resources::lines(&areas));
+    Ok(report.with_table("table_iii", &table_iii::lines(&versions, &measured)))
 }
 
 /// The boards of the gateway paper's graph.

@@ -1,6 +1,7 @@
 //! What the board takes of an UltraScale+ part, beside table II of the fpgaDDS paper.
 
 use crate::caller::GraphNetwork;
+use crate::rows::Record;
 use crossdock_graph::{NodeArea, NodeUltraRam};
 use crossdock_hwgen::board::gateways;
 use serde_json::{Value, json};
@@ -107,6 +108,45 @@ pub(crate) fn sum(parts: &[Part]) -> Part {
         dsp: sum.dsp + part.dsp,
         ..sum
     })
+}
+
+/// A row of table II: what an implementation takes.
+pub(crate) struct Line {
+    implementation: String,
+    lut: u64,
+    ff: Option<u64>,
+    bram36: f64,
+    uram: u64,
+    dsp: u64,
+    from: &'static str,
+}
+
+impl Record for Line {
+    fn columns(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("implementation", self.implementation.as_str().into()),
+            ("lut", self.lut.into()),
+            ("ff", self.ff.into()),
+            ("bram36", self.bram36.into()),
+            ("uram", self.uram.into()),
+            ("dsp", self.dsp.into()),
+            ("from", self.from.into()),
+        ]
+    }
+}
+
+/// The table: the paper's rows, then ours.
+pub(crate) fn lines(areas: &[Area]) -> Vec<Line> {
+    let printed = TABLE_II.map(|(name, lut, bram36, uram, dsp)| {
+        let implementation = name.to_owned();
+        Line { implementation, lut, ff: None, bram36, uram, dsp, from: SOURCE }
+    });
+    let ours = areas.iter().map(|Area { what, parts }| {
+        let Part { lut, ff, bram, uram, dsp, .. } = sum(parts);
+        let implementation = format!("Crossdock, {what}");
+        Line { implementation, lut, ff: Some(ff), bram36: bram, uram, dsp, from: IS }
+    });
+    printed.into_iter().chain(ours).collect()
 }
 
 /// For the JSON file.

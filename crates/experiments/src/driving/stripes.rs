@@ -79,7 +79,7 @@ impl Topics {
 pub(crate) struct Measured {
     pub(crate) topics: Topics,
     pub(crate) load_percent: u32,
-    profile: &'static Profile,
+    pub(crate) profile: &'static Profile,
     /// From the moment at which software has the image until it has published the command.
     pub(crate) statistics: Statistics,
     traffic: Traffic,

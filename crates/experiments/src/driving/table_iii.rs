@@ -3,7 +3,10 @@
 
 use super::course::{OF_TOPIC_A, PIXEL_BYTES, PIXELS};
 use super::paper::{Phase, compensation_and_blur, passes};
+use super::rows::Statistics;
+use super::stripes::Measured;
 use crate::paper::{PROFILE, holds, residual_percent};
+use crate::rows::{Record, rounded};
 use anyhow::{Context, Result};
 use crossdock_fabric::Profile;
 use serde_json::{Value, json};
@@ -47,6 +50,50 @@ impl Version {
                 "residual_percent": self.residual_percent(), "holds": self.holds(),
                 "because": self.because, "phases": phases.collect::<Vec<_>>() })
     }
+}
+
+/// What a board takes for a version: the model of the paper's, or ours.
+pub(crate) enum Line<'a> {
+    Model(&'a Version),
+    Ours(&'a Measured),
+}
+
+impl Record for Line<'_> {
+    fn columns(&self) -> Vec<(&'static str, Value)> {
+        let (version, profile, load_percent, statistics) = match self {
+            Self::Model(it) => (it.name, PROFILE, 0, None),
+            Self::Ours(it) => {
+                (it.topics.version(), it.profile.name, it.load_percent, Some(&it.statistics))
+            }
+        };
+        let of = |take: fn(&Statistics) -> f64| statistics.map(|it| rounded(take(it)));
+        let model = match self {
+            Self::Model(it) => Some(it),
+            Self::Ours(_) => None,
+        };
+        let mean = of(|it| it.mean).or(model.and_then(|it| it.model_ms()).map(rounded));
+        let p99 = statistics.and_then(Statistics::told_p99).map(rounded);
+        vec![
+            ("version", version.into()),
+            ("profile", profile.into()),
+            ("load_percent", load_percent.into()),
+            ("messages", statistics.map(|it| it.count).into()),
+            ("mean_ms", mean.into()),
+            ("deviation_ms", of(|it| it.deviation).into()),
+            ("p50_ms", of(|it| it.p50).into()),
+            ("p99_ms", p99.into()),
+            ("paper_mean_ms", model.map(|it| it.printed[0]).into()),
+            ("paper_deviation_ms", model.map(|it| it.printed[1]).into()),
+            ("residual_percent", model.and_then(|it| it.residual_percent()).map(rounded).into()),
+            ("holds", model.and_then(|it| it.holds()).into()),
+            ("because", model.map(|it| it.because).into()),
+        ]
+    }
+}
+
+/// The table: what the model predicts, then what our board takes.
+pub(crate) fn lines<'a>(versions: &'a [Version], measured: &'a [Measured]) -> Vec<Line<'a>> {
+    versions.iter().map(Line::Model).chain(measured.iter().map(Line::Ours)).collect()
 }
 
 /// For the JSON file.
@@ -122,17 +169,26 @@ pub(crate) fn versions() -> Result<Vec<Version>> {
 mod tests {
     use super::*;
 
+    const PAGE: &str = include_str!("../../../../docs/performance-hardware.md");
+
     #[test]
-    fn a_version_without_a_model_has_no_residual_and_the_others_are_predictions_that_miss() {
+    fn the_page_on_performance_has_what_the_model_gives_and_how_far_that_is_off() {
         let versions = versions().expect("the profile");
-        let residuals: Vec<_> = versions.iter().map(Version::residual_percent).collect();
-        assert_eq!(residuals[0], None);
-        assert!(residuals[1].is_some_and(|it| it < -20.0), "{residuals:?}");
-        assert!(residuals[2].is_some_and(|it| it > 20.0), "{residuals:?}");
-        assert_eq!(
-            versions.iter().map(Version::holds).collect::<Vec<_>>(),
-            [None, Some(false), Some(false)]
-        );
+        for Version { name, printed: [mean, deviation], .. } in &versions {
+            assert!(PAGE.contains(&format!("| {name} | {mean} ± {deviation} |")), "{name}");
+        }
+        assert_eq!(versions[0].model_ms(), None);
+        for version in &versions[1..] {
+            let [mean, deviation] = version.printed;
+            let [ms, off] =
+                [version.model_ms(), version.residual_percent()].map(|it| it.expect("a model"));
+            let word = if version.holds() == Some(true) { "holds" } else { "missed" };
+            let row = format!(
+                "| {} | {mean} ± {deviation} | {ms:.3} | {off:+.1} %, {word} |",
+                version.name
+            );
+            assert!(PAGE.contains(&row), "the page lacks `{row}`");
+        }
         let [mapped, unmapped] = [1, 2].map(|it: usize| versions[it].model_ms().expect("a model"));
         assert!(mapped > unmapped + 5.0, "{mapped} and {unmapped}");
     }

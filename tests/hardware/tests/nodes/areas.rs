@@ -71,7 +71,10 @@ fn packages_say_of_every_node_what_the_budget_has() {
 
 /// What the page on performance says of a design: words of the page with `LUT`, `FF`, `BRAM` and
 /// `DSP` in place of figures.
-const SAID: [(&str, &str); 12] = [
+const SAID: [(&str, &str); 15] = [
+    ("image_compensation-max_bytes-921600", "| `image_compensation` | LUT | FF | BRAM | DSP |"),
+    ("image_projection", "| `image_projection` | LUT | FF | BRAM | DSP |"),
+    ("lane_following", "| `lane_following` | LUT | FF | BRAM | DSP |"),
     (
         "gaussian_blur-max_width-640-max_bytes-921600",
         "for pictures of 640 columns takes LUT look-up tables, FF flip-flops and BRAM block memories",
