@@ -428,6 +428,13 @@ impl LibraryModule {
             _ => None,
         }
     }
+
+    /// The constraints of the modules whose files are among these.
+    pub(crate) fn constraints_of(files: &[String]) -> Vec<(Self, &'static str)> {
+        let has = |module: &Self| files.iter().any(|file| *file == format!("{module}.sv"));
+        let named = Self::ALL.into_iter().filter(has);
+        named.filter_map(|module| Some((module, module.constraints()?))).collect()
+    }
 }
 
 impl fmt::Display for LibraryModule {
