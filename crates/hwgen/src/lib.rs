@@ -270,7 +270,7 @@ fn write(network: Network, nodes: Nodes) -> (Generated, area::Needs, area::Needs
     let certain = of_modules().with_certain_nodes(&network);
     files.insert("report.md".to_owned(), report::report(&network, &instances, &needs));
     surroundings(&network, &registers, order, of_nodes, &mut files);
-    export(&network, &registers, used, &mut files);
+    export(&network, &registers, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
     let map = RegisterMap {
@@ -361,32 +361,27 @@ fn board_files(
 }
 
 /// The board for Vivado, or the network alone if there is no board.
-fn export(
-    network: &Network,
-    registers: &[Register],
-    mut modules: BTreeSet<library::LibraryModule>,
-    files: &mut BTreeMap<String, String>,
-) {
-    let resets = library::LibraryModule::ResetSync;
-    modules.insert(resets);
-    for module in &modules {
-        if let Some(constraints) = module.constraints() {
-            files.insert(format!("{module}.xdc"), constraints.to_owned());
-        }
-    }
+fn export(network: &Network, registers: &[Register], files: &mut BTreeMap<String, String>) {
     let board = network.board();
     let (list, module, memory_width) = match files.contains_key("board.f") {
         true => ("board.f", &board, Some(board::memory_width(network))),
         false => ("sources.f", &network.module, None),
     };
     let mut sources: Vec<String> = files[list].lines().map(str::to_owned).collect();
+    let resets = library::LibraryModule::ResetSync;
     let file = format!("{resets}.sv");
     if !sources.contains(&file) {
         sources.push(file.clone());
     }
     files.insert(file, resets.source().to_owned());
+    // By the files: the board and its nodes have crossings that no topic has.
+    let constraints = library::LibraryModule::constraints_of(&sources);
+    for (module, constraints) in &constraints {
+        files.insert(format!("{module}.xdc"), (*constraints).to_owned());
+    }
+    let scoped: Vec<_> = constraints.into_iter().map(|(module, _)| module).collect();
     let export = vivado::Export { network, registers, module, memory_width };
-    let (script, block) = (vivado::script(&export, &sources, &modules), vivado::block(&export));
+    let (script, block) = (vivado::script(&export, &sources, &scoped), vivado::block(&export));
     files.insert("vivado.tcl".to_owned(), script);
     files.insert(format!("{module}_block.v"), block);
 }

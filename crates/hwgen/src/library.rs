@@ -428,6 +428,13 @@ impl LibraryModule {
             _ => None,
         }
     }
+
+    /// The constraints of the modules whose files are among these.
+    pub(crate) fn constraints_of(files: &[String]) -> Vec<(Self, &'static str)> {
+        let has = |module: &Self| files.iter().any(|file| *file == format!("{module}.sv"));
+        let named = Self::ALL.into_iter().filter(has);
+        named.filter_map(|module| Some((module, module.constraints()?))).collect()
+    }
 }
 
 impl fmt::Display for LibraryModule {
@@ -467,19 +474,27 @@ mod tests {
 
     #[test]
     fn every_register_that_takes_another_clocks_value_is_marked_and_constrained() {
-        // Modules with two clocks, by their ports.
+        // By ports: a module with two clocks has a crossing in each direction, and reset_sync one
+        // for the request, which belongs to any clock.
+        let mut seen = Vec::new();
         for module in LibraryModule::ALL {
             let source = module.source();
-            if !(source.contains(" s_clk,\n") && source.contains(" m_clk,\n")) {
-                continue;
-            }
+            let has = |port: &str| source.contains(&format!(" {port},\n"));
+            let (crossings, registers) = match (has("s_clk") && has("m_clk"), has("request")) {
+                (true, _) => (2, "*"),
+                (false, true) => (1, "0"),
+                _ => continue,
+            };
             let constraints = module.constraints().unwrap();
             let marked = between(source, "(* ASYNC_REG = \"TRUE\" *) logic ", ";");
-            assert_eq!(marked.len(), 2, "{module}: one crossing in each direction");
+            assert_eq!(marked.len(), crossings, "{module}: registers that are marked");
             for register in marked {
-                let name = register.rsplit(' ').next().unwrap_or_default();
-                assert!(constraints.contains(&format!("-to [get_cells {{{name}_reg[*]}}]")));
+                let name = register.split(" = ").next().and_then(|it| it.rsplit(' ').next());
+                let cells = format!("-to [get_cells {{{}_reg[{registers}]}}]", name.unwrap());
+                assert!(constraints.contains(&cells), "{module}: {cells}");
             }
+            seen.push(module);
         }
+        assert_eq!(seen, [LibraryModule::AxisCdc, LibraryModule::ResetSync]);
     }
 }

@@ -6,7 +6,6 @@ use crate::board::{memory_signals, register_signals};
 use crate::library::LibraryModule;
 use crate::network::{Clock, Network, NetworkPort, Register};
 use crate::verilog::signals;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("text/vivado.tcl");
@@ -54,19 +53,15 @@ impl Export<'_> {
     }
 }
 
-/// The script. `sources`: all files of the module, in order; `modules`: of the library, in it.
-pub(crate) fn script(
-    export: &Export<'_>,
-    sources: &[String],
-    modules: &BTreeSet<LibraryModule>,
-) -> String {
+/// The script. `sources`: all files of the module, in order; `scoped`: the library's modules among
+/// them that have constraints.
+pub(crate) fn script(export: &Export<'_>, sources: &[String], scoped: &[LibraryModule]) -> String {
     let Export { network, module, .. } = export;
     let block = format!("{module}_block.v");
     let sources = sources.iter().chain([&block]).map(|name| format!("  {name}"));
     let clocks = network.clocks.iter().map(|clock| format!("  {}", clock.clk()));
     let words: Vec<String> = export.words().into_iter().map(|(_, name, _)| name).collect();
-    let scoped = modules.iter().filter(|module| module.constraints().is_some());
-    let scoped = scoped.map(|module| format!("  {module}"));
+    let scoped = scoped.iter().map(|module| format!("  {module}"));
     SCRIPT
         .replace("@SCOPED@", &scoped.collect::<Vec<_>>().join("\n"))
         .replace("@SOURCES@", &sources.collect::<Vec<_>>().join("\n"))

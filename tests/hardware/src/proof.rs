@@ -288,13 +288,17 @@ fn summary(output: &str) -> impl Iterator<Item = &str> {
     output.lines().filter(|line| line.contains(" summary: "))
 }
 
-/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`.
+/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`, and,
+/// in lines behind `unreached cover statements:`, `TOP.NAME at FILE:PLACE`.
 fn broken_properties(output: &str) -> Vec<String> {
+    let mut unreached = false;
     summary(output)
         .filter_map(|line| {
-            let failed = line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
-            let unreached = || line.split_once("unreached cover statement ").map(|(_, rest)| rest);
-            failed.or_else(|| unreached().map(|rest| format!("not reached: {rest}")))
+            let (_, line) = line.split_once(" summary: ")?;
+            let name = line.strip_prefix("  ").filter(|_| unreached);
+            unreached = name.is_some() || line == "unreached cover statements:";
+            let failed = || line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
+            name.map(|name| format!("not reached: {name}")).or_else(failed)
         })
         .collect()
 }

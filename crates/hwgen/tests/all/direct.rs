@@ -165,6 +165,23 @@ fn a_board_is_exported_whole_with_its_port_of_host_memory() {
 }
 
 #[test]
+fn crossings_that_are_no_topics_have_their_constraints_in_the_export() {
+    // The topic has words in a clock of its own, and no crossing: its ports have that clock, too.
+    let graph = (GRAPH.replace("nodes:", "  /turn: { type: std_msgs/msg/Float64 }\nnodes:"))
+        .replace("outputs: { lane: /lane }", "outputs: { lane: /lane, turn: /turn }")
+        .replace("right, inputs", "right, outputs: { turn: /turn }, inputs")
+        .replace("renderer, outputs", "renderer, inputs: { turn: /turn }, outputs");
+    let turn = ", /turn: { mapping: hardware, clock: fast, probe: true } }";
+    let mapping = MAPPING.replace("width: 128 } }", &format!("width: 128 }}{turn}"));
+    let files = generated(&graph, &mapping).unwrap().files;
+    let crosses = |file: &&str| files[*file].contains("\n  axis_cdc #(");
+    let crossings: Vec<&str> = files["board.f"].lines().filter(crosses).collect();
+    assert_eq!(crossings, ["board_board.sv"], "words of the clock `fast` alone");
+    assert!(files["vivado.tcl"].contains("set scoped {\n  axis_cdc\n  reset_sync\n}"));
+    assert!(files["axis_cdc.xdc"].contains("set_max_delay -datapath_only"));
+}
+
+#[test]
 fn bursts_of_a_board_say_that_their_memory_is_cached_and_not_secure() {
     let board = &generated(GRAPH, MAPPING).unwrap().files["board_board.sv"];
     for (signal, value) in [("cache", "4'b1111"), ("prot", "3'b010")] {

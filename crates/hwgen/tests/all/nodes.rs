@@ -331,6 +331,19 @@ fn a_board_has_what_its_nodes_name_and_no_more() {
 }
 
 #[test]
+fn a_crossing_that_a_node_names_has_its_constraints_in_the_export() {
+    let mut files = Files::new();
+    let scoped = |files: &Files| {
+        let files = files.generated().unwrap().files;
+        let (_, rest) = files["vivado.tcl"].split_once("set scoped {\n").unwrap();
+        (rest.split_once("\n}").unwrap().0.to_owned(), files.contains_key("axis_cdc.xdc"))
+    };
+    assert_eq!(scoped(&files), ("  reset_sync".to_owned(), false));
+    files.source = files.source.replace("memif_mmu u_mmu", "axis_cdc u_cdc");
+    assert_eq!(scoped(&files), ("  axis_cdc\n  reset_sync".to_owned(), true));
+}
+
+#[test]
 fn without_implementations_nothing_changes_but_what_is_inside() {
     let with = Files::new().generated().unwrap();
     let mut files = Files::new();

@@ -6,6 +6,7 @@ mod bcast;
 mod budget;
 mod cdc;
 mod chain;
+mod covers;
 mod fifo;
 mod fifo_last;
 mod header;

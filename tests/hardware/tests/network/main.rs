@@ -49,6 +49,14 @@ fn board(generated: &Generated) -> Design {
     })
 }
 
+/// The module for block designs round this one, which makes resets of its own.
+fn block(design: Design, generated: &Generated) -> Design {
+    let block = format!("{}_block", design.top());
+    let files = [format!("{block}.v"), "reset_sync.sv".to_owned()];
+    let with = |design: Design, file: &String| design.with_source(file, &generated.files[file]);
+    files.iter().fold(design, with).with_top(&block)
+}
+
 fn simulation(generated: &Generated) -> Simulation {
     let with =
         |simulation: Simulation, name: &str| simulation.with_file(name, &generated.files[name]);
@@ -150,13 +158,7 @@ fn the_driving_graphs_network_lints_and_elaborates_in_both_tools() {
 #[test]
 fn the_module_for_block_designs_has_the_ports_of_the_network() {
     let generated = drive();
-    let block = format!("{}_block", generated.network.module);
-    let file = format!("{block}.v");
-    let design = [file.as_str(), "reset_sync.sv"]
-        .into_iter()
-        .fold(design(&generated), |design, file| design.with_source(file, &generated.files[file]));
-    let design = design.with_top(&block);
-    must(lint(&design));
+    must(lint(&block(design(&generated), &generated)));
 }
 
 const SWAPPED: Mutation = Mutation {
@@ -213,9 +215,12 @@ fn a_board_has_gateways_in_each_direction_at_all_widths_and_lints() {
              fabrics: {{ board: {{ nodes: [renderer, filter, count] }} }}\ntopics:\n  \
              /image: {{ mapping: gateway, width: {width} }}\n  \
              /speed: {{ mapping: gateway, width: {width} }}\n  \
-             /found: {{ mapping: gateway, width: {width} }}\n  /inner: {{ mapping: hardware }}\n"
+             /found: {{ mapping: gateway, width: {width} }}\n  \
+             /inner: {{ mapping: hardware, clock: fast, probe: true }}\n"
         );
-        must(lint(&board(&generated(BOARD_GRAPH, &mapping, "board"))));
+        let generated = generated(BOARD_GRAPH, &mapping, "board");
+        must(lint(&board(&generated)));
+        must(lint(&block(board(&generated), &generated)));
     }
 }
 
