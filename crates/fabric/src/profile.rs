@@ -310,8 +310,8 @@ impl Profile {
             width_bits: 64,
             period_ps: 15_385,
             source: "LFE5UM-85F, speed grade 8: 65 MHz, below the 68 MHz of the slowest module in \
-                     hw/budget.json, `stamp_join` of three inputs, each placed and routed alone; boards \
-                     were not",
+                     hw/budget.json, `stamp_join` of three inputs, each placed and routed alone, \
+                     `replay` and `pixel_levels` for 24 000 bytes only; whole nodes and boards were not",
             memory: HostMemory {
                 read_latency: figure(
                     16,
@@ -406,6 +406,17 @@ mod tests {
             let beats = 256.0 / f64::from(profile.memory.beat_256ths.value);
             let bytes_per_us = beats * f64::from(profile.width_bits / 8) * profile.clock_mhz();
             assert!(2.0 * bytes_per_us <= 1600.0, "{}", profile.name);
+        }
+        // A kernel without a rate may be slower than any.
+        let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hw/kernels");
+        for kernel in std::fs::read_dir(kernels).unwrap() {
+            let kernel = kernel.unwrap().file_name().into_string().unwrap();
+            let is_of = |name: &str| {
+                let rest = name.strip_prefix(&kernel);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            };
+            let has_rate = rated.iter().any(|(name, _)| is_of(name));
+            assert!(has_rate, "kernel {kernel} has no rate in hw/budget.json: place and route it");
         }
     }
 

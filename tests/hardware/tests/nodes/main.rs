@@ -22,7 +22,7 @@ mod points;
 mod polyfit;
 mod twin;
 
-use crossdock_hardware_tests::budget::area_within_budget;
+use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Proof, Simulation, lint, must};
 
 /// The levels of a picture, with their parts.
@@ -129,13 +129,25 @@ fn bins_are_proved_to_have_the_pixels_of_their_brightness() {
     must(Proof::reachable(few, 24).asked_anew().with_arrays().check());
 }
 
+/// What grows with the picture is memory alone, and the tools take minutes for much of it.
+fn stored() -> [Design; 2] {
+    let levels = Design::new("pixel_levels", &LEVELS);
+    [Design::module("replay"), levels].map(|design| design.set("MAX_BYTES", 24_000))
+}
+
 #[test]
 #[ignore = "long: synthesis of every kernel"]
 fn nothing_that_kernels_are_made_of_takes_more_area_than_its_budget() {
-    let levels = Design::new("pixel_levels", &LEVELS);
-    for design in [Design::module("replay"), levels] {
-        // What grows with the picture is memory alone, and the tool takes minutes for much of it.
-        must(area_within_budget(&design.set("MAX_BYTES", 24_000)));
+    for design in stored() {
+        must(area_within_budget(&design));
+    }
+}
+
+#[test]
+#[ignore = "long: place and route"]
+fn nothing_that_kernels_are_made_of_is_slower_than_its_budget() {
+    for design in stored() {
+        must(rate_within_budget(&design));
     }
 }
 
