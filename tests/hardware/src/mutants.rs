@@ -99,8 +99,8 @@ impl<'a> Mutants<'a> {
 
     /// Tries a sample, which the seed chooses, and fails if less than 95 % of it are found; one
     /// survivor alone is no failure, however small the sample is: the long tests look at all
-    /// modules together, too. Counts what was done, and prints
-    /// the survivors for people to read. Minutes.
+    /// modules together, too. Counts what was done, and prints the survivors for people to read.
+    /// Minutes.
     ///
     /// # Panics
     /// When too many survive: with all of them. When a test does not pass without a change: it

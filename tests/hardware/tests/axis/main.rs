@@ -7,6 +7,7 @@ mod budget;
 mod cdc;
 mod chain;
 mod covers;
+mod faults;
 mod fifo;
 mod fifo_last;
 mod header;
