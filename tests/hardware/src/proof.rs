@@ -312,15 +312,17 @@ fn summary(output: &str) -> impl Iterator<Item = &str> {
     output.lines().filter(|line| line.contains(" summary: "))
 }
 
-/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`.
+/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`. It
+/// lists what is not reached in lines of their own if there is more than one.
 fn broken_properties(output: &str) -> Vec<String> {
-    summary(output)
-        .filter_map(|line| {
-            let failed = line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
-            let unreached = || line.split_once("unreached cover statement ").map(|(_, rest)| rest);
-            failed.or_else(|| unreached().map(|rest| format!("not reached: {rest}")))
-        })
-        .collect()
+    let listed = summary(output).skip_while(|line| !line.contains("unreached cover statements:"));
+    let listed = listed.skip(1).filter_map(|line| line.split_once(" summary:   "));
+    let single = summary(output).filter_map(|line| {
+        let failed = line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
+        let unreached = || line.split_once("unreached cover statement ").map(|(_, rest)| rest);
+        failed.or_else(|| unreached().map(|rest| format!("not reached: {rest}")))
+    });
+    single.chain(listed.map(|(_, rest)| format!("not reached: {rest}"))).collect()
 }
 
 fn trace(folder: &Path, output: &str) -> Option<PathBuf> {
