@@ -20,9 +20,9 @@ logic [FormalLasts-1:0] formal_dones = '0;  // completions,
 logic [FormalLasts-1:0] formal_outs = '0;   // frames with a payload
 always_comb begin
   if (formal_running && done_valid) `NEIGHBOUR(n_done_has_a_last, formal_dones != formal_lasts);
-  if (formal_running && header_ready)
-    `NEIGHBOUR(n_frame_has_a_payload,
-        header_valid && (header_empty || formal_outs != formal_lasts));
+  if (formal_running && header_ready) `NEIGHBOUR(n_frame_has_a_header, header_valid);
+  if (formal_running && header_ready && header_valid && !header_empty)
+    `NEIGHBOUR(n_frame_has_a_payload, formal_outs != formal_lasts);
 end
 
 // An arbitrary message, from its words to header and report.

@@ -23,7 +23,7 @@ always_comb begin
   if (formal_running && s_axis_tvalid && s_axis_tlast) `NEIGHBOUR(n_ended, formal_ends != '0);
   if (formal_running && s_axis_tvalid && !s_axis_tlast)
     `NEIGHBOUR(n_not_ended, formal_ends != formal_level);
-  if (formal_running && formal_level == 21'h10_0001) `NEIGHBOUR(n_room, !entering);
+  if (formal_running && entering) `NEIGHBOUR(n_room, formal_level != 21'h10_0001);
 end
 
 // The message at the stream's end.
@@ -37,9 +37,9 @@ wire  formal_is_own = formal_first ? s_axis_tdata[31:16] == 16'(PUBLISHER_ID) : 
 logic [FormalCount-1:0] formal_ended = '0;
 logic [FormalCount-1:0] formal_completed = '0;
 always_comb if (formal_running) begin
-  `NEIGHBOUR(n_descriptor_first, !m_axis_tready || formal_inside);
-  `NEIGHBOUR(n_one_message, !desc_ready || !formal_inside);
-  `NEIGHBOUR(n_done_after_end, !write_done_valid || formal_ended != formal_completed);
+  if (m_axis_tready) `NEIGHBOUR(n_descriptor_first, formal_inside);
+  if (desc_ready) `NEIGHBOUR(n_one_message, !formal_inside);
+  if (write_done_valid) `NEIGHBOUR(n_done_after_end, formal_ended != formal_completed);
 end
 
 // An arbitrary credit, from the host's word to its report.
@@ -71,21 +71,23 @@ wire formal_block_end = formal_place_now == BURST_BEATS - 1;
 if (ISOLATE) assign formal_place_now = g_isolate.place_now;
 else assign formal_place_now = '0;
 always_comb if (formal_running) begin
-  `NEIGHBOUR(n_at_most_one_behind, formal_ahead >= 0 || !burst_taken);
+  if (burst_taken) `NEIGHBOUR(n_at_most_one_behind, formal_ahead >= 0);
   // It writes the beats of a block as one burst, up to where the buffer or the announced length
-  // ends; what comes behind is discarded, and has no burst.
+  // ends; what comes behind is discarded, and has no burst. The address of the last one may be on
+  // offer still if its data has left before it.
   if (ISOLATE && formal_inside) begin
-    `NEIGHBOUR(n_no_wait, !burst_taken || formal_engine_takes);
+    if (burst_taken) `NEIGHBOUR(n_no_wait, formal_engine_takes);
     if (formal_engine_takes && formal_block_end && !burst_taken)
-      `NEIGHBOUR(n_last_block, formal_ahead <= 0 && !address_valid);
-    if (formal_full)
-      `NEIGHBOUR(n_discards, !burst_taken && (!address_valid || formal_ahead < 0));
+      `NEIGHBOUR(n_last_block, formal_ahead < 0 || (formal_ahead == 0 && !address_valid));
+    if (formal_full) `NEIGHBOUR(n_discards, !burst_taken);
+    if (formal_full && address_valid) `NEIGHBOUR(n_asks_for_no_more, formal_ahead < 0);
   end
   // It begins a message when the data of all bursts before has gone.
-  `NEIGHBOUR(n_begins_even, !desc_ready || formal_ahead == (address_valid ? -3'sd1 : 3'sd0));
+  if (desc_ready)
+    `NEIGHBOUR(n_begins_even, formal_ahead == (address_valid ? -3'sd1 : 3'sd0));
   // Behind a message's end the engine asks for the burst that was on offer, and for the one that it
   // had begun to ask for: the real engine does so behind the real FIFO.
-  `NEIGHBOUR(n_no_more, !address_valid || formal_inside || formal_ahead < 3);
+  if (address_valid && !formal_inside) `NEIGHBOUR(n_no_more, formal_ahead < 3);
 end
 `AXIS_ASSERT_STABLE(address_valid && address_open, address_ready, 1'b0)
 always @(posedge clk)

@@ -19,7 +19,7 @@ logic [15:0] formal_asked = '0;
 logic [15:0] formal_ran_out = '0;
 logic [63:0] formal_value;
 
-// memif_stop: at rest only while it is stopped, and then until the stop ends.
+// memif_stop: at rest only while it is stopped, and then until the stop ends. Asserted there.
 always @(posedge clk) if (formal_running) begin
   assume (!stopped || stop);
   if (formal_past && $past(stopped) && stop) assume (stopped);

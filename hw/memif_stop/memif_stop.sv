@@ -6,7 +6,8 @@
 //               before. `stopped` says that no burst is under way and no address on offer. From
 //               then on, until `stop` falls, memory sees nothing, whatever the other side does: a
 //               reset there leaves no burst without its data, and no answer that nobody takes. If
-//               the other side is not reset, it goes on afterwards where it was.
+//               the other side is not reset, it goes on afterwards where it was. `stop` may fall
+//               before that: then everything passes again, and nothing has happened.
 // Masters       As memif_share has them: a write address is offered only when all data of its
 //               burst can be, and answers are taken without waiting for anything. Then `stopped`
 //               depends on memory alone. Data comes with its address or later, never before it.

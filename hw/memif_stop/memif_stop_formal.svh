@@ -1,6 +1,7 @@
 // Properties of memif_stop: memory sees whole bursts and offers that stand, also across a stop and
 // across a reset of the other side once `stopped` is high; what passes is not changed; a stop comes
-// to its end if memory answers. The other side is free to do anything while it is stopped.
+// to its end if memory answers. The other side is free to do anything while it is stopped. A stop may
+// be taken back at any time, as host_lease does it for a host that was late.
 `include "axis_formal.svh"
 
 // Both sides, as AXI has them.
@@ -45,8 +46,6 @@ always @(posedge clk) begin
   `FORMAL_HOLDS(s_axi_awvalid, s_axi_awready, {s_axi_awaddr, s_axi_awlen})
   `FORMAL_HOLDS(s_axi_wvalid, s_axi_wready, {s_axi_wdata, s_axi_wstrb, s_axi_wlast})
   `FORMAL_HOLDS(s_axi_arvalid, s_axi_arready, {s_axi_araddr, s_axi_arlen})
-  // A stop stands until it has come to its end.
-  if (formal_past && $past(stop && !stopped)) assume (stop);
 end
 
 // Memory answers bursts whose data it has, and reads that it has taken.
@@ -60,6 +59,9 @@ always @(posedge clk) if (formal_running) begin
   // Of a stop: no address is new, and at its end there is nothing.
   if (stop && !formal_aw_offered) a_no_write: assert (!m_axi_awvalid);
   if (stop && !formal_ar_offered) a_no_read: assert (!m_axi_arvalid);
+  // host_lease counts on these two.
+  a_asked: assert (!stopped || stop);
+  if (formal_past && $past(stopped) && stop) a_stays: assert (stopped);
   if (stopped) begin
     a_rest: assert (formal_aw == 0 && formal_ar == 0 && formal_w == 0);
     a_silent: assert (!m_axi_awvalid && !m_axi_wvalid && !m_axi_arvalid && !m_axi_bready
@@ -101,5 +103,7 @@ always @(posedge clk) if (formal_running) begin
   c_seen: cover (stop && formal_aw_offered && formal_ar == 2);
   c_reset: cover (formal_past && stopped && $past(stopped && s_axi_awvalid && s_axi_arvalid)
       && !s_axi_awvalid && !s_axi_arvalid);
+  c_taken_back: cover (formal_past && !stop && $past(stop && !stopped && formal_aw_offered)
+      && formal_aw == 1 && formal_ar == 1);
   c_again: cover (formal_past && !stop && $past(stopped) && m_axi_awvalid && m_axi_arvalid);
 end

@@ -1,7 +1,7 @@
 // Testbench of memif_stop: a master with random bursts and stalls in front of a memory, stops at any
-// time, and resets of the master while it is stopped. The reference model is the master's own list of
-// bursts: what memory has taken it has whole, nothing else, and nothing at all happens at its port
-// between `stopped` and the end of the stop.
+// time, some taken back before memory is at rest, and resets of the master while it is stopped. The
+// reference model is the master's own list of bursts: what memory has taken it has whole, nothing
+// else, and nothing at all happens at its port between `stopped` and the end of the stop.
 #include "axi_memory.hpp"
 
 constexpr size_t bytes = P_WIDTH / 8;
@@ -120,7 +120,7 @@ struct Stop {
       if (burst.done == burst.beats) unread.pop_front();
     }
   }
-  // What a stop promises.
+  // What a stop promises, and that nothing waits without one while there is room.
   void look() {
     auto& dut = *bench.dut;
     if (dut.stop && ((dut.m_axi_awvalid && !aw_seen) || (dut.m_axi_arvalid && !ar_seen)))
@@ -128,6 +128,9 @@ struct Stop {
     aw_seen = dut.m_axi_awvalid && !dut.m_axi_awready;
     ar_seen = dut.m_axi_arvalid && !dut.m_axi_arready;
     if (!dut.stop && dut.stopped) tb::fail("stopped without a stop");
+    const bool writes = unanswered.size() < P_OUTSTANDING, reads = unread.size() < P_OUTSTANDING;
+    if (!dut.stop && ((aw && writes && !dut.m_axi_awvalid) || (ar && reads && !dut.m_axi_arvalid)))
+      tb::fail("an address waits without a stop");
     if (!dut.stopped) return;
     if (dut.m_axi_awvalid || dut.m_axi_wvalid || dut.m_axi_arvalid) tb::fail("memory sees something");
     if (!unanswered.empty() || !unread.empty()) tb::fail("at rest with a burst under way");
@@ -154,6 +157,17 @@ struct Stop {
       if (++waiting > 50000) tb::fail("memory never comes to rest");
     }
     late = std::max(late, waiting);
+  }
+  // Takes a stop back after so many cycles, as a host does that renews its lease late. Says whether
+  // bursts were under way then.
+  bool stop_for(uint64_t cycles) {
+    auto& dut = *bench.dut;
+    dut.stop = 1;
+    for (; cycles > 0; cycles--) step();
+    dut.eval();
+    const bool early = !dut.stopped;
+    go();
+    return early;
   }
   // The master forgets everything, as a reset makes it.
   void forget() {
@@ -188,10 +202,14 @@ int main(int count, char** words) {
   }
   Stop all(options, {1, 120, 5, 30}, 5);
   const uint64_t many = options.number("stops", 200);
-  uint64_t resets = 0, cut = 0;
+  uint64_t resets = 0, cut = 0, taken_back = 0;
   for (uint64_t i = 0; i < many; i++) {
     auto& random = all.bench.random;
     for (uint64_t left = random.between(1, 400); left > 0; left--) all.step();
+    if (random.percent(40)) {
+      taken_back += all.stop_for(random.between(1, 60));
+      for (uint64_t left = random.between(0, 20); left > 0; left--) all.step();
+    }
     all.stop();
     for (uint64_t left = random.between(0, 60); left > 0; left--) all.step();
     if (random.percent(50)) {
@@ -208,6 +226,7 @@ int main(int count, char** words) {
   tb::report("resets", resets);
   tb::report("kept", many - resets);
   tb::report("cut", cut);
+  tb::report("taken_back", taken_back);
   tb::report("held", all.held);
   tb::report("longest_stop", all.late);
 }

@@ -16,7 +16,7 @@ wire  [4:0]      formal_lane = formal_to[4:0];
 wire             formal_here = formal_seen && formal_to < {3'd0, count};
 
 always @(posedge clk) if (formal_running) begin
-  `NEIGHBOUR(n_bytes, !s_valid || (s_bytes >= 4'd1 && s_bytes <= 4'd8));
+  if (s_valid) `NEIGHBOUR(n_bytes, s_bytes >= 4'd1 && s_bytes <= 4'd8);
   `NEIGHBOUR(n_want, want >= 1 && want <= M_BYTES);
   // Nobody wants less or more while a beat is on offer.
   if (formal_past && $past(m_valid && !m_ready && !clear))

@@ -88,17 +88,21 @@ impl Design {
         self
     }
 
-    /// The same with a source file of the repository: its path from the root.
+    /// The same with a file of the repository, a source or properties: its path from the root.
     ///
     /// # Panics
     ///
     /// If it cannot be read.
     #[must_use]
-    pub fn with_file(self, path: &str) -> Self {
+    pub fn with_file(mut self, path: &str) -> Self {
         let path = workspace().join(path);
         let content = std::fs::read_to_string(&path);
         let content = content.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_name().and_then(|it| it.to_str()).expect("a file's name");
+        if name.ends_with("_formal.svh") {
+            self.properties.insert(name.to_owned(), content);
+            return self;
+        }
         self.with_source(name, &content)
     }
 

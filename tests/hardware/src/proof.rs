@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// SymbiYosys' mode that looks for runs to `cover` statements.
 const COVER: &str = "cover";
 
+/// SymbiYosys' mode for the first cycles after reset.
+const BOUNDED: &str = "bmc";
+
 /// A proof of all properties of a design.
 #[derive(Debug, Clone)]
 pub struct Proof {
@@ -17,6 +20,10 @@ pub struct Proof {
     depth: u32,
     multiclock: bool,
     composed: bool,
+    /// Only that what its properties of neighbours hold for happens.
+    met: bool,
+    /// But for those of these names.
+    beyond: &'static [&'static str],
     granted: &'static [&'static str],
     /// A solver of its own for each cycle.
     anew: bool,
@@ -102,9 +109,21 @@ impl std::error::Error for ProofFailure {}
 
 impl Proof {
     fn of(design: Design, mode: &'static str, depth: u32) -> Self {
-        let [multiclock, composed, anew, arrays] = [false; 4];
-        let (granted, patience) = (&[][..], None);
-        Self { design, mode, depth, multiclock, composed, granted, anew, arrays, patience }
+        let [multiclock, composed, met, anew, arrays] = [false; 5];
+        let (beyond, granted, patience) = (&[][..], &[][..], None);
+        Self {
+            design,
+            mode,
+            depth,
+            multiclock,
+            composed,
+            met,
+            beyond,
+            granted,
+            anew,
+            arrays,
+            patience,
+        }
     }
 
     /// For all times, by induction over `depth` cycles.
@@ -116,7 +135,7 @@ impl Proof {
     /// For the first `depth` cycles after reset only.
     #[must_use]
     pub fn bounded(design: Design, depth: u32) -> Self {
-        Self::of(design, "bmc", depth)
+        Self::of(design, BOUNDED, depth)
     }
 
     /// That every `cover` statement is reached within `depth` cycles, and that there is one: the
@@ -135,10 +154,19 @@ impl Proof {
 
     /// The same for modules that are proved with their neighbours: what properties call
     /// `NEIGHBOUR`, and all other properties named `n_...`, are what is to be proved. The modules'
-    /// own properties are left to their own proofs.
+    /// own properties are left to their own proofs. A bounded proof then also shows that its cycles
+    /// are enough to meet what each `NEIGHBOUR` holds for.
     #[must_use]
     pub fn composed(mut self) -> Self {
         self.composed = true;
+        self
+    }
+
+    /// The same though its cycles are too few to meet what the `NEIGHBOUR`s of these names (Yosys'
+    /// patterns) hold for. In these cycles nothing is shown of them.
+    #[must_use]
+    pub fn beyond(mut self, names: &'static [&'static str]) -> Self {
+        self.beyond = names;
         self
     }
 
@@ -175,6 +203,9 @@ impl Proof {
     /// # Errors
     /// The broken properties and the path of a counterexample.
     pub fn check(&self) -> Result<(), ProofFailure> {
+        if self.composed && self.mode == BOUNDED {
+            Self { mode: COVER, met: true, ..self.clone() }.check()?;
+        }
         let name = format!("{}/{}", self.mode, self.design.label());
         let files = self.files();
         let covers = if self.mode == COVER { "at least one cover" } else { "" };
@@ -268,9 +299,15 @@ impl Proof {
             script.push_str("memory_map\n");
         }
         if self.composed {
-            let own = if self.mode == COVER { "chformal -cover -remove c:*.c_*\n" } else { "" };
             script.push_str("chformal -assert -remove c:* c:*n_* %d\n");
-            script.push_str(own);
+            // `NEIGHBOUR` marks with `..._met` that what its property holds for happens.
+            script.push_str(match self.met {
+                true => "chformal -cover -remove c:* c:*n_*_met %d\n",
+                false => "chformal -cover -remove c:*.c_* c:*n_*_met\n",
+            });
+            for name in self.beyond {
+                writeln!(script, "chformal -cover -remove c:*{name}_met").expect("text");
+            }
         }
         for pattern in self.granted {
             writeln!(script, "chformal -assert2assume {pattern}").expect("text");
@@ -288,19 +325,17 @@ fn summary(output: &str) -> impl Iterator<Item = &str> {
     output.lines().filter(|line| line.contains(" summary: "))
 }
 
-/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`, and,
-/// in lines behind `unreached cover statements:`, `TOP.NAME at FILE:PLACE`.
+/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`. It
+/// lists what is not reached in lines of their own if there is more than one.
 fn broken_properties(output: &str) -> Vec<String> {
-    let mut unreached = false;
-    summary(output)
-        .filter_map(|line| {
-            let (_, line) = line.split_once(" summary: ")?;
-            let name = line.strip_prefix("  ").filter(|_| unreached);
-            unreached = name.is_some() || line == "unreached cover statements:";
-            let failed = || line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
-            name.map(|name| format!("not reached: {name}")).or_else(failed)
-        })
-        .collect()
+    let listed = summary(output).skip_while(|line| !line.contains("unreached cover statements:"));
+    let listed = listed.skip(1).filter_map(|line| line.split_once(" summary:   "));
+    let single = summary(output).filter_map(|line| {
+        let failed = line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
+        let unreached = || line.split_once("unreached cover statement ").map(|(_, rest)| rest);
+        failed.or_else(|| unreached().map(|rest| format!("not reached: {rest}")))
+    });
+    single.chain(listed.map(|(_, rest)| format!("not reached: {rest}"))).collect()
 }
 
 fn trace(folder: &Path, output: &str) -> Option<PathBuf> {

@@ -2,11 +2,12 @@
 // apps/image_pipeline/src/resize.rs has it for bilinear interpolation, bit for bit.
 //
 // Function      `start` takes the sides of the picture that comes; to_width and to_height are those of
-//               the one that is made. Along an axis pixel d of W has the place
-//               floor((1024 ((2 d + 1) w - W) + W) / (2 W)), limited to 0 .. 1024 (w - 1), in units of
-//               1 / 1024 pixel: with 512 added it is floor((1024 w + W + 2048 w d) / (2 W)), which
-//               never is below 0. The first place and the step are divided once, a bit per cycle, with
-//               what they leave over; then a place is a step behind the one before.
+//               the one that is made. A picture under way is forgotten. Along an axis pixel d of W
+//               has the place floor((1024 ((2 d + 1) w - W) + W) / (2 W)), limited to
+//               0 .. 1024 (w - 1), in units of 1 / 1024 pixel: with 512 added it is
+//               floor((1024 w + W + 2048 w d) / (2 W)), which never is below 0. The first place and
+//               the step are divided once, a bit per cycle, with what they leave over; then a place
+//               is a step behind the one before.
 // Latency       About 120 cycles from `start` to the first place.
 // Throughput    A place per cycle, from row to row, too.
 // Reset         No picture under way.
@@ -95,6 +96,7 @@ module resize_places (
       to[0] <= to_width;
       to[1] <= to_height;
       divides <= 1'b1;
+      begins <= 1'b0;
       which <= '0;
       whole <= dividend(1'b0, width, to_width);
       rest <= '0;
@@ -170,6 +172,10 @@ module resize_places (
       p_valid <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+  `include "resize_places_formal.svh"
+`endif
 
 endmodule
 

@@ -61,10 +61,15 @@ fn up_half() -> Design {
     Design::new("gateway_up_half", &parts)
 }
 
+/// The same with bursts so short that few cycles meet all that it assumes.
+fn short_up_half() -> Design {
+    up_half().set("BURST_BEATS", 2).set("FIFO_BEATS", 4)
+}
+
 #[test]
 #[ignore = "long: three modules at once"]
 fn what_the_upper_half_assumes_of_its_neighbours_holds_with_them() {
-    must(Proof::bounded(up_half(), 9).composed().check());
+    must(Proof::bounded(short_up_half(), 11).composed().check());
     must(Proof::reachable(up_half(), 26).composed().check());
 }
 
@@ -72,15 +77,28 @@ fn what_the_upper_half_assumes_of_its_neighbours_holds_with_them() {
 const ONE_BURST_LESS: Mutation = Mutation {
     what: "the engine is assumed to ask for one burst less behind a message's end",
     file: "gateway_up_formal.svh",
-    from: "formal_inside || formal_ahead < 3);",
-    to: "formal_inside || formal_ahead < 2);",
+    from: "`NEIGHBOUR(n_no_more, formal_ahead < 3);",
+    to: "`NEIGHBOUR(n_no_more, formal_ahead < 2);",
+};
+
+/// The same: it forgets that data may leave before its address.
+const NOTHING_ON_OFFER: Mutation = Mutation {
+    what: "no address is assumed to be on offer where the rest of a block is discarded",
+    file: "gateway_up_formal.svh",
+    from: "formal_ahead < 0 || (formal_ahead == 0 && !address_valid));",
+    to: "formal_ahead <= 0 && !address_valid);",
 };
 
 #[test]
 #[ignore = "long: three modules at once"]
-fn a_false_assumption_of_the_upper_half_is_caught_with_its_neighbours() {
+fn false_assumptions_of_the_upper_half_are_caught_with_its_neighbours() {
     must(Proof::bounded(up_half(), 9).composed().catches(&ONE_BURST_LESS));
+    must(Proof::bounded(short_up_half(), 9).composed().catches(&NOTHING_ON_OFFER));
 }
+
+/// What the lower half meets only behind the cycles of its proofs, which more would cost too much.
+const LATE: [&str; 4] =
+    ["n_packed", "n_s_axis_tvalid_*", "n_frame_has_a_payload", "n_done_valid_*"];
 
 /// The lower half with the engine and the header behind it.
 fn down_half() -> Design {
@@ -98,8 +116,10 @@ fn down_half() -> Design {
 #[test]
 #[ignore = "long: three modules at once"]
 fn what_the_lower_half_assumes_of_its_neighbours_holds_with_them() {
-    must(Proof::bounded(down_half(), 12).composed().check());
-    must(Proof::bounded(down_half().set("WIDTH", 128), 11).composed().check());
+    let whole = Proof::bounded(down_half(), 12).composed().beyond(&LATE);
+    must(whole.check());
+    let wide = Proof::bounded(down_half().set("WIDTH", 128), 11).composed().beyond(&LATE);
+    must(wide.check());
     must(Proof::reachable(down_half(), 24).composed().check());
 }
 

@@ -30,7 +30,7 @@ fn a_master_that_is_reset_while_its_port_is_stopped_leaves_memory_whole() {
     for (width, outstanding) in [(64, 64), (512, 4)] {
         let report = must(simulated(width, outstanding).run(&["--seed", "1"]));
         assert_eq!(report.value("resets") + report.value("kept"), 200);
-        for rare in ["resets", "kept", "cut", "held"] {
+        for rare in ["resets", "kept", "cut", "held", "taken_back"] {
             assert!(report.value(rare) > 20, "{rare} is too rare");
         }
     }
@@ -84,11 +84,29 @@ const READS_BEGIN: Mutation = Mutation {
     to: "wire ar_passes = ar_seen || (ar_open",
 };
 
+/// A fault that shows only if a stop is taken back before memory is at rest.
+const FORGOTTEN: Mutation = Mutation {
+    what: "the end of a stop forgets the writes under way",
+    file: "memif_stop.sv",
+    from: "    aw_open <= aw_open +",
+    to: "    aw_open <= ($past(stop) && !stop ? '0 : aw_open) +",
+};
+
+/// The same: memory at rest ends what is remembered.
+const REMEMBERED: Mutation = Mutation {
+    what: "a stop that is taken back goes on",
+    file: "memif_stop.sv",
+    from: "  wire aw_passes = aw_seen || (!stop",
+    to: "  logic stops;\n  always_ff @(posedge clk) stops <= !rst && !stopped && (stop || stops);\n  \
+         wire aw_passes = aw_seen || (!stop && !stops",
+};
+
 #[test]
 #[ignore = "long: faults that must be caught"]
 fn faults_of_a_stop_are_caught_by_proof_and_simulation() {
     let simulation = simulated(64, 64);
-    for mutation in [TAKEN_BACK, EARLY, READS_LEFT, DATA_ALONE, READS_BEGIN] {
+    for mutation in [TAKEN_BACK, EARLY, READS_LEFT, DATA_ALONE, READS_BEGIN, FORGOTTEN, REMEMBERED]
+    {
         must(Proof::bounded(small(), 8).catches(&mutation));
         must(simulation.catches(&mutation, &["--seed", "1"]));
     }
