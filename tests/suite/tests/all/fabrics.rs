@@ -113,14 +113,19 @@ fn the_mapping_does_not_matter(
     (summary, hardware)
 }
 
+/// How many messages have a byte that is not 0 among so many behind their header.
+fn flagged(messages: &[Vec<u8>], flags: usize) -> usize {
+    // CDR: they stand behind the stamp and the frame's name.
+    let is_flagged = |message: &&Vec<u8>| {
+        let length = u32::from_le_bytes(message[12..16].try_into().expect("four bytes"));
+        message[16 + length as usize..][..flags].iter().any(|it| *it != 0)
+    };
+    messages.iter().filter(is_flagged).count()
+}
+
 /// How many messages of lights say that one is seen.
 fn lit(messages: &[Vec<u8>]) -> usize {
-    // CDR: the state stands behind the stamp and the frame's name.
-    let state = |message: &Vec<u8>| {
-        let length = u32::from_le_bytes(message[12..16].try_into().expect("four bytes"));
-        message[16 + length as usize]
-    };
-    messages.iter().filter(|it| state(it) != 0).count()
+    flagged(messages, 1)
 }
 
 #[test]
