@@ -7,13 +7,13 @@ use crate::lane_planner::in_yaml;
 use crate::picture_node::{MAPPING, TESTBENCH, node_design, node_simulation};
 use crate::twin;
 use crossdock_autorace::messages::autorace_msgs::Lane;
-use crossdock_autorace::nodes::{lane_of, package as software, rgb_of};
+use crossdock_autorace::nodes::{lane_of, package as software};
 use crossdock_autorace::stripe_setup::following_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
 use crossdock_msg::frame::FramePlan;
-use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::types::sensor_msgs::{Image, ImageView};
 use crossdock_msg::{Block, FlatBuffer, Message, Schema};
 use crossdock_test_support::{done, workspace};
 use std::collections::BTreeMap;
@@ -110,40 +110,33 @@ fn simulation(size: (usize, usize)) -> Simulation {
 
 /// The file of these frames for the testbench with what the software node publishes for them, and
 /// how many that are; and in how many of these both stripes, and at least one are valid.
-fn file(sent: &[Sent], (width, height): (usize, usize)) -> (PathBuf, u64, [usize; 2]) {
-    let bound = 1_800_000;
-    let size = Some((width as u32, height as u32));
-    let limits = Limits { bound, max_bytes: bound, max_width: 1 << 20, size };
-    let is_picture = |block: &FlatBuffer| {
-        let view = Image::view(Block::new(block.as_slice()));
-        view.is_ok_and(|it| rgb_of(it).is_ok_and(|it| it.expect_size(width, height).is_ok()))
-    };
-    let taken = frames::messages(sent, &limits.plan()).into_iter();
-    let taken: Vec<_> = taken.map(|it| it.filter(|(_, block)| is_picture(block))).collect();
-    let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
-    let mut values = package((width, height));
+fn file(sent: &[Sent], size: (usize, usize)) -> (PathBuf, u64, [usize; 2]) {
+    let (width, height) = (size.0 as u32, size.1 as u32);
+    let (max_bytes, of_camera) = (width * height * 3, Some((width, height)));
+    let limits = Limits { bound: 1_800_000, max_bytes, max_width: width, size: of_camera };
+    let mut values = package(size);
     let node = values.nodes.iter_mut().find(|it| it.description.node_type == "lane_following");
     let told = &mut node.expect("the node type").built_in;
-    let least = least((width, height)).into_iter().flatten();
+    let least = least(size).into_iter().flatten();
     for (name, least) in ["points_min", "bands_min"].into_iter().zip(least) {
         told.insert(name.to_owned(), ParameterValue::Integer(least as i64));
     }
     let told = in_yaml(told);
     let ports = ["image", "lane"];
-    let lanes = twin::published::<Lane>(software(), "lane_following", ports, &told, blocks);
-    assert_eq!(lanes.len(), taken.iter().flatten().count(), "one lane for each picture");
+    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
+    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
+    let reason = |view: ImageView<'_>| frames::reason_of_rgb(view, limits);
+    let mut lanes = Vec::new();
+    let expected = frames::answers(sent, [&limits.plan(), &plan], reason, |blocks| {
+        lanes = twin::published::<Lane>(software(), "lane_following", ports, &told, blocks);
+        lanes.clone()
+    });
     let stripes = |block: &FlatBuffer| {
         let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
         usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
     };
     let found: Vec<usize> = lanes.iter().map(stripes).collect();
     let count = |least| found.iter().filter(|stripes| **stripes >= least).count();
-    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
-    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
-    let mut of_taken = lanes.iter();
-    let mut frame = |header| frames::published(header, of_taken.next().expect("as many"), &plan);
-    let expected: Vec<_> =
-        taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect();
     let (path, published) = frames::written(sent, &expected);
     (path, published, [count(2), count(1)])
 }
@@ -411,7 +404,13 @@ fn a_lane_leaves_soon_after_its_picture_which_takes_a_cycle_for_two_pixels() {
     assert!(report.value("period") < pixels + 2500, "{report:?}");
 }
 
-const FAULTS: [Mutation; 8] = [
+const FAULTS: [Mutation; 9] = [
+    Mutation {
+        what: "a picture is refused without the reason",
+        file: "message_shell.sv",
+        from: "refused <= looks ? s_fault : '0;",
+        to: "refused <= '0;",
+    },
     Mutation {
         what: "stripes that are too old are expected",
         file: "follow_stripes.sv",
