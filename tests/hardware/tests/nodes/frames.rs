@@ -425,8 +425,8 @@ pub(crate) fn answers(
     all.into_iter().map(answer).collect()
 }
 
-/// Why a node for pictures of rgb8 refuses one, by its number; 0: it does not. The parameters of the
-/// software node need not say how much room hardware has.
+/// Why a node for pictures of rgb8 refuses one, by its number; 0: it does not. The parameters of
+/// the software node need not say how much room hardware has.
 pub(crate) fn reason_of_rgb(view: ImageView<'_>, limits: Limits) -> u32 {
     let wrong = Wrong::of(view, &[("rgb8", 3)], limits);
     let said = match rgb_of(view) {

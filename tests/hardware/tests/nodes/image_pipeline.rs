@@ -132,7 +132,8 @@ fn made(limits: Limits) -> String {
     must(rectify_setup(&must(Calibration::read(&camera(limits), Projection::CameraInfo))))
 }
 
-/// Why a node with these limits and a shortest side refuses a picture, by its number; 0: it does not.
+/// Why a node with these limits and a shortest side refuses a picture, by its number; 0: it does
+/// not.
 fn reason(view: ImageView<'_>, limits: Limits, side_min: u32) -> u32 {
     let (width, height) = (view.width(), view.height());
     let sides = side_min..=SIDE_MAX as u32;

@@ -27,8 +27,8 @@ const RECORDINGS: [[&str; 3]; 4] = [
 
 /// The graph with projection and lane following, on recordings.
 const FOLLOWING: &str = "apps/autorace/following.graph.yaml";
-/// Recordings with the parameters of their camera beside those in this graph, and a duration of five
-/// pictures at least.
+/// Recordings with the parameters of their camera beside the ones in this graph, and a duration of
+/// five pictures at least.
 const FOLLOWED: [(&str, &[&str], &str); 2] = [
     ("autorace_sim/autorace_a_15hz", &[], "0.5"),
     (
@@ -284,8 +284,8 @@ fn every_recording_gives_the_same_with_the_whole_graph_on_a_board() {
     }
 }
 
-/// In this mapping the graph with projection and lane following publishes what it does in one chain,
-/// but for the topics inside the fabric: all messages of each recording.
+/// In this mapping the graph with projection and lane following publishes what it does in one
+/// chain, but for the topics inside the fabric: all messages of each recording.
 fn following_is_the_same(kind: &str, inside: &[&str]) -> Vec<BTreeMap<String, Vec<Vec<u8>>>> {
     let Some(shared) = shared() else { return Vec::new() };
     let followed = FOLLOWED.iter().map(|(bag, params, duration)| {
