@@ -19,15 +19,17 @@ namespace {
 
 struct Vector {
   tb::Message frame;
+  uint32_t reason;       // the number on `refused`, if nothing is published
   tb::Message expected;  // of sequence 0; without bytes: nothing is published
 };
 
-// The count; of each vector whether it is damaged, and both frames.
+// The count; of each vector whether it is damaged, its frame, the reason, and what is published.
 std::vector<Vector> read(const std::string& path) {
   tb::Vectors file(path);
   std::vector<Vector> vectors(file.word());
   for (Vector& vector : vectors) {
     vector.frame = file.frame();
+    vector.reason = file.word();
     vector.expected.bytes = file.bytes();
   }
   return vectors;
@@ -46,6 +48,7 @@ int main(int count, char** words) {
   const uint16_t publisher = uint16_t(random.next());
 
   std::deque<tb::Message> expected;
+  std::deque<const Vector*> wrong;  // what is to be dropped
   std::vector<uint64_t> ends;  // cycles of the last beats of what was published
   uint64_t first = 0, published = 0, refused = 0, dropped = 0, idle = 0;
   uint64_t damaged = 0;
@@ -75,12 +78,28 @@ int main(int count, char** words) {
   const auto send = [&](const Vector& vector) {
     sources[0].send(vector.frame);
     if (vector.expected.bytes.empty()) {
+      wrong.push_back(&vector);
       refused += 1;
       return;
     }
     expected.push_back(tb::numbered(vector.expected, publisher, sequence));
     sequence += 1;
     published += 1;
+  };
+  // The reason is told in the cycle that counts what is dropped, and in no other one.
+  const auto look = [&] {
+    const uint32_t found = dut.refused;
+    if (!dut.dropped) {
+      if (found != 0) tb::fail("reason %u is told, but nothing is dropped", found);
+      return;
+    }
+    dropped += 1;
+    if (wrong.empty()) tb::fail("a message is told to be dropped, but none is wrong");
+    const Vector& vector = *wrong.front();
+    if (found != vector.reason)
+      tb::fail("frame %zu is dropped for reason %u, and not for reason %u",
+               size_t(&vector - vectors.data()), found, vector.reason);
+    wrong.pop_front();
   };
   tb::reset(bench, sources, sinks);
   // Without stalls it is measured: not before the histogram is clear.
@@ -89,6 +108,7 @@ int main(int count, char** words) {
     if (sources[0].empty() && next < vectors.size()) send(vectors[next++]);
     if (resets && random.between(0, 30000) == 0) {
       expected.clear();
+      wrong.clear();
       sequence = 0;
       tb::reset(bench, sources, sinks);
     }
@@ -103,7 +123,7 @@ int main(int count, char** words) {
     if (offered || dut.busy) {
       sources[0].sample();
       sinks[0].sample();
-      dropped += dut.dropped;
+      look();
       dut.clk = 1;
       bench.settle();
       bench.record();

@@ -14,7 +14,10 @@ use crossdock_executor::NodeError;
 use crossdock_fabric::{
     Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, Outgoing, Search, Stop,
 };
-use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions, Violation};
+use crossdock_graph::{
+    Graph, HardwarePackage, Mapping, PackageDescriptions, ParameterOverrides, ParameterValue,
+    Violation,
+};
 use crossdock_hardware_tests::must;
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_image_pipeline::nodes::package as image_pipeline;
@@ -55,6 +58,13 @@ fn shown(all: Vec<Violation>) -> String {
 
 fn autorace(name: &str) -> String {
     must(std::fs::read_to_string(workspace().join("apps/autorace").join(name)))
+}
+
+/// The parameters of a node of the graph in the file of this name in `params`.
+pub(crate) fn params(name: &str, node: &str) -> BTreeMap<String, ParameterValue> {
+    let path = format!("params/{name}.yaml");
+    let read = ParameterOverrides::from_yaml(&path, autorace(&path).as_bytes()).map_err(shown);
+    must(read).nodes.remove(node).expect("the node's parameters")
 }
 
 /// The hardware package as it is shipped, but for these limits.

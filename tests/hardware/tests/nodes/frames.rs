@@ -2,13 +2,12 @@
 //! ones, and what is no picture or no message; with each what the software node makes of it.
 
 use crate::twin;
-use crossdock_autorace::image::Rgb;
-use crossdock_autorace::nodes::{package, rgb_of};
+use crossdock_autorace::nodes::{PictureError, package, rgb_of};
 use crossdock_autorace::recording;
 use crossdock_hardware_tests::must;
 use crossdock_msg::block::Text;
 use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES};
-use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::types::sensor_msgs::{Image, ImageView};
 use crossdock_msg::{Block, BlockMut, Extra, FlatBuffer, Message, Schema};
 use crossdock_test_support::workspace;
 use sha2::{Digest, Sha256};
@@ -327,46 +326,156 @@ pub(crate) fn published(header: &FrameHeader, block: &FlatBuffer, plan: &FramePl
     [&header.to_bytes()[..], &payload].concat()
 }
 
-/// What the software node publishes for each frame, of sequence and publisher 0; nothing where it
-/// refuses the message, or hardware does: damaged, above its bounds, too large.
+/// Numbers that `picture_check` has for what is wrong with a picture.
+pub(crate) const ENCODING: u32 = 1;
+pub(crate) const ROWS: u32 = 2;
+pub(crate) const ROOM: u32 = 3;
+pub(crate) const DATA: u32 = 4;
+pub(crate) const SIZE: u32 = 5;
+
+/// All that is wrong with a picture, each thing at its number - 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wrong([bool; 5]);
+
+impl Wrong {
+    /// For a node with these limits that takes these encodings with so many bytes per pixel.
+    pub(crate) fn of(view: ImageView<'_>, encodings: &[(&str, u64)], limits: Limits) -> Self {
+        let (width, height) = (u64::from(view.width()), u64::from(view.height()));
+        let (step, length) = (u64::from(view.step()), must(view.data()).len() as u64);
+        let encoding = must(view.encoding());
+        let found = encodings.iter().find(|(name, _)| encoding == *name);
+        let is_wide = width > u64::from(limits.max_width) && length > 0;
+        let size = limits.size.unwrap_or((view.width(), view.height()));
+        Self([
+            found.is_none(),
+            found.is_some_and(|(_, channels)| step != width * channels),
+            is_wide || length > u64::from(limits.max_bytes),
+            length != step * height,
+            size != (view.width(), view.height()),
+        ])
+    }
+
+    /// The size, too, if this is so.
+    pub(crate) fn or_size(mut self, is_wrong: bool) -> Self {
+        self.0[SIZE as usize - 1] |= is_wrong;
+        self
+    }
+
+    /// Whether there is no memory for it.
+    pub(crate) fn has_no_room(self) -> bool {
+        self.0[ROOM as usize - 1]
+    }
+
+    /// The number that hardware gives, see picture_check; 0: nothing is wrong.
+    pub(crate) fn first(self) -> u32 {
+        match self.0 {
+            [true, ..] => ENCODING,
+            [_, true, ..] => ROWS,
+            [_, _, true, _, false] => ROOM,
+            [_, _, false, true, _] => DATA,
+            [.., true] => SIZE,
+            _ => 0,
+        }
+    }
+
+    /// The same, beside the number of what software says. Software looks in another order: what it
+    /// says has to be among what is wrong.
+    pub(crate) fn first_beside(self, said: u32) -> u32 {
+        let first = self.first();
+        let is_among = said > 0 && self.0[said as usize - 1];
+        assert!(said == first || is_among, "{said} in software, {first} in hardware: {self:?}");
+        first
+    }
+}
+
+/// What a node does with a frame.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// It publishes this one, of sequence and publisher 0.
+    Published(Vec<u8>),
+    /// It refuses it with this number; 0: it is no message at all.
+    Refused(u32),
+}
+
+/// What a node does with each frame, if `make` gives what its twin publishes for all messages that
+/// have no number of a reason against them.
+pub(crate) fn answers(
+    sent: &[Sent],
+    [came, left]: [&FramePlan; 2],
+    reason: impl Fn(ImageView<'_>) -> u32,
+    make: impl FnOnce(Vec<FlatBuffer>) -> Vec<FlatBuffer>,
+) -> Vec<Answer> {
+    let of_message = |(header, block): (FrameHeader, FlatBuffer)| {
+        let reason = reason(must(Image::view(Block::new(block.as_slice()))));
+        if reason == 0 { Ok((header, block)) } else { Err(reason) }
+    };
+    let messages = messages(sent, came).into_iter();
+    let all: Vec<_> = messages.map(|it| it.map_or(Err(0), of_message)).collect();
+    let taken: Vec<_> = all.iter().flatten().map(|(_, block)| block.clone()).collect();
+    let count = taken.len();
+    let made = make(taken);
+    assert_eq!(made.len(), count, "one message for each picture");
+    let mut made = made.iter();
+    let answer = |it: Result<(FrameHeader, FlatBuffer), u32>| match it {
+        Ok((header, _)) => {
+            Answer::Published(published(&header, made.next().expect("as many"), left))
+        }
+        Err(reason) => Answer::Refused(reason),
+    };
+    all.into_iter().map(answer).collect()
+}
+
+/// Why a node for pictures of rgb8 refuses one, by its number; 0: it does not. The parameters of
+/// the software node need not say how much room hardware has.
+pub(crate) fn reason_of_rgb(view: ImageView<'_>, limits: Limits) -> u32 {
+    let wrong = Wrong::of(view, &[("rgb8", 3)], limits);
+    let said = match rgb_of(view) {
+        Err(PictureError::Encoding { .. }) => ENCODING,
+        Err(PictureError::Step { .. }) => ROWS,
+        Err(PictureError::Image(_)) => DATA,
+        Err(other) => panic!("{other}"),
+        Ok(picture) => match limits.size {
+            Some((width, height)) => {
+                let sized = picture.expect_size(width as usize, height as usize);
+                sized.map_or(SIZE, |()| 0)
+            }
+            None => u32::from(wrong.has_no_room()) * ROOM,
+        },
+    };
+    wrong.first_beside(said)
+}
+
+/// What the node does with each frame: what the software node publishes, or why it refuses it; it
+/// is no message if it is damaged or above its bounds.
 pub(crate) fn expected(
     sent: &[Sent],
     limits: Limits,
     (node, output): Twin,
     told: &str,
-) -> Vec<Option<Vec<u8>>> {
-    let is_taken = |(_, block): &(FrameHeader, FlatBuffer)| {
-        let Ok(view) = Image::view(Block::new(block.as_slice())) else { return false };
-        let fits = |it: Rgb<'_>| {
-            let bytes = it.data().len();
-            if let Some((width, height)) = limits.size {
-                return (it.width(), it.height()) == (width as usize, height as usize);
-            }
-            bytes == 0
-                || bytes <= limits.max_bytes as usize && it.width() <= limits.max_width as usize
-        };
-        rgb_of(view).is_ok_and(fits)
-    };
-    let taken = messages(sent, &limits.plan()).into_iter().map(|it| it.filter(is_taken));
-    let taken: Vec<_> = taken.collect();
-    let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
-    let results = twin::published::<Image>(package(), node, ["image", output], told, blocks);
-    assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
-    let mut results = results.iter();
-    let plan = Limits { bound: 1 << 24, ..limits }.plan();
-    let mut frame = |header| published(header, results.next().expect("as many"), &plan);
-    taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect()
+) -> Vec<Answer> {
+    let plans = [&limits.plan(), &Limits { bound: 1 << 24, ..limits }.plan()];
+    let reason = |view: ImageView<'_>| reason_of_rgb(view, limits);
+    answers(sent, plans, reason, |blocks| {
+        twin::published::<Image>(package(), node, ["image", output], told, blocks)
+    })
 }
 
-/// The file of these frames and what is published for each of them, named by its content; and how
-/// many are published.
-pub(crate) fn written(sent: &[Sent], expected: &[Option<Vec<u8>>]) -> (PathBuf, u64) {
+/// The file of these frames and what the node does with each of them, named by its content; and how
+/// many messages it publishes.
+pub(crate) fn written(sent: &[Sent], expected: &[Answer]) -> (PathBuf, u64) {
     let mut bytes = (sent.len() as u32).to_le_bytes().to_vec();
+    let mut count = 0;
     for (sent, expected) in sent.iter().zip(expected) {
         put(&mut bytes, sent);
-        put_bytes(&mut bytes, expected.as_ref().unwrap_or(&vec![]));
+        let (reason, frame) = match expected {
+            Answer::Published(frame) => (0, frame.as_slice()),
+            Answer::Refused(reason) => (*reason, &[][..]),
+        };
+        bytes.extend(reason.to_le_bytes());
+        put_bytes(&mut bytes, frame);
+        count += u64::from(!frame.is_empty());
     }
-    (saved(&bytes), expected.iter().flatten().count() as u64)
+    (saved(&bytes), count)
 }
 
 /// A frame that is sent when others have been.

@@ -36,7 +36,13 @@ fn a_picture_takes_its_beats_twice_and_a_table_and_the_next_one_overlaps() {
     assert!((beats..beats + 630).contains(&period), "{period} for {beats}");
 }
 
-const FAULTS: [Mutation; 9] = [
+const FAULTS: [Mutation; 10] = [
+    Mutation {
+        what: "rows that are not packed are told as another encoding",
+        file: "picture_check.sv",
+        from: "!packs ? 2'd2",
+        to: "!packs ? 2'd1",
+    },
     Mutation {
         what: "what is no message is dropped without a word",
         file: "picture_shell.sv",

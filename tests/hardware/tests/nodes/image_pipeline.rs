@@ -1,7 +1,7 @@
 //! The hardware nodes of `image_pipeline` against the software ones, frame by frame, and the kernel
 //! that they share against its specification.
 
-use crate::frames::{self, Fields, Limits, Random, Sent, Twin};
+use crate::frames::{self, Answer, Fields, Limits, Random, Sent, Twin, Wrong};
 use crate::picture_node::{HARMLESS, PictureNode};
 use crate::pictures;
 use crate::twin;
@@ -12,11 +12,10 @@ use crossdock_hardware_tests::{
 };
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
 use crossdock_image_pipeline::nodes::package as software;
-use crossdock_image_pipeline::picture::Picture;
+use crossdock_image_pipeline::picture::{Picture, PictureError};
 use crossdock_image_pipeline::rectify_setup::{rectify_setup, rectify_setup_of};
-use crossdock_msg::frame::FrameHeader;
-use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_msg::{Block, FlatBuffer, Message};
+use crossdock_msg::types::sensor_msgs::{Image, ImageView};
+use crossdock_rectify::SIDE_MAX;
 use crossdock_test_support::{done, workspace};
 use std::path::PathBuf;
 
@@ -133,44 +132,48 @@ fn made(limits: Limits) -> String {
     must(rectify_setup(&must(Calibration::read(&camera(limits), Projection::CameraInfo))))
 }
 
-/// What the software publishes for each frame, of sequence and publisher 0; nothing where it
-/// refuses the message, or hardware does: damaged, above its bounds, too large.
-fn expected(
-    sent: &[Sent],
-    limits: Limits,
-    (node, output): Twin,
-    told: &str,
-) -> Vec<Option<Vec<u8>>> {
-    let is_taken = |(_, block): &(FrameHeader, FlatBuffer)| {
-        let Ok(view) = Image::view(Block::new(block.as_slice())) else { return false };
-        let sides = (view.width(), view.height(), view.step());
-        let (Ok(encoding), Ok(data)) = (view.encoding(), view.data()) else { return false };
-        let Ok(picture) = Picture::new(sides, encoding, data) else { return false };
-        let (width, height) = picture.size();
-        if let Some(size) = limits.size {
-            return (width, height) == (size.0 as usize, size.1 as usize);
-        }
-        // Half of a pixel is none.
-        let has_sides = told != "{}" || width.min(height) > 1;
-        has_sides && data.len() <= limits.max_bytes as usize && width <= limits.max_width as usize
+/// Why a node with these limits and a shortest side refuses a picture, by its number; 0: it does
+/// not.
+fn reason(view: ImageView<'_>, limits: Limits, side_min: u32) -> u32 {
+    let (width, height) = (view.width(), view.height());
+    let sides = side_min..=SIDE_MAX as u32;
+    let has_sides = sides.contains(&width) && sides.contains(&height);
+    let has_size = limits.size.map_or(has_sides, |size| size == (width, height));
+    let encodings = [("mono8", 1), ("rgb8", 3), ("bgr8", 3)];
+    let wrong = Wrong::of(view, &encodings, limits).or_size(!has_size);
+    let (encoding, data) = (must(view.encoding()), must(view.data()));
+    let said = match Picture::new((width, height, view.step()), encoding, data) {
+        Err(PictureError::Encoding { .. }) => frames::ENCODING,
+        Err(PictureError::Side { .. }) => frames::SIZE,
+        Err(PictureError::Step { .. }) => frames::ROWS,
+        Err(PictureError::Length { .. }) => frames::DATA,
+        Err(other) => panic!("{other}"),
+        Ok(_) if !has_size => frames::SIZE,
+        Ok(_) => u32::from(wrong.has_no_room()) * frames::ROOM,
     };
-    let taken = frames::messages(sent, &limits.plan()).into_iter();
-    let taken: Vec<_> = taken.map(|it| it.filter(is_taken)).collect();
-    let blocks: Vec<_> = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
+    wrong.first_beside(said)
+}
+
+/// What the node does with each frame: what the software publishes, or why it refuses it; it is no
+/// message if it is damaged or above its bounds.
+fn expected(sent: &[Sent], limits: Limits, (node, output): Twin, told: &str) -> Vec<Answer> {
+    let plans = [&limits.plan(), &Limits { bound: 1 << 24, ..limits }.plan()];
+    // Half of a pixel is none.
+    let side_min = if told == "{}" { 2 } else { 1 };
     let made_by = |node, output, told: &str, blocks| {
         twin::published::<Image>(software(), node, ["image", output], told, blocks)
     };
-    let results = match node {
-        "rectify_resize" => {
-            made_by("resize", "resized", "{}", made_by("rectify", "image_rect", told, blocks))
-        }
-        node => made_by(node, output, told, blocks),
-    };
-    assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
-    let mut results = results.iter();
-    let plan = Limits { bound: 1 << 24, ..limits }.plan();
-    let mut frame = |header| frames::published(header, results.next().expect("as many"), &plan);
-    taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect()
+    frames::answers(
+        sent,
+        plans,
+        |view| reason(view, limits, side_min),
+        |blocks| match node {
+            "rectify_resize" => {
+                made_by("resize", "resized", "{}", made_by("rectify", "image_rect", told, blocks))
+            }
+            node => made_by(node, output, told, blocks),
+        },
+    )
 }
 
 /// A picture of chance in one of the three encodings, few with a side of one pixel.

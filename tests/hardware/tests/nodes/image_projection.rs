@@ -7,7 +7,7 @@ use crate::picture_node::{HARMLESS, PictureNode};
 use crossdock_autorace::projection_setup::projection_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
-use crossdock_hardware_tests::{Mutation, lint, must};
+use crossdock_hardware_tests::{Mutation, lint, must, on_all_cores};
 use crossdock_test_support::{done, workspace};
 
 const NODE: PictureNode = PictureNode {
@@ -19,14 +19,29 @@ const NODE: PictureNode = PictureNode {
     streams: true,
     pictures: 69,
     picture: frames::picture,
-    told,
-    made: |limits| vec![(SETUP, must(projection_setup_of(&package(limits))))],
+    told: |limits| told(limits, None),
+    made: |limits| made(limits, None),
 };
 
+/// With the parameters of a camera on a highway.
+const HIGHWAYS: PictureNode = PictureNode {
+    told: |limits| told(limits, Some(OF_HIGHWAYS)),
+    made: |limits| made(limits, Some(OF_HIGHWAYS)),
+    ..NODE
+};
+/// The file in `params` for it. The camera of the other recordings looks at its road nearly alike,
+/// and nothing removes the distortion of its lens here: they have no file of their own.
+pub(crate) const OF_HIGHWAYS: &str = "following_white_lanes";
+
 /// The parameters of the software node with what the hardware is made with.
-pub(crate) fn told(limits: Limits) -> String {
-    let package = package(limits);
+pub(crate) fn told(limits: Limits, params: Option<&str>) -> String {
+    let package = package_of(limits, params);
     in_yaml(&package.node_type("image_projection").expect("the node type").built_in)
+}
+
+/// The setup that is made with the same.
+fn made(limits: Limits, params: Option<&str>) -> Vec<(&'static str, String)> {
+    vec![(SETUP, must(projection_setup_of(&package_of(limits, params))))]
 }
 
 const SETUP: &str = "image_projection_setup.sv";
@@ -44,13 +59,21 @@ const fn limits(size: (u32, u32)) -> Limits {
 
 /// The package file for cameras of this size that look at the same road.
 fn package(limits: Limits) -> HardwarePackage {
+    package_of(limits, None)
+}
+
+/// The same with the parameters of this name in `params`.
+fn package_of(limits: Limits, params: Option<&str>) -> HardwarePackage {
     let mut package = board::package(limits);
+    let node = package.nodes.iter_mut().find(|it| it.description.node_type == "image_projection");
+    let values = &mut node.expect("the node type").built_in;
+    if let Some(name) = params {
+        values.extend(board::params(name, "projection"));
+    }
     let (width, height) = limits.size.expect("a size");
     if (width, height) == (640, 480) {
         return package;
     }
-    let node = package.nodes.iter_mut().find(|it| it.description.node_type == "image_projection");
-    let values = &mut node.expect("the node type").built_in;
     let (view_width, view_height) = SMALL_VIEW;
     for (name, value) in [
         ("width", width),
@@ -93,6 +116,20 @@ fn a_picture_takes_its_first_rows_and_a_cycle_per_projected_pixel() {
     let pixels = 1000 * 600;
     assert!((pixels..pixels + 160_000).contains(&latency), "{latency}");
     assert!((pixels..pixels + 160_000).contains(&period), "{period}");
+}
+
+#[test]
+#[ignore = "long: all pictures of recordings"]
+fn all_pictures_of_highways_become_what_the_software_node_with_their_parameters_makes_of_them() {
+    let bags = [
+        "driving/highway_a_25hz/highway_a_25hz.mcap",
+        "driving/highway_drive_1hz/highway_drive_1hz.mcap",
+        "driving/white_lanes_25hz/white_lanes_25hz.mcap",
+    ];
+    let all = on_all_cores(bags.to_vec(), |bag| {
+        HIGHWAYS.equals_its_twin_on_recording(SHIPPED, bag, None)
+    });
+    done(all.iter().sum(), "projections of their cameras");
 }
 
 const FAULTS: [Mutation; 5] = [

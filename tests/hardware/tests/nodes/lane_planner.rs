@@ -5,7 +5,7 @@ use crate::frames::{self, Limits};
 use crate::kernels;
 use crate::picture_node::{HARMLESS, PictureNode};
 use crossdock_autorace::lane_setup::lane_setup_of;
-use crossdock_graph::{HardwarePackage, ParameterOverrides, ParameterValue, Violation};
+use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Mutation, lint, must, on_all_cores};
 use crossdock_test_support::{done, workspace};
@@ -82,10 +82,7 @@ fn package_of(limits: Limits, name: Option<&str>) -> HardwarePackage {
     let node = package.nodes.iter_mut().find(|it| it.description.node_type == "lane_planner");
     let values = &mut node.expect("the node type").built_in;
     if let Some(name) = name {
-        let path = workspace().join(format!("apps/autorace/params/{name}.yaml"));
-        let shown = |all: Vec<Violation>| all.iter().map(|it| it.to_string()).collect::<String>();
-        let read = ParameterOverrides::from_yaml(name, &must(std::fs::read(path))).map_err(shown);
-        values.extend(must(read).nodes.remove("planner").expect("the planner's parameters"));
+        values.extend(board::params(name, "planner"));
     }
     values.insert("width".to_owned(), ParameterValue::Integer(width.into()));
     values.insert("height".to_owned(), ParameterValue::Integer(height.into()));

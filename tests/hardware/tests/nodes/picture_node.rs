@@ -1,7 +1,7 @@
 //! A hardware node that makes a picture of a picture, in its testbench beside its software twin.
 
 use crate::board;
-use crate::frames::{self, Fields, Limits, Random, Sent, Twin};
+use crate::frames::{self, Answer, Fields, Limits, Random, Sent, Twin};
 use crossdock_graph::{HardwareNode, HardwarePackage};
 use crossdock_hardware_tests::{Design, Mutants, Report, Simulation, must};
 use crossdock_test_support::workspace;
@@ -89,8 +89,8 @@ pub(crate) fn node_simulation(design: Design, testbench: &str, ports: &str) -> S
         .with_file("ports.hpp", &format!("#pragma once\n{ports}"))
 }
 
-/// What a node publishes for frames, see [`frames::expected`].
-pub(crate) type Expected = fn(&[Sent], Limits, Twin, &str) -> Vec<Option<Vec<u8>>>;
+/// What a node does with frames, see [`frames::expected`].
+pub(crate) type Expected = fn(&[Sent], Limits, Twin, &str) -> Vec<Answer>;
 
 /// A node that makes a picture of a picture.
 pub(crate) struct PictureNode {

@@ -1,7 +1,7 @@
 //! The hardware node of polyfit against the software one, view by view.
 
 use crate::board;
-use crate::frames::{self, Fields, Limits, Random, Sent};
+use crate::frames::{self, Fields, Limits, Random, Sent, Wrong};
 use crate::lane_planner::in_yaml;
 use crate::picture_node::{MAPPING, TESTBENCH, node_design, node_simulation};
 use crate::twin;
@@ -83,32 +83,21 @@ fn simulation(gate: i64, bits: u32) -> Simulation {
 /// The file of these frames for the testbench with what the software node publishes for them, and
 /// how many that are; and in how many of these both lines, and at least one are valid.
 fn file(sent: &[Sent], gate: i64) -> (PathBuf, u64, [usize; 2]) {
-    let is_view = |it: ImageView<'_>| {
-        let (Ok(encoding), Ok(data)) = (it.encoding(), it.data()) else { return false };
-        let size = (it.width() as usize, it.height() as usize, it.step() as usize, data.len());
-        encoding == "mono8"
-            && size == (VIEW_WIDTH, VIEW_HEIGHT, VIEW_WIDTH, VIEW_WIDTH * VIEW_HEIGHT)
-    };
-    let taken = frames::messages(sent, &VIEWS.plan()).into_iter().map(|it| {
-        it.filter(|(_, block)| Image::view(Block::new(block.as_slice())).is_ok_and(is_view))
-    });
-    let taken: Vec<_> = taken.collect();
-    let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
+    let reason = |view: ImageView<'_>| Wrong::of(view, &[("mono8", 1)], VIEWS).first();
+    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
+    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
     let told = format!("{{ gate: {gate} }}");
-    let lanes = twin::published::<Lane>(software(), "polyfit", ["view", "lane"], &told, blocks);
-    assert_eq!(lanes.len(), taken.iter().flatten().count(), "one lane for each view");
+    let mut lanes = Vec::new();
+    let expected = frames::answers(sent, [&VIEWS.plan(), &plan], reason, |blocks| {
+        lanes = twin::published::<Lane>(software(), "polyfit", ["view", "lane"], &told, blocks);
+        lanes.clone()
+    });
     let lines = |block: &FlatBuffer| {
         let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
         usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
     };
     let found: Vec<usize> = lanes.iter().map(lines).collect();
     let count = |least| found.iter().filter(|lines| **lines >= least).count();
-    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
-    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
-    let mut of_taken = lanes.iter();
-    let mut frame = |header| frames::published(header, of_taken.next().expect("as many"), &plan);
-    let expected: Vec<_> =
-        taken.iter().map(|it| it.as_ref().map(|(header, _)| frame(header))).collect();
     let (path, published) = frames::written(sent, &expected);
     (path, published, [count(2), count(1)])
 }

@@ -38,7 +38,11 @@ const IN_REAL_TIME: &str = "in real time";
 /// Runs a graph and gives its summary, and the payloads of every topic of the recording that it
 /// made.
 fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
-    let run = Run::new(name);
+    drive_in(&Run::new(name), arguments)
+}
+
+/// The same where others have met before.
+fn drive_in(run: &Run, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
     let out = run.file("drive.mcap");
     let mut all = vec!["run"];
     all.extend(arguments);
@@ -47,7 +51,7 @@ fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>
     }
     all.retain(|word| *word != IN_REAL_TIME);
     all.extend(["--json", "--record", out.to_str().expect("UTF-8")]);
-    let output = crossdock(&run, &all).output().expect("crossdock starts");
+    let output = crossdock(run, &all).output().expect("crossdock starts");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{all:?}: {errors}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -113,14 +117,19 @@ fn the_mapping_does_not_matter(
     (summary, hardware)
 }
 
+/// How many messages have a byte that is not 0 among so many behind their header.
+fn flagged(messages: &[Vec<u8>], flags: usize) -> usize {
+    // CDR: they stand behind the stamp and the frame's name.
+    let is_flagged = |message: &&Vec<u8>| {
+        let length = u32::from_le_bytes(message[12..16].try_into().expect("four bytes"));
+        message[16 + length as usize..][..flags].iter().any(|it| *it != 0)
+    };
+    messages.iter().filter(is_flagged).count()
+}
+
 /// How many messages of lights say that one is seen.
 fn lit(messages: &[Vec<u8>]) -> usize {
-    // CDR: the state stands behind the stamp and the frame's name.
-    let state = |message: &Vec<u8>| {
-        let length = u32::from_le_bytes(message[12..16].try_into().expect("four bytes"));
-        message[16 + length as usize]
-    };
-    messages.iter().filter(|it| state(it) != 0).count()
+    flagged(messages, 1)
 }
 
 #[test]
@@ -648,7 +657,8 @@ fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else
     let run = Run::new("fabric_killed");
     let mapping = "apps/autorace/course.hardware.mapping.yaml";
     // The board is built now, for as long as that takes.
-    drive("fabric_killed_built", &[COURSE, "--mapping", mapping, "--duration", "0.1"]);
+    let short = [COURSE, "--mapping", mapping, "--duration", "0.3"];
+    let (_, before) = drive("fabric_killed_built", &short);
     let arguments = ["run", COURSE, "--mapping", mapping, "--rate", "max"];
     let mut command = crossdock(&run, &arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -679,6 +689,12 @@ fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else
     let list = run.output(&["topic", "list"]);
     let list = String::from_utf8_lossy(&list.stderr).into_owned();
     assert!(list.contains("no graph is running"), "{list}");
+
+    // What was under way leaves nothing behind.
+    let (_, after) = drive_in(&run, &short);
+    assert!(before[COMPENSATED].len() > 1, "too few pictures to say anything");
+    let first = before.iter().find(|(topic, messages)| after.get(*topic) != Some(messages));
+    assert_eq!(first.map(|(topic, _)| topic), None, "the next run publishes something else");
 }
 
 #[test]

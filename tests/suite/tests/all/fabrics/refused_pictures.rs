@@ -3,7 +3,10 @@
 
 use super::{CAMERA, CAMERA_STREAMED, COURSE, crossdock, written};
 use crossdock_suite::Run;
+use crossdock_test_support::workspace;
 use serde_json::Value;
+use std::borrow::Cow;
+use std::path::Path;
 
 /// A graph, a parameter of one of its nodes for which its pictures do not fit, the node, its
 /// topics, and what is said in software and in hardware.
@@ -42,6 +45,24 @@ const TOO_LARGE: [[&str; 6]; 4] = [
         "it is larger than the node has memory for",
     ],
 ];
+/// What makes of a picture none for a node, and what is said then in software and in hardware: both
+/// name the same next step.
+const SPOILED: [(fn(&mut [u8]), [&str; 2]); 2] = [
+    (
+        with_another_encoding,
+        [
+            "the image is `8UC3`",
+            "it has another encoding than the node works on: convert it before",
+        ],
+    ),
+    (
+        with_padded_rows,
+        [
+            "1928 bytes per row of 640 pixels: send packed rows",
+            "it has bytes between its rows: send packed rows",
+        ],
+    ),
+];
 /// All nodes of both graphs.
 const NODES: [(&str, &[&str]); 2] = [
     (
@@ -78,6 +99,120 @@ fn ends_with(run: &Run, arguments: &[&str], reason: &str) -> String {
     said.to_owned()
 }
 
+/// Where the encoding and the step of an image message in CDR stand.
+fn places(message: &[u8]) -> [usize; 2] {
+    let word = |at: usize| {
+        u32::from_le_bytes(message[at..at + 4].try_into().expect("four bytes")) as usize
+    };
+    // Behind the stamp and the frame's name, height, width and the length of the encoding.
+    let encoding = (16 + word(12)).next_multiple_of(4) + 12;
+    // Behind the encoding a byte that says how bytes are ordered.
+    let step = (encoding + word(encoding - 4) + 1).next_multiple_of(4);
+    [encoding, step]
+}
+
+fn with_another_encoding(message: &mut [u8]) {
+    let [at, _] = places(message);
+    assert_eq!(&message[at..at + 5], b"rgb8\0");
+    message[at..at + 4].copy_from_slice(b"8UC3");
+}
+
+fn with_padded_rows(message: &mut [u8]) {
+    let [_, at] = places(message);
+    let step = message[at..at + 4].try_into().map(u32::from_le_bytes).expect("four bytes");
+    message[at..at + 4].copy_from_slice(&(step + 8).to_le_bytes());
+}
+
+/// A recording with all its pictures spoiled; its name.
+fn spoiled(run: &Run, bag: &str, spoil: fn(&mut [u8])) -> String {
+    let to = run.file("spoiled.mcap");
+    let bytes = std::fs::read(bag).expect("a recording");
+    let mut writer =
+        mcap::Writer::new(std::fs::File::create(&to).expect("a file")).expect("a writer");
+    for message in mcap::MessageStream::new(&bytes).expect("MCAP") {
+        let mut message = message.expect("a message");
+        if message.channel.schema.as_ref().is_some_and(|it| it.name == IMAGE) {
+            let mut data = message.data.into_owned();
+            spoil(&mut data);
+            message.data = Cow::Owned(data);
+        }
+        writer.write(&message).expect("a message is written");
+    }
+    writer.finish().expect("the recording ends");
+    to.to_str().expect("UTF-8").to_owned()
+}
+
+const IMAGE: &str = "sensor_msgs/msg/Image";
+
+/// The entries of a section of a graph file, each with its lines.
+fn entries(graph: &str, section: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(workspace().join(graph)).expect("the graph");
+    let lines = text.lines().skip_while(|line| *line != section).skip(1);
+    let lines = lines.take_while(|line| line.starts_with(' '));
+    let mut all: Vec<String> = Vec::new();
+    for line in lines.filter(|line| !line.trim_start().starts_with('#')) {
+        if !line.starts_with("   ") {
+            all.push(String::new());
+        }
+        *all.last_mut().expect("an entry") += &format!("{line}\n");
+    }
+    all
+}
+
+/// A graph with these nodes of another one alone, and the topics that come from outside.
+fn alone(run: &Run, graph: &str, nodes: &[&str]) -> (String, Vec<String>) {
+    let is_kept = |entry: &String| nodes.iter().any(|it| entry.starts_with(&format!("  {it}:\n")));
+    let nodes: String = entries(graph, "nodes:").into_iter().filter(is_kept).collect();
+    let has = |text: &str, topic: &str| text.split([' ', ',', '\n']).any(|word| word == topic);
+    let (mut topics, mut external) = (String::new(), Vec::new());
+    for entry in entries(graph, "topics:") {
+        let name = entry.trim_start().split(':').next().expect("a name").to_owned();
+        let is_made = nodes.lines().any(|line| line.contains("outputs:") && has(line, &name));
+        if is_made {
+            topics += &entry;
+        } else if has(&nodes, &name) {
+            let light = "autorace_msgs/msg/TrafficLight";
+            let message = if name.starts_with("/traffic_light") { light } else { IMAGE };
+            topics += &entry.replacen('{', &format!("{{ type: {message}, external: true,"), 1);
+            external.push(name);
+        }
+    }
+    let name = Path::new(graph).file_name().and_then(|it| it.to_str()).expect("a name");
+    let (name, _) = name.split_once('.').expect("a name");
+    let text = format!("crossdock: 1\nname: {name}\ntopics:\n{topics}nodes:\n{nodes}");
+    (written(run, "alone.graph.yaml", &text), external)
+}
+
+/// Spoiled pictures end a run of these nodes of a graph, with this parameter, with the same reason
+/// in software and in hardware, where `node` is the first that gets them.
+fn spoiled_pictures_end_the_run(
+    run: &Run,
+    (graph, parameter): (&str, &[&str]),
+    (nodes, node): (&[&str], &str),
+    topics: &str,
+) {
+    let (alone, external) = alone(run, graph, nodes);
+    let bag = run.file(&format!("{node}.mcap")).to_str().expect("UTF-8").to_owned();
+    let words = ["run", graph, "--rate", "max", "--duration", "0.1", "--record", &bag];
+    let output = run.output(&[&words[..], &["--topics", &external.join(",")]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mapping = format!(
+        "crossdock: 1\nprocesses: {{}}\nfabrics: {{ board: {{ nodes: [{}] }} }}\ntopics: {{ {topics} }}\n",
+        nodes.join(", ")
+    );
+    let mapping = written(run, "alone.mapping.yaml", &mapping);
+    let folder = Path::new(graph).parent().and_then(|it| it.to_str()).expect("a folder");
+    let hardware = format!("{folder}/hardware");
+    for (spoil, [in_software, in_hardware]) in SPOILED {
+        let bag = spoiled(run, &bag, spoil);
+        let packages = ["--package-path", &hardware, "--interfaces", "apps/autorace/interfaces"];
+        let words = [&[alone.as_str(), "--input", &bag], &packages[..], parameter].concat();
+        ends_with(run, &words, in_software);
+        let reason = format!("fabric `board`: node `{node}` has refused a message: {in_hardware}");
+        ends_with(run, &[&words[..], &["--mapping", &mapping]].concat(), &reason);
+    }
+}
+
 #[test]
 fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware_too() {
     let run = Run::new("fabric_picture");
@@ -97,6 +232,10 @@ fn a_picture_that_a_node_cannot_work_on_ends_the_run_with_the_reason_in_hardware
     for [graph, parameter, _, _, reason, _] in TOO_LARGE {
         ends_with(&run, &[graph, "-p", parameter], reason);
     }
+    let nodes = (&["RectifyNode", "ResizeNode"][..], "RectifyNode");
+    let topics = "/camera/image_raw: { mapping: gateway }, /camera/image_rect: { mapping: hardware }, \
+                  /resize/image_raw: { mapping: gateway }";
+    spoiled_pictures_end_the_run(&run, (CAMERA, &[]), nodes, topics);
 }
 
 /// Resize alone on a board.
@@ -147,5 +286,7 @@ fn pictures_that_a_node_has_no_room_for_end_the_run_in_hardware_as_in_software()
         let mapping = written(&run, "large.mapping.yaml", &mapping);
         let reason = format!("fabric `board`: node `{node}` has refused a message: {reason}");
         ends_with(&run, &[graph, "--mapping", &mapping, "-p", parameter], &reason);
+        let parameter = (graph, &["-p", parameter][..]);
+        spoiled_pictures_end_the_run(&run, parameter, (&[node], node), topics);
     }
 }

@@ -2,11 +2,12 @@
 //! vehicles and their recordings.
 
 use super::{
-    CAMERA, CAMERA_STREAMED, HIGHWAY, INSIDE, crossdock, drive, the_mapping_does_not_matter, topic,
-    written,
+    CAMERA, CAMERA_STREAMED, COMPENSATED, HIGHWAY, INSIDE, crossdock, drive, flagged,
+    the_mapping_does_not_matter, topic, written,
 };
 use crossdock_suite::{Run, binaries};
 use crossdock_test_support::{shared, workspace};
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -22,6 +23,19 @@ const RECORDINGS: [[&str; 3]; 4] = [
     ["driving/highway_a_25hz", "highway", "0.3"],
     ["driving/highway_drive_1hz", "highway", "6"],
     ["driving/white_lanes_25hz", "white_lanes", "0.3"],
+];
+
+/// The graph with projection and lane following, on recordings.
+const FOLLOWING: &str = "apps/autorace/following.graph.yaml";
+/// Recordings with the parameters of their camera beside the ones in this graph, and a duration of
+/// five pictures at least.
+const FOLLOWED: [(&str, &[&str], &str); 2] = [
+    ("autorace_sim/autorace_a_15hz", &[], "0.5"),
+    (
+        "driving/white_lanes_25hz",
+        &["--params", "apps/autorace/params/following_white_lanes.yaml"],
+        "0.3",
+    ),
 ];
 
 /// The hardware of the image pipeline and both graphs with it, for a calibration of the test's own;
@@ -268,4 +282,36 @@ fn every_recording_gives_the_same_with_the_whole_graph_on_a_board() {
         let (_, topics) = the_mapping_does_not_matter(HIGHWAY, mapping, &INSIDE, &arguments);
         assert!(topics["/cmd_vel"].len() >= 5, "{bag}");
     }
+}
+
+/// In this mapping the graph with projection and lane following publishes what it does in one
+/// chain, but for the topics inside the fabric: all messages of each recording.
+fn following_is_the_same(kind: &str, inside: &[&str]) -> Vec<BTreeMap<String, Vec<Vec<u8>>>> {
+    let Some(shared) = shared() else { return Vec::new() };
+    let followed = FOLLOWED.iter().map(|(bag, params, duration)| {
+        let bag = shared.join("data").join(bag);
+        let bag = bag.to_str().expect("UTF-8");
+        let arguments = [&["--input", bag, "--duration", duration], *params].concat();
+        let mapping = ["following", kind];
+        let (_, topics) = the_mapping_does_not_matter(FOLLOWING, mapping, inside, &arguments);
+        assert!(topics["/cmd_vel"].len() >= 5, "{bag}: {}", topics["/cmd_vel"].len());
+        topics
+    });
+    followed.collect()
+}
+
+#[test]
+fn lanes_are_followed_on_recordings_the_same_in_one_chain_and_in_processes() {
+    for topics in following_is_the_same("processes", &[]) {
+        let lanes = &topics["/lane"];
+        // A lane begins with two flags: whether its left and its right stripe are valid.
+        assert!(flagged(lanes, 2) > 0, "no stripe in {} lanes", lanes.len());
+    }
+}
+
+#[test]
+#[ignore = "long: two boards with seven nodes"]
+fn lanes_are_followed_on_recordings_the_same_with_the_whole_graph_on_a_board() {
+    let inside = [COMPENSATED, "/camera/image_blurred", "/lane/projected", "/lane"];
+    following_is_the_same("board", &inside);
 }
