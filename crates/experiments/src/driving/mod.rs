@@ -10,6 +10,8 @@ mod latency;
 mod machine;
 mod page;
 mod paper;
+#[cfg(test)]
+mod published;
 mod resources;
 mod rows;
 mod stripes;

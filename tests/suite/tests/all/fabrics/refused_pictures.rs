@@ -45,9 +45,11 @@ const TOO_LARGE: [[&str; 6]; 4] = [
         "it is larger than the node has memory for",
     ],
 ];
+/// Changes the message of a picture.
+type Spoil = fn(&mut [u8]);
 /// What makes of a picture none for a node, and what is said then in software and in hardware: both
 /// name the same next step.
-const SPOILED: [(fn(&mut [u8]), [&str; 2]); 2] = [
+const SPOILED: [(Spoil, [&str; 2]); 2] = [
     (
         with_another_encoding,
         [
