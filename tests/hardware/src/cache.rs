@@ -115,16 +115,15 @@ mod tests {
 
     #[test]
     fn what_a_process_was_given_stays_and_the_oldest_of_others_goes() {
-        let given = |process: u32, number: usize| {
-            let arguments = format!("{process} {number}");
+        let given = |number: usize| {
+            let arguments = format!("{} {number}", std::process::id());
             let job = Job { name: "test/given", files: &Files::new(), arguments: &arguments };
             job.result(|_| Ok::<_, ()>(String::new())).expect("a result").folder
         };
         let home = workspace().join("target/hw/test/given");
         let of_another = home.join("0000000000000000");
         fs::create_dir_all(&of_another).expect("a folder");
-        let folders: Vec<_> =
-            (0..KEPT + 2).map(|number| given(std::process::id(), number)).collect();
+        let folders: Vec<_> = (0..KEPT + 2).map(given).collect();
         assert!(folders.iter().all(|folder| folder.is_dir()), "{folders:?}");
         assert!(!of_another.exists());
     }

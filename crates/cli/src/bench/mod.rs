@@ -107,17 +107,18 @@ impl Results {
             Shown::Lines(lines) => lines,
             Shown::Table(table) => table::aligned(table),
         })?;
-        for (ending, text) in [("csv", csv), ("json", output::json(&json)?), ("md", page)] {
-            output::write(Some(&self.file(ending)), &text)?;
+        let mut files = vec![
+            (self.file("csv"), csv),
+            (self.file("json"), output::json(&json)?),
+            (self.file("md"), page),
+        ];
+        files
+            .extend(tables.into_iter().map(|(name, csv)| (self.file(&format!("{name}.csv")), csv)));
+        for (file, text) in &files {
+            output::write(Some(file), text)?;
         }
-        let name = self.folder.join(self.experiment);
-        let name = name.display();
-        let mut files = format!("{name}.csv, {name}.json, {name}.md");
-        for (table, text) in tables {
-            output::write(Some(&self.file(&format!("{table}.csv"))), &text)?;
-            files += &format!(", {name}.{table}.csv");
-        }
-        output::print(&format!("{files}\n{remark}"))?;
+        let names: Vec<_> = files.iter().map(|(file, _)| file.display().to_string()).collect();
+        output::print(&format!("{}\n{remark}", names.join(", ")))?;
         for fault in &faults {
             say!("error: {fault}");
         }

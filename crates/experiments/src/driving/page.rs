@@ -1,7 +1,7 @@
 //! The experiment for people: page and table.
 
 use super::paper::Chain;
-use super::resources::{self, Area, Part, TABLE_II, sum};
+use super::resources::{self, Area, Line, Part};
 use super::rows::{Row, Statistics};
 use super::stripes::{self, Measured};
 use super::table_iii::Version;
@@ -178,12 +178,9 @@ fn area(areas: &[Area]) -> String {
         resources::SOURCE,
         resources::IS
     );
-    for (name, lut, bram, uram, dsp) in TABLE_II {
-        let _ = writeln!(text, "| {name} | {lut} | - | {bram} | {uram} | {dsp} |");
-    }
-    for Area { what, parts } in areas {
-        let Part { lut, ff, bram, uram, dsp, .. } = sum(parts);
-        let _ = writeln!(text, "| Crossdock, {what} | {lut} | {ff} | {bram} | {uram} | {dsp} |");
+    for Line { implementation, lut, ff, bram36, uram, dsp, .. } in resources::lines(areas) {
+        let ff = ff.map_or("-".to_owned(), |ff| ff.to_string());
+        let _ = writeln!(text, "| {implementation} | {lut} | {ff} | {bram36} | {uram} | {dsp} |");
     }
     for part in DevicePart::ALL.iter().filter(|part| part.board == "ZCU104") {
         let room = part.room;

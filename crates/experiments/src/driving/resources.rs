@@ -112,12 +112,12 @@ pub(crate) fn sum(parts: &[Part]) -> Part {
 
 /// A row of table II: what an implementation takes.
 pub(crate) struct Line {
-    implementation: String,
-    lut: u64,
-    ff: Option<u64>,
-    bram36: f64,
-    uram: u64,
-    dsp: u64,
+    pub(crate) implementation: String,
+    pub(crate) lut: u64,
+    pub(crate) ff: Option<u64>,
+    pub(crate) bram36: f64,
+    pub(crate) uram: u64,
+    pub(crate) dsp: u64,
     from: &'static str,
 }
 
