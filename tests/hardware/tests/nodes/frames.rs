@@ -2,7 +2,8 @@
 //! ones, and what is no picture or no message; with each what the software node makes of it.
 
 use crate::twin;
-use crossdock_autorace::nodes::{PictureError, package, rgb_of};
+use crossdock_autorace::messages::autorace_msgs::Lane;
+use crossdock_autorace::nodes::{PictureError, lane_of, package, rgb_of};
 use crossdock_autorace::recording;
 use crossdock_hardware_tests::must;
 use crossdock_msg::block::Text;
@@ -423,6 +424,33 @@ pub(crate) fn answers(
         Err(reason) => Answer::Refused(reason),
     };
     all.into_iter().map(answer).collect()
+}
+
+/// The file of these frames for the testbench with the lanes that the software node, which is told
+/// this, publishes on `lane` for what comes on `input`, and how many lanes that are; and in how
+/// many of these both lines, and at least one are valid.
+pub(crate) fn of_lanes(
+    sent: &[Sent],
+    limits: Limits,
+    reason: impl Fn(ImageView<'_>) -> u32,
+    (node, input): (&str, &str),
+    told: &str,
+) -> (PathBuf, u64, [usize; 2]) {
+    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
+    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
+    let mut lanes = Vec::new();
+    let expected = answers(sent, [&limits.plan(), &plan], reason, |blocks| {
+        lanes = twin::published::<Lane>(package(), node, [input, "lane"], told, blocks);
+        lanes.clone()
+    });
+    let lines = |block: &FlatBuffer| {
+        let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
+        usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
+    };
+    let found: Vec<usize> = lanes.iter().map(lines).collect();
+    let count = |least| found.iter().filter(|lines| **lines >= least).count();
+    let (path, published) = written(sent, &expected);
+    (path, published, [count(2), count(1)])
 }
 
 /// Why a node for pictures of rgb8 refuses one, by its number; 0: it does not. The parameters of

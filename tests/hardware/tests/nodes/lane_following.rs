@@ -6,15 +6,13 @@ use crate::image_projection;
 use crate::lane_planner::in_yaml;
 use crate::picture_node::{MAPPING, TESTBENCH, node_design, node_simulation};
 use crate::twin;
-use crossdock_autorace::messages::autorace_msgs::Lane;
-use crossdock_autorace::nodes::{lane_of, package as software};
+use crossdock_autorace::nodes::package as software;
 use crossdock_autorace::stripe_setup::following_setup_of;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
-use crossdock_msg::frame::FramePlan;
 use crossdock_msg::types::sensor_msgs::{Image, ImageView};
-use crossdock_msg::{Block, FlatBuffer, Message, Schema};
+use crossdock_msg::{Block, FlatBuffer, Message};
 use crossdock_test_support::{done, workspace};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -153,23 +151,8 @@ fn file_of(sent: &[Sent], size: (usize, usize), told: &Told) -> (PathBuf, u64, [
         told.insert(name.to_owned(), ParameterValue::Integer(least as i64));
     }
     let told = in_yaml(&told);
-    let ports = ["image", "lane"];
-    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
-    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
     let reason = |view: ImageView<'_>| frames::reason_of_rgb(view, limits);
-    let mut lanes = Vec::new();
-    let expected = frames::answers(sent, [&limits.plan(), &plan], reason, |blocks| {
-        lanes = twin::published::<Lane>(software(), "lane_following", ports, &told, blocks);
-        lanes.clone()
-    });
-    let stripes = |block: &FlatBuffer| {
-        let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
-        usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
-    };
-    let found: Vec<usize> = lanes.iter().map(stripes).collect();
-    let count = |least| found.iter().filter(|stripes| **stripes >= least).count();
-    let (path, published) = frames::written(sent, &expected);
-    (path, published, [count(2), count(1)])
+    frames::of_lanes(sent, limits, reason, ("lane_following", "image"), &told)
 }
 
 fn run(size: (usize, usize), vectors: &Path, options: &[&str]) -> Report {

@@ -6,16 +6,13 @@ use crate::lane_planner::in_yaml;
 use crate::picture_node::{MAPPING, TESTBENCH, node_design, node_simulation};
 use crate::twin;
 use crossdock_autorace::lane_view::{VIEW_HEIGHT, VIEW_WIDTH};
-use crossdock_autorace::messages::autorace_msgs::Lane;
-use crossdock_autorace::nodes::{lane_of, package as software};
+use crossdock_autorace::nodes::package as software;
 use crossdock_graph::{ParameterOverrides, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
-use crossdock_msg::frame::FramePlan;
 use crossdock_msg::types::sensor_msgs::{Image, ImageView};
-use crossdock_msg::{Block, FlatBuffer, Message, Schema};
+use crossdock_msg::{Block, FlatBuffer, Message};
 use crossdock_test_support::{done, workspace};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A board with the node alone.
@@ -84,22 +81,8 @@ fn simulation(gate: i64, bits: u32) -> Simulation {
 /// how many that are; and in how many of these both lines, and at least one are valid.
 fn file(sent: &[Sent], gate: i64) -> (PathBuf, u64, [usize; 2]) {
     let reason = |view: ImageView<'_>| Wrong::of(view, &[("mono8", 1)], VIEWS).first();
-    let bounds = BTreeMap::from([("header.frame_id".to_owned(), 64)]);
-    let plan = must(FramePlan::new(&must(Schema::of::<Lane>()), &bounds));
     let told = format!("{{ gate: {gate} }}");
-    let mut lanes = Vec::new();
-    let expected = frames::answers(sent, [&VIEWS.plan(), &plan], reason, |blocks| {
-        lanes = twin::published::<Lane>(software(), "polyfit", ["view", "lane"], &told, blocks);
-        lanes.clone()
-    });
-    let lines = |block: &FlatBuffer| {
-        let lane = lane_of(must(Lane::view(Block::new(block.as_slice()))));
-        usize::from(lane.left.is_some()) + usize::from(lane.right.is_some())
-    };
-    let found: Vec<usize> = lanes.iter().map(lines).collect();
-    let count = |least| found.iter().filter(|lines| **lines >= least).count();
-    let (path, published) = frames::written(sent, &expected);
-    (path, published, [count(2), count(1)])
+    frames::of_lanes(sent, VIEWS, reason, ("polyfit", "view"), &told)
 }
 
 fn run((gate, bits): (i64, u32), vectors: &Path, options: &[&str]) -> Report {
