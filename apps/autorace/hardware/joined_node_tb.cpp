@@ -2,10 +2,15 @@
 // them come from a file; random stalls on all sides, inputs that fall behind, resets, and a clock
 // that stands still while nobody needs it. A frame may have to wait for frames of the other inputs,
 // or for what the node does: that is published or told to be dropped. ports.hpp names the node's
-// ports.
+// ports. Reasons are told in the order of the frames: those of one input at most have any.
 #include "vectors.hpp"
 
 #include "ports.hpp"
+
+// The number on `refused`, of a node that has it.
+#ifndef NODE_REASON
+#define NODE_REASON(dut) 0u
+#endif
 
 namespace {
 
@@ -38,7 +43,8 @@ int main(int count, char** words) {
   for (const tb::Lane& lane : lanes) sources.emplace_back(lane, often);
   const tb::Lane out = NODE_LANE(NODE_OUTPUT);
 
-  // Of each input its frames, then what is published.
+  // Of each input its frames, then how many are dropped and for which reasons, then what is
+  // published.
   std::vector<std::vector<Frame>> frames(lanes.size());
   std::vector<tb::Message> published;
   tb::Vectors vectors(options.text("vectors"));
@@ -51,6 +57,8 @@ int main(int count, char** words) {
     }
   }
   const uint64_t refused = vectors.word();
+  std::vector<uint32_t> reasons(vectors.word());
+  for (uint32_t& reason : reasons) reason = vectors.word();
   published.resize(vectors.word());
   for (tb::Message& frame : published) frame.bytes = vectors.bytes();
 
@@ -67,7 +75,7 @@ int main(int count, char** words) {
   });
   dut.NODE_PUBLISHER_ID = publisher;
 
-  uint64_t dropped = 0, idle = 0, busy_alone = 0, last_beat = 0, first_latency = 0;
+  uint64_t dropped = 0, told = 0, idle = 0, busy_alone = 0, last_beat = 0, first_latency = 0;
   std::vector<size_t> next(lanes.size(), 0);
   std::vector<uint64_t> silent(lanes.size(), 0);  // cycles until an input goes on
   const auto begin = [&] {
@@ -75,8 +83,19 @@ int main(int count, char** words) {
     expected.clear();
     for (size_t i = 0; i < published.size(); i++)
       expected.push_back(tb::numbered(published[i], publisher, uint32_t(i)));
-    dropped = idle = busy_alone = found_all = 0;
+    dropped = told = idle = busy_alone = found_all = 0;
     tb::reset(bench, sources, sinks);
+  };
+  // The reason is told in the cycle that counts what is dropped, and in no other one.
+  const auto look = [&] {
+    const uint32_t reason = NODE_REASON(dut);
+    if (reason != 0 && !dut.dropped) tb::fail("reason %u is told, but nothing is dropped", reason);
+    dropped += dut.dropped;
+    if (reason == 0) return;
+    if (told == reasons.size()) tb::fail("reason %u is told, but there are no more", reason);
+    if (reason != reasons[told])
+      tb::fail("reason %llu is %u, and not %u", (unsigned long long)told, reason, reasons[told]);
+    told += 1;
   };
   // True as long as there is something to do.
   const auto step = [&] {
@@ -110,7 +129,7 @@ int main(int count, char** words) {
       const size_t before = ends.size();
       sinks[0].sample();
       if (before == 0 && !ends.empty()) first_latency = bench.cycle - last_beat;
-      dropped += dut.dropped;
+      look();
       dut.clk = 1;
       bench.settle();
       bench.record();
@@ -138,6 +157,8 @@ int main(int count, char** words) {
   if (dropped != refused)
     tb::fail("%llu messages are told to be dropped, of %llu", (unsigned long long)dropped,
              (unsigned long long)refused);
+  if (told != reasons.size())
+    tb::fail("%llu reasons are told, of %zu", (unsigned long long)told, reasons.size());
   tb::report("published", published.size());
   tb::report("dropped", dropped);
   tb::report("latency", first_latency);

@@ -523,11 +523,11 @@ impl From<&Sent> for InOrder {
     }
 }
 
-/// The file of the frames of several inputs, how many of them are dropped, and what is published
-/// for all of them, named by its content.
+/// The file of the frames of several inputs, how many of them are dropped, the numbers of the
+/// reasons in the order of the frames, and what is published for all of them, named by its content.
 pub(crate) fn written_joined(
     inputs: &[Vec<InOrder>],
-    dropped: usize,
+    (dropped, reasons): (usize, &[u32]),
     expected: &[Vec<u8>],
 ) -> PathBuf {
     let mut bytes = Vec::new();
@@ -540,6 +540,8 @@ pub(crate) fn written_joined(
         }
     }
     bytes.extend((dropped as u32).to_le_bytes());
+    bytes.extend((reasons.len() as u32).to_le_bytes());
+    bytes.extend(reasons.iter().flat_map(|it| it.to_le_bytes()));
     bytes.extend((expected.len() as u32).to_le_bytes());
     expected.iter().for_each(|frame| put_bytes(&mut bytes, frame));
     saved(&bytes)

@@ -169,7 +169,7 @@ impl Vehicle {
         let dropped = count - sent.len() * expected.len();
         let inputs: Vec<Vec<_>> =
             sent.iter().map(|it| it.iter().map(Into::into).collect()).collect();
-        (frames::written_joined(&inputs, dropped, &expected), commands.collect())
+        (frames::written_joined(&inputs, (dropped, &[]), &expected), commands.collect())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::picture_node::{node_design, node_simulation};
 use crate::twin;
 use crossdock_autorace::light_setup::{green_light_setup_of, red_light_setup_of};
 use crossdock_autorace::messages::autorace_msgs::TrafficLight;
-use crossdock_autorace::nodes::{package as software, rgb_of};
+use crossdock_autorace::nodes::package as software;
 use crossdock_graph::{HardwarePackage, ParameterValue};
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutants, Mutation, Report, Simulation, lint, must};
@@ -129,7 +129,8 @@ impl Eye {
     fn simulation(self) -> Simulation {
         let ports = "#define NODE_INPUTS(of) of(s_axis_image) of(s_axis_other)\n\
                      #define NODE_OUTPUT m_axis_light\n\
-                     #define NODE_PUBLISHER_ID light_publisher_id\n";
+                     #define NODE_PUBLISHER_ID light_publisher_id\n\
+                     #define NODE_REASON(dut) (dut).refused\n";
         node_simulation(self.design(), TESTBENCH, ports)
     }
 
@@ -144,19 +145,19 @@ impl Eye {
     /// what the software node publishes for them, and its lights.
     fn file(self, all: &[(usize, Sent)]) -> (PathBuf, Vec<FlatBuffer>) {
         let (images, lights) = (self.limits().plan(), plan::<TrafficLight>(64));
-        let is_picture = |block: &FlatBuffer| {
-            let Ok(view) = Image::view(Block::new(block.as_slice())) else { return false };
-            rgb_of(view).is_ok_and(|it| {
-                let (width, height) = self.size;
-                (it.width(), it.height()) == (width as usize, height as usize)
-            })
+        let reason_of = |block: &FlatBuffer| {
+            frames::reason_of_rgb(must(Image::view(Block::new(block.as_slice()))), self.limits())
         };
         let (mut inputs, mut others, mut results) = ([const { Vec::new() }; 2], 0, 0);
-        let (mut headers, mut told, mut dropped) = (Vec::new(), VecDeque::new(), 0);
+        let (mut headers, mut told) = (Vec::new(), VecDeque::new());
+        let (mut dropped, mut reasons) = (0, Vec::new());
         for (index, (input, sent)) in all.iter().enumerate() {
             let plan = if *input == 0 { &images } else { &lights };
             let message = frames::messages(std::slice::from_ref(sent), plan).pop().flatten();
-            let message = message.filter(|(_, block)| *input == 1 || is_picture(block));
+            let pictures = message.iter().filter(|_| *input == 0);
+            let reason = pictures.map(|(_, block)| reason_of(block)).find(|reason| *reason != 0);
+            reasons.extend(reason);
+            let message = message.filter(|_| reason.is_none());
             let mut frame = InOrder::from(sent);
             if *input == 0 {
                 // The last one may come while the image does.
@@ -185,7 +186,7 @@ impl Eye {
         let expected = headers.iter().zip(&found);
         let expected: Vec<Vec<u8>> =
             expected.map(|(header, block)| frames::published(header, block, &lights)).collect();
-        (frames::written_joined(&inputs, dropped, &expected), found)
+        (frames::written_joined(&inputs, (dropped, &reasons), &expected), found)
     }
 }
 
@@ -515,7 +516,13 @@ fn green_counts_while_it_is_armed() {
     assert!(report.value("ignored") > 500 && report.value("again") > 20, "{report:?}");
 }
 
-const FAULTS: [Mutation; 8] = [
+const FAULTS: [Mutation; 9] = [
+    Mutation {
+        what: "an image is refused without the reason",
+        file: "message_shell.sv",
+        from: "refused <= looks ? s_fault : '0;",
+        to: "refused <= '0;",
+    },
     Mutation {
         what: "a box as large as the best wins",
         file: "find_lamp.sv",
