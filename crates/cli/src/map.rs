@@ -9,8 +9,8 @@ use crate::packages::Packages;
 use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_graph::{
-    CommunicationMapping, Crossings, Graph, Mapping, OpenTopics, Picture, Sides, TopicChoice,
-    TopicMapping,
+    CommunicationMapping, Crossings, Graph, Mapping, NodeStream, OpenTopics, Picture, Sides,
+    TopicChoice, TopicMapping,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -154,6 +154,16 @@ fn notes(mapped: &CommunicationMapping) -> Vec<String> {
             notes.push(format!(
                 "{topic}: no node of the graph subscribes to it, and hardware-mapped it cannot be \
                  recorded or observed; map it to `gateway` in the mapping file if that is wanted"
+            ));
+        }
+    }
+    for topic in &mapped.mapping.topics {
+        for NodeStream { node, port, .. } in &topic.stream.subscribers {
+            notes.push(format!(
+                "{}: the input `{port}` of `{node}` has a FIFO of a whole message (`fifo_messages: 1`), \
+                 as nodes of its fabric form a cycle in which each may wait for the next for ever; \
+                 in the mapping file it may stand at another input of the cycle",
+                topic.name
             ));
         }
     }

@@ -36,7 +36,7 @@ pub use caller::{Caller, Drive, Driven, FabricOf, GraphNetwork, GraphRun, Record
 pub use cpu_gpu::cpu_gpu;
 pub use date::now;
 pub use device::{DeviceReport, device};
-pub use driving::driving;
+pub use driving::{DRIVING_TABLES, driving};
 pub use execution_modes::execution_modes;
 pub use frames::frames;
 pub use gateway::gateway;

@@ -70,8 +70,8 @@ pub enum CacheError {
         path: PathBuf,
     },
     /// A file operation failed.
-    #[error("cache: {what} {}: {source}; free space there, or name another folder in CROSSDOCK_CACHE",
-        path.display())]
+    #[error("cache: {what} {}: {source}; {}name a folder that you may write to in CROSSDOCK_CACHE",
+        path.display(), or_free_space(source))]
     File {
         /// What was tried.
         what: &'static str,
@@ -80,6 +80,12 @@ pub enum CacheError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+fn or_free_space(source: &io::Error) -> &'static str {
+    let is_full =
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    if is_full { "free space there, or " } else { "" }
 }
 
 /// A kind of things that are kept.

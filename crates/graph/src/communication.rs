@@ -8,8 +8,9 @@
 use crate::mapping::{MappedTopic, Mapping, TopicMapping};
 use crate::model::{Graph, GraphNode};
 use crate::placement::{Placement, hardware_nodes};
-use crate::stream::TopicStream;
+use crate::stream::{NodeStream, PortStream, StreamFifo, TopicStream};
 use crate::violation::{Violation, ViolationKind};
+use crate::walk::cycles;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,7 +131,8 @@ impl CommunicationMapping {
     ///
     /// All publishers and subscribers in software: software-mapped. All of them in one fabric:
     /// hardware-mapped. Else: a gateway, or what `open` says where the rule leaves the choice open.
-    /// Publishers outside the graph are software.
+    /// Publishers outside the graph are software. An input that closes a cycle of nodes in one
+    /// fabric gets a FIFO of a whole message.
     ///
     /// Pure: allocates, does not block, may be called from any thread. The same arguments give the
     /// same mapping, order included.
@@ -169,15 +171,17 @@ impl CommunicationMapping {
         }
         let software = graph.nodes.iter();
         let software = software.filter(|node| !fabric_of.contains_key(node.name.as_str()));
+        let mut mapped: Vec<MappedTopic> = (topics.iter())
+            .map(|choice| MappedTopic {
+                name: choice.topic.clone(),
+                mapping: choice.mapping,
+                stream: TopicStream::default(),
+            })
+            .collect();
+        break_cycles(graph, &fabric_of, &mut mapped);
         let mapping = Mapping {
             fabrics: placement.fabrics.clone(),
-            topics: (topics.iter())
-                .map(|choice| MappedTopic {
-                    name: choice.topic.clone(),
-                    mapping: choice.mapping,
-                    stream: TopicStream::default(),
-                })
-                .collect(),
+            topics: mapped,
             ..Mapping::one_chain_per_package_of(software)
         };
         let in_hardware = |choice: &&TopicChoice| choice.mapping == TopicMapping::Hardware;
@@ -190,6 +194,49 @@ impl CommunicationMapping {
             mapped: topics.iter().map(|choice| choice.crossings).sum(),
             topics,
         })
+    }
+}
+
+/// Gives each input that closes a cycle of nodes in one fabric a FIFO of a whole message: each node
+/// of a cycle may wait for the next one with a message that nobody takes.
+fn break_cycles(graph: &Graph, fabric_of: &BTreeMap<&str, usize>, topics: &mut [MappedTopic]) {
+    let fabric = |node: usize| fabric_of.get(graph.nodes[node].name.as_str());
+    let in_fabrics = topics.iter().filter(|topic| topic.mapping != TopicMapping::Software);
+    let mut subscribers: BTreeMap<&str, Vec<(usize, usize)>> =
+        in_fabrics.map(|topic| (topic.name.as_str(), Vec::new())).collect();
+    for (index, node) in graph.nodes.iter().enumerate().filter(|it| fabric(it.0).is_some()) {
+        for (port, input) in node.inputs.iter().enumerate() {
+            if let Some(all) = subscribers.get_mut(input.topic.as_str()) {
+                all.push((index, port));
+            }
+        }
+    }
+    // Outputs of a node in order, and the subscribers of each in order.
+    let next = |node: usize, (output, subscriber): &mut (usize, usize)| loop {
+        let topic = &fabric(node).and(graph.nodes[node].outputs.get(*output))?.topic;
+        let all = subscribers.get(topic.as_str());
+        let Some(&found) = all.and_then(|all| all.get(*subscriber)) else {
+            (*output, *subscriber) = (*output + 1, 0);
+            continue;
+        };
+        *subscriber += 1;
+        if fabric(found.0) == fabric(node) {
+            return Some((found.0, found.1));
+        }
+    };
+    let mut closing = BTreeSet::new();
+    cycles(graph.nodes.len(), next, |way, node| {
+        closing.extend(way.last().map(|(_, port)| (node, *port)));
+    });
+    for (node, port) in closing {
+        let node = &graph.nodes[node];
+        let input = &node.inputs[port];
+        let fifo = PortStream { fifo: Some(StreamFifo::Messages(1)), ..PortStream::default() };
+        let (node, port) = (node.name.clone(), input.port.clone());
+        for topic in topics.iter_mut().filter(|topic| topic.name == input.topic) {
+            let (node, port, stream) = (node.clone(), port.clone(), fifo.clone());
+            topic.stream.subscribers.push(NodeStream { node, port, stream });
+        }
     }
 }
 

@@ -225,17 +225,18 @@ impl PackageDescriptions {
         self.binary_of(&[package])?.package(package)
     }
 
-    /// The binary that links all of these packages: the one named after the first of them if it
-    /// does, else the first in order.
+    /// The binary that links all of these packages: the one named after the first of them, with
+    /// underscores or hyphens, if it does, else the first in order.
     #[must_use]
     pub fn binary_of(&self, packages: &[&str]) -> Option<&BinaryDescription> {
-        let own = packages.first().map(|package| format!("crossdock-{package}"));
+        let plain = |binary: &str| binary.replace('-', "_");
+        let own = packages.first().map(|package| plain(&format!("crossdock-{package}")));
         let links_all = |binary: &&BinaryDescription| {
             packages.iter().all(|package| binary.package(package).is_some())
         };
         let mut candidates = self.binaries.iter().filter(links_all);
         let first = candidates.clone().next();
-        candidates.find(|binary| Some(&binary.binary) == own.as_ref()).or(first)
+        candidates.find(|binary| Some(plain(&binary.binary)) == own).or(first)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::limits::{FILE_BYTES_MAX, NAME_CHARS_MAX, NODE_CHARS_MAX, NODES_MAX, V
 use crate::model::{Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic, Period};
 use crate::names::message_type_fault;
 use crate::violation::{Violation, ViolationKind};
+use crate::walk::cycles;
 use crate::write::Notes;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -397,10 +398,10 @@ impl<'a> Import<'a> {
                 }
             }
         }
-        // The next edge of a node: outputs in order, subscribers of each in order. The way holds
-        // positions, not copies: many publishers times many subscribers would not fit.
-        let edge = |graph: &Graph, at: &mut Position| -> Option<(usize, usize)> {
-            while let Some(output) = graph.nodes[at.node].outputs.get(at.output) {
+        // The next edge of a node: outputs in order, subscribers of each in order. Positions, not
+        // copies: many publishers times many subscribers would not fit.
+        let edge = |graph: &Graph, node: usize, at: &mut Position| -> Option<(usize, usize)> {
+            while let Some(output) = graph.nodes[node].outputs.get(at.output) {
                 let found = subscribers.get(&output.topic).and_then(|all| all.get(at.subscriber));
                 at.subscriber += 1;
                 if found.is_some() {
@@ -410,28 +411,18 @@ impl<'a> Import<'a> {
             }
             None
         };
-        let mut state = vec![Visit::New; graph.nodes.len()];
-        for start in 0..graph.nodes.len() {
-            if state[start] != Visit::New {
-                continue;
-            }
-            state[start] = Visit::OnTheWay;
-            let mut way = vec![Position { node: start, output: 0, subscriber: 0 }];
-            while let Some(position) = way.last_mut() {
-                let Some((target, port)) = edge(graph, position) else {
-                    state[position.node] = Visit::Done;
-                    way.pop();
-                    continue;
-                };
-                match state[target] {
-                    Visit::Done => {}
-                    Visit::OnTheWay => self.untie(&mut graph.nodes[target], port),
-                    Visit::New => {
-                        state[target] = Visit::OnTheWay;
-                        way.push(Position { node: target, output: 0, subscriber: 0 });
-                    }
-                }
-            }
+        let mut untied = BTreeSet::new();
+        let mut ports = Vec::new();
+        cycles(
+            graph.nodes.len(),
+            |node, at| edge(graph, node, at),
+            |way, target| {
+                let port = way.last().map(|(_, port)| (target, *port));
+                ports.extend(port.filter(|port| untied.insert(*port)));
+            },
+        );
+        for (node, port) in ports {
+            self.untie(&mut graph.nodes[node], port);
         }
     }
 
@@ -445,17 +436,10 @@ impl<'a> Import<'a> {
 }
 
 /// How far the walk over triggers has come at one node.
+#[derive(Default)]
 struct Position {
-    node: usize,
     output: usize,
     subscriber: usize,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Visit {
-    New,
-    OnTheWay,
-    Done,
 }
 
 /// Who is on a topic.

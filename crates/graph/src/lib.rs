@@ -48,6 +48,7 @@ mod source;
 mod stream;
 mod value;
 mod violation;
+mod walk;
 mod write;
 mod yaml;
 
@@ -105,4 +106,5 @@ pub use stream::{
 };
 pub use value::{ParameterType, ParameterValue};
 pub use violation::{Violation, ViolationKind};
+pub use walk::cycles;
 pub use yaml::{yaml_messages, yaml_value};

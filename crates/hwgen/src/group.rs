@@ -9,7 +9,7 @@ use crate::network::{
 };
 use crossdock_graph::{
     PortStream, STREAM_WIDTH_DEFAULT, StreamFifo, TopicMapping, TopicStream, Violation,
-    ViolationKind,
+    ViolationKind, cycles,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -487,13 +487,26 @@ impl<'a> Grouping<'a> {
                 }
             }
         }
-        let mut done = BTreeSet::new();
-        let order: Vec<&str> =
-            self.request.graph.nodes.iter().map(|node| node.name.as_str()).collect();
-        for start in order {
-            if let Some(way) = cycle_from(start, &edges, &mut done) {
-                self.cycle(&way);
+        let names: Vec<&str> = (self.request.graph.nodes.iter())
+            .map(|node| node.name.as_str())
+            .filter(|name| edges.contains_key(name))
+            .collect();
+        let numbers: BTreeMap<&str, usize> = names.iter().copied().zip(0..).collect();
+        let edge = |node: usize, at: &mut usize| loop {
+            let edge = edges[names[node]].get(*at)?;
+            *at += 1;
+            // A node that nothing follows is on no cycle.
+            if let Some(to) = numbers.get(edge.to) {
+                return Some((*to, *edge));
             }
+        };
+        let mut found: Vec<Vec<(&str, Edge<'_>)>> = Vec::new();
+        cycles(names.len(), edge, |way, to| {
+            let from = way.iter().position(|(node, _)| *node == to).unwrap_or_default();
+            found.push(way[from..].iter().map(|(node, edge)| (names[*node], *edge)).collect());
+        });
+        for way in found {
+            self.cycle(&way);
         }
     }
 
@@ -526,42 +539,6 @@ struct Edge<'a> {
     topic: &'a str,
     to: &'a str,
     port: &'a str,
-}
-
-/// A cycle that can be reached from `start`, by depth first search without recursion; nodes in
-/// `done` are known to lead to none that has not been reported.
-fn cycle_from<'a>(
-    start: &'a str,
-    edges: &BTreeMap<&'a str, Vec<Edge<'a>>>,
-    done: &mut BTreeSet<&'a str>,
-) -> Option<Vec<(&'a str, Edge<'a>)>> {
-    // The way so far: node, next edge to try.
-    let mut way: Vec<(&'a str, usize)> = Vec::new();
-    let mut on_way = BTreeSet::new();
-    if done.insert(start) {
-        way.push((start, 0));
-        on_way.insert(start);
-    }
-    let mut found = None;
-    while let Some((node, next)) = way.last_mut() {
-        let Some(edge) = edges.get(node).and_then(|edges| edges.get(*next)) else {
-            on_way.remove(*node);
-            way.pop();
-            continue;
-        };
-        *next += 1;
-        if on_way.contains(edge.to) {
-            if found.is_none() {
-                let from = way.iter().position(|(node, _)| *node == edge.to)?;
-                let cycle = way[from..].iter();
-                found = Some(cycle.map(|(node, next)| (*node, edges[node][next - 1])).collect());
-            }
-        } else if done.insert(edge.to) {
-            on_way.insert(edge.to);
-            way.push((edge.to, 0));
-        }
-    }
-    found
 }
 
 /// Which modules join and serve the ports.

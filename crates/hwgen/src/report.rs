@@ -193,7 +193,9 @@ fn room(needs: &Needs) -> String {
         let fits = match (part.fits(placed), placed.uram) {
             (false, _) => no.to_owned(),
             (true, 0) => format!("{known}yes"),
-            (true, uram) => format!("{known}yes, with {} and {uram} of UltraRAM", placed.bram18),
+            (true, uram) => {
+                format!("{known}yes, with {} blocks and {uram} of UltraRAM", placed.bram18)
+            }
         };
         let Part { name, board, .. } = part;
         let _ = writeln!(
@@ -239,7 +241,7 @@ pub(crate) fn tight(network: &Network, needs: &Needs, parts: &[Part]) -> Option<
     }
     let message = format!(
         "network `{}` and its nodes take about {bram18} blocks of 18 kbit, {lut} look-up tables, {ff} \
-         flip-flops and {dsp} multipliers{not_counted}. That is more than parts have: {}",
+         flip-flops and {dsp} multipliers{not_counted}. That is more than some parts have: {}",
         network.module,
         small.join(", ")
     );

@@ -28,7 +28,8 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
             Results::of("gateway", out)?.of_run(|caller| experiments::gateway(options, caller))
         }
         BenchCommand::Driving { out, options } => {
-            Results::of("driving", out)?.of_run(|caller| experiments::driving(options, caller))
+            let results = Results::of("driving", out)?.with_tables(&experiments::DRIVING_TABLES)?;
+            results.of_run(|caller| experiments::driving(options, caller))
         }
         BenchCommand::Pipeline { out, options } => {
             Results::of("pipeline", out)?.of_run(|caller| experiments::pipeline(options, caller))
@@ -92,6 +93,14 @@ impl Results {
             output::must_be_writable(&results.file(ending))?;
         }
         Ok(results)
+    }
+
+    /// The same for an experiment that has these tables beside its rows.
+    fn with_tables(self, names: &[&str]) -> Result<Results> {
+        for name in names {
+            output::must_be_writable(&self.file(&format!("{name}.csv")))?;
+        }
+        Ok(self)
     }
 
     fn file(&self, ending: &str) -> PathBuf {

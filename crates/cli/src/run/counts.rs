@@ -36,12 +36,13 @@ pub(super) fn rows(
     rows
 }
 
-/// What the user should know of it: what, how many, where, and what to do.
-pub(super) fn notes(fabric: &FabricRow) -> Vec<String> {
-    fabric.counts.iter().map(|row| note(&fabric.fabric, row)).collect()
+/// What the user should know of it: what, how many, where, and what to do. `at_rest`: the board had
+/// done all that there was to do.
+pub(super) fn notes(fabric: &FabricRow, at_rest: bool) -> Vec<String> {
+    fabric.counts.iter().map(|row| note(&fabric.fabric, row, at_rest)).collect()
 }
 
-fn note(fabric: &str, row: &CountRow) -> String {
+fn note(fabric: &str, row: &CountRow, at_rest: bool) -> String {
     let CountRow { of, at, .. } = row;
     let messages = match (row.at_least, row.count) {
         (true, count) => format!("at least {count} messages"),
@@ -80,6 +81,10 @@ fn note(fabric: &str, row: &CountRow) -> String {
         Counted::Discarded => format!(
             "fabric `{fabric}` discarded {messages} of {of} before {at}: they were damaged, or longer \
              than `bounds` of the topic in the graph file"
+        ),
+        Counted::Unended if !at_rest => format!(
+            "the run ended before {at} in fabric `{fabric}` had ended a message of {of}, which is lost; \
+             if all of it was sent, look at whether it sets `tlast` with the last beat"
         ),
         Counted::Unended => format!(
             "{at} in fabric `{fabric}` has not ended a message of {of}, which is lost: look at whether \

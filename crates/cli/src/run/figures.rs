@@ -190,7 +190,7 @@ impl Figures {
             fabric.counts = counts::rows(&fabric.fabric, counts, &status_tables);
         }
         notes.extend(gateways.iter().flat_map(gateway_notes));
-        notes.extend(fabrics.iter().flat_map(counts::notes));
+        notes.extend(fabrics.iter().flat_map(|fabric| counts::notes(fabric, at_rest)));
         let services = calls::rows(&status_tables);
         let devices = devices::rows(&status_tables);
         Reading { nodes, topics, services, gateways, fabrics, devices, chains, simulated_s, notes }

@@ -30,12 +30,10 @@ pub(crate) struct SetUp {
 }
 
 impl SetUp {
-    /// How the command is called in a binary of this package.
-    pub(crate) fn usage(&self, package: &str) -> String {
+    /// How the command of this program is called.
+    pub(crate) fn usage(&self, program: &str) -> String {
         let command = self.command;
-        format!(
-            "  crossdock-{package} {command} PACKAGE.hardware.yaml -o FILE [-p NAME:=VALUE]...\n"
-        )
+        format!("  {program} {command} PACKAGE.hardware.yaml -o FILE [-p NAME:=VALUE]...\n")
     }
 }
 
@@ -62,7 +60,8 @@ impl Registration {
 }
 
 impl Package {
-    /// A package without node types. Its binary is to be called `crossdock-<name>`.
+    /// A package without node types. Its binary is to be called `crossdock-<name>`; it may have
+    /// hyphens in place of underscores.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let (nodes, others, set_ups) = (Vec::new(), Vec::new(), Vec::new());
@@ -121,13 +120,23 @@ impl Package {
     #[must_use]
     pub fn description(&self) -> BinaryDescription {
         BinaryDescription {
-            binary: format!("crossdock-{}", self.name),
+            binary: self.program(),
             packages: self.all().map(Package::own_description).collect(),
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name of the running program, if it is named after the package; else how it should be
+    /// named.
+    pub(crate) fn program(&self) -> String {
+        let named = format!("crossdock-{}", self.name);
+        let running = std::env::current_exe().ok();
+        let running = running.as_ref().and_then(|it| it.file_name()?.to_str());
+        let is_this = |it: &&str| it.replace('-', "_") == named.replace('-', "_");
+        running.filter(is_this).map_or(named.clone(), str::to_owned)
     }
 
     pub(crate) fn find(&self, package: &str, node_type: &str) -> Option<Registration> {

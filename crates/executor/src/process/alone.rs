@@ -130,10 +130,10 @@ fn shown(word: &str) -> String {
 }
 
 fn usage(package: &Package) -> String {
-    let name = package.name();
+    let (name, program) = (package.name(), package.program());
     let mut text = format!(
         "This program holds the nodes of package `{name}`. `crossdock run GRAPH` runs graphs of \
-         them.\nOne node by itself:\n  crossdock-{name} NODE_TYPE [--ros-args -r FROM:=TO \
+         them.\nOne node by itself:\n  {program} NODE_TYPE [--ros-args -r FROM:=TO \
          -r __ns:=/NAMESPACE -r __node:=NAME\n    -p NAME:=VALUE --params-file FILE --log-level \
          LEVEL --enclave NAME]\nNode types:\n"
     );
@@ -144,7 +144,7 @@ fn usage(package: &Package) -> String {
             let _ = writeln!(text, "  {:<24} {doc}", node.node_type);
         }
     }
-    let commands: Vec<String> = package.set_ups().map(|it| it.usage(name)).collect();
+    let commands: Vec<String> = package.set_ups().map(|it| it.usage(&program)).collect();
     if !commands.is_empty() {
         text.push_str("Sources of its hardware, for other values than the package file's:\n");
     }

@@ -10,7 +10,7 @@ use crossdock_graph::HardwarePackage;
 pub(crate) fn run(package: &Package, words: &[String]) -> Option<Result<(), PackageError>> {
     let (command, words) = words.split_first()?;
     let set_up = package.find_set_up(command)?;
-    Some(make(package.name(), set_up, words))
+    Some(make(&package.program(), set_up, words))
 }
 
 /// The words behind the command.
@@ -36,9 +36,9 @@ impl<'a> Words<'a> {
     }
 }
 
-fn make(binary: &str, set_up: SetUp, words: &[String]) -> Result<(), PackageError> {
+fn make(program: &str, set_up: SetUp, words: &[String]) -> Result<(), PackageError> {
     let Words { package, output, rules } = Words::read(words).ok_or_else(|| {
-        alone(format!("name a hardware package file and -o FILE:\n{}", set_up.usage(binary)))
+        alone(format!("name a hardware package file and -o FILE:\n{}", set_up.usage(program)))
     })?;
     let text = read("hardware package", package)?;
     let read = HardwarePackage::from_yaml(package, &text).map_err(refused)?;

@@ -84,7 +84,7 @@ impl Condition {
             Join::Each
         };
         // Without pacing nothing is away: everybody waits for everybody.
-        let holds_up = matches!(join, Join::All | Join::Same) && clock == Clock::Wall && !stepped;
+        let holds_up = matches!(join, Join::All | Join::Same) && !time.is_unpaced();
         let reliable =
             |(input, _): &(&InputPlan, _)| input.qos.reliability == Reliability::Reliable;
         let patience = triggers().filter(reliable).map(|(it, _)| it.qos.timeout_ms).min();

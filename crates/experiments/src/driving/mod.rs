@@ -39,6 +39,10 @@ const QUICK_IMAGES: u32 = 4;
 /// Cycles in which an image has long become a command when nobody else uses the memory.
 const CYCLES_MAX: u64 = 4_000_000;
 
+/// The names of the tables that the report of [`driving`] has beside its rows: resources, and the
+/// versions of fpgaDDS's graph.
+pub const DRIVING_TABLES: [&str; 2] = ["table_ii", "table_iii"];
+
 /// Runs the experiment.
 ///
 /// # Errors
@@ -46,8 +50,7 @@ const CYCLES_MAX: u64 = 4_000_000;
 /// drive command than software.
 pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Report> {
     let SimulationOptions { profile, seed, quick } = options.simulation;
-    let processor = options.simulation.processor_at(NODE_BITS);
-    let processor = processor.context("the rows of zcu104-paper come with every other profile")?;
+    let processor = options.simulation.processor_at(NODE_BITS)?;
     let images = options.images.unwrap_or(if quick { QUICK_IMAGES } else { IMAGES });
     // First what may be missing.
     let boards = boards(options, caller)?;
@@ -86,8 +89,9 @@ pub fn driving(options: &DrivingOptions, caller: &mut dyn Caller) -> Result<Repo
     let shown = Shown::Table(table);
     let faults = bench.rows.iter().flat_map(Row::faults).collect();
     let report = Report::of("driving", &bench.rows, &facts, page, shown).with_faults(faults);
-    let report = report.with_table("table_ii", &resources::lines(&areas));
-    Ok(report.with_table("table_iii", &table_iii::lines(&versions, &measured)))
+    let [of_parts, of_versions] = DRIVING_TABLES;
+    let report = report.with_table(of_parts, &resources::lines(&areas));
+    Ok(report.with_table(of_versions, &table_iii::lines(&versions, &measured)))
 }
 
 /// The boards of the gateway paper's graph.

@@ -185,6 +185,7 @@ fn a_board_that_cannot_keep_up_with_real_time_ends_the_run_at_once_or_is_waited_
     assert!(!output.status.success(), "{said}{errors}");
     assert!(said.contains("fabric `board` cannot keep up with real time"), "{said}{errors}");
     assert!(said.contains("`on_lag: slow_time`"), "{said}");
+    assert!(!said.contains("has not ended a message"), "a node is blamed for the end: {said}");
 
     let mapping = waiting(&run, "course");
     let arguments = [COURSE, "--duration", "0.4", "--mapping"];

@@ -117,6 +117,31 @@ fn nodes_of_the_driving_graph_are_placed_in_hardware_checked_and_not_run_without
 }
 
 #[test]
+fn nodes_that_form_a_cycle_on_one_board_get_a_fifo_and_the_check_accepts_it() {
+    const COURSE: &str = "apps/autorace/course.graph.yaml";
+    let run = Run::new("map_cycle");
+    let nodes = "compensation, blur, planner, polyfit, red_light, green_light, control";
+    let placement = format!("crossdock: 1\nfabrics: {{ board: {{ nodes: [{nodes}] }} }}\n");
+    let placement = written(&run, "p.yaml", &placement);
+    let mapping = name(&run, "m.yaml");
+    let command = ["map", COURSE, "--placement", &placement, "--prefer", "gateway", "-o", &mapping];
+    let printed = run.output(&command);
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    let note = "note: /traffic_light/green: the input `other` of `red_light` has a FIFO of a whole message";
+    assert!(printed.contains(note), "{printed}");
+    let checked = run.output(&["check", COURSE, "--mapping", &mapping]);
+    assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stderr));
+
+    let text = std::fs::read_to_string(&mapping).expect("the mapping");
+    let bare = text.replace("fifo_messages: 1", "");
+    assert_ne!(bare, text);
+    let bare = written(&run, "bare.yaml", &bare);
+    let refused = run.output(&["check", COURSE, "--mapping", &bare]);
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(errors.contains("hardware nodes form a cycle without a FIFO"), "{errors}");
+}
+
+#[test]
 fn a_wrong_placement_is_refused_with_place_and_advice() {
     let run = Run::new("map_wrong");
     let wrong = "crossdock: 1\nfabrics:\n  board: { nodes: [compensatoin] }\n";

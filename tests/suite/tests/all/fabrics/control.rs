@@ -1,6 +1,6 @@
 //! Lane control alone in a fabric: a join of three topics from outside.
 
-use super::{COURSE, drive, written};
+use super::{COURSE, IN_REAL_TIME, drive, recorded, written};
 use crossdock_suite::Run;
 use crossdock_test_support::workspace;
 use std::collections::BTreeMap;
@@ -94,4 +94,27 @@ fn a_recording_that_lacks_messages_of_a_join_is_played_to_its_end_by_hardware_to
     let (_, software) = drive("fabric_lacking_software", &input);
     assert_eq!(software["/cmd_vel"].len(), 12);
     assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
+}
+
+#[test]
+fn a_recording_with_a_long_gap_in_a_topic_of_a_join_loses_nothing_behind_the_gap() {
+    let run = Run::new("long_gap");
+    let (whole, some) = (run.file("whole.mcap"), run.file("some.mcap"));
+    let path = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+    let (whole_name, some_name) = (path(&whole), path(&some));
+    let topics = "/lane,/traffic_light/red,/traffic_light/green";
+    let recording = ["--record", &whole_name, "--topics", topics];
+    let words = ["run", COURSE, "--rate", "max", "--duration", "1.2", "--json"];
+    assert_eq!(run.json(&[&words[..], &recording].concat())["ok"], true);
+    // More are missing than the others' inputs are deep.
+    let gap: Vec<(&str, usize)> = (4..12).map(|number| ("/lane", number)).collect();
+    lacking(&whole, &some, &gap);
+    let (with_all, without) = (recorded(&whole)["/lane"].len(), recorded(&some)["/lane"].len());
+    assert_eq!(with_all - without, 8);
+    let graph = control_alone(&run);
+    let (summary, found) = drive("long_gap_played", &[&graph, "--input", &some_name, IN_REAL_TIME]);
+    assert_eq!(found["/cmd_vel"].len(), without, "{summary:#}");
+    let notes = summary["notes"].as_array().expect("notes");
+    let is_loss = |note: &&serde_json::Value| note.to_string().contains("not played");
+    assert!(!notes.iter().any(|note| is_loss(&note)), "{notes:#?}");
 }
