@@ -3,6 +3,7 @@
 //! Only wires and instances of library modules. Must not decide anything about the network.
 
 use crate::library::{Instance, LibraryModule, Parameter};
+use crate::names::within;
 use crate::network::{Count, Counted, Network, NetworkPort, PortOwner, Register, TopicNetwork};
 use crate::verilog::{Body, signals};
 use crate::{nodes, registers, restart, standing};
@@ -41,6 +42,11 @@ impl BoardGateway<'_> {
     /// The publisher id of what it brings down; 0: nothing.
     pub(crate) fn publisher_id(&self) -> u16 {
         self.down.map_or(0, |port| port.publisher_id)
+    }
+
+    /// What the names of its instance and of the board's signals for it end in.
+    fn place(&self) -> String {
+        within("gateway", &self.topic.identifier)
     }
 
     /// What its register `CONTROL` tells of the messages that it takes up.
@@ -466,7 +472,7 @@ fn own_way(body: &mut Body, gateways: usize, width: u32) -> String {
 
 /// The wire that says whether a gateway needs its clock.
 fn gateway_busy(gateway: &BoardGateway<'_>) -> String {
-    format!("busy_gateway_{}", gateway.topic.identifier)
+    format!("busy_{}", gateway.place())
 }
 
 /// The clock of a gateway.
@@ -487,8 +493,7 @@ fn gateway_ticks(body: &mut Body, number: usize, gateway: &BoardGateway<'_>) -> 
         .chain(streams)
         .chain(memory)
         .collect();
-    let instance = format!("gateway_{}", gateway.topic.identifier);
-    standing::ticks(body, "clk", &instance, &asks)
+    standing::ticks(body, "clk", &gateway.place(), &asks)
 }
 
 fn gateway_instance(
@@ -550,6 +555,6 @@ fn gateway_instance(
     if way == Way::Paper {
         parameters.extend(crate::paper::bursts(width));
     }
-    let name = format!("u_gateway_{}", gateway.topic.identifier);
+    let name = format!("u_{}", gateway.place());
     body.instance(LibraryModule::Gateway, &name, &parameters, &connections);
 }

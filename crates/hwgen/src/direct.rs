@@ -1,7 +1,8 @@
 //! The direct streams of a software-mapped topic: each hardware port on it has a stream and a
 //! gateway of its own, so that the host's memory is read or written once per node.
 
-use crate::group::{Ends, Grouping, identifier};
+use crate::group::{Ends, Grouping};
+use crate::names::identifier;
 use crate::network::TopicNetwork;
 
 impl Grouping<'_> {

@@ -4,6 +4,7 @@
 use crate::Request;
 use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
+use crate::names::{identifier, is_identifier};
 use crate::network::{
     Arbiter, BROADCAST_PORTS, Clock, Network, NetworkPort, PortOwner, Stage, TopicNetwork,
 };
@@ -22,18 +23,6 @@ const FIFO_BEATS_MIN: u64 = 4;
 const SLOT_BEATS_MIN: u64 = 2;
 /// Characters of an identifier. Files are named after modules, and file systems allow 255 bytes.
 const IDENTIFIER_CHARS_MAX: usize = 200;
-
-/// A ROS name as an identifier: `/camera/image` becomes `camera_image`.
-pub(crate) fn identifier(name: &str) -> String {
-    name.trim_start_matches('/').replace('/', "_")
-}
-
-/// Whether a name can stand in SystemVerilog, C++, Tcl and lists of files as it is. Files of graphs
-/// have no other names; a graph that is made in a program may.
-pub(crate) fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
 
 pub(crate) struct Grouping<'a> {
     request: &'a Request<'a>,
@@ -105,6 +94,8 @@ impl<'a> Grouping<'a> {
             nodes: Vec::new(),
         };
         self.names(&network);
+        self.message_names(&network);
+        self.clock_names(&network);
         self.unescaped(&network);
         self.cycles(&network);
         network
@@ -395,7 +386,8 @@ impl<'a> Grouping<'a> {
                     PortOwner::Gateway => path.to_vec(),
                 };
                 let too_long = port.signals.len() > IDENTIFIER_CHARS_MAX;
-                let reserved = port.signals.contains("__");
+                // What follows is an underscore and a signal.
+                let reserved = format!("{}_", port.signals).contains("__");
                 let shown = port.owner.shown();
                 let message = match ports.insert(&port.signals, (topic, shown.clone())) {
                     Some((on, other)) => format!(
@@ -433,6 +425,59 @@ impl<'a> Grouping<'a> {
             let kind = ViolationKind::HardwareName;
             let violation = Violation::at(kind, source, &path, message, "choose a shorter name");
             self.violations.push(violation.for_topic(&topic.name));
+        }
+    }
+
+    /// Topics whose direct streams have names of their own may have messages of one name.
+    fn message_names(&mut self, network: &Network) {
+        let mut seen: BTreeMap<String, &TopicNetwork> = BTreeMap::new();
+        let mut told = BTreeSet::new();
+        for topic in &network.topics {
+            let other = *seen.entry(topic.message()).or_insert(topic);
+            let is_noted = other.name == topic.name || other.identifier == topic.identifier;
+            if is_noted || !told.insert(&topic.name) {
+                continue;
+            }
+            let (path, source) = (["topics", topic.name.as_str()], &self.request.graph.source);
+            let message = format!(
+                "its messages become `{}` in hardware, as those on `{}` do",
+                topic.message(),
+                other.name
+            );
+            let kind = ViolationKind::HardwareName;
+            let violation = Violation::at(kind, source, &path, message, "rename one of them");
+            self.violations.push(violation.for_topic(&topic.name));
+        }
+    }
+
+    /// Ports of clocks that a model in C++ would have another name for.
+    fn clock_names(&mut self, network: &Network) {
+        let is_reserved = |clock: &Clock| clock.clk().contains("__");
+        let reserved = network.clocks.iter().filter(|clock| is_reserved(clock));
+        for clock in reserved {
+            let at_topic = |topic: &&TopicNetwork| topic.clock == *clock;
+            let at_port = |(_, _, port): &(&TopicNetwork, bool, &NetworkPort)| port.clock == *clock;
+            let port = network.ports().find(at_port);
+            let path = match (network.topics.iter().find(at_topic), &port) {
+                (Some(topic), _) => vec!["topics", &topic.name, "clock"],
+                (None, Some((topic, publishes, port))) => match &port.owner {
+                    PortOwner::Node { node, port } => {
+                        let key = if *publishes { "publishers" } else { "subscribers" };
+                        vec!["topics", &topic.name, key, node, port, "clock"]
+                    }
+                    PortOwner::Gateway => vec!["topics", &topic.name, "gateway", "clock"],
+                },
+                (None, None) => vec!["topics"],
+            };
+            let message = format!(
+                "the clock `{}` becomes `{}` in hardware, and tools keep double underscores for \
+                 themselves",
+                clock.name.as_deref().unwrap_or_default(),
+                clock.clk()
+            );
+            let (kind, source) = (ViolationKind::HardwareName, &self.request.mapping.source);
+            let violation = Violation::at(kind, source, &path, message, "rename the clock");
+            self.violations.push(violation);
         }
     }
 

@@ -20,6 +20,7 @@ mod group;
 pub mod layout;
 pub mod library;
 pub mod message;
+mod names;
 pub mod network;
 mod nodes;
 pub mod paper;

@@ -1,9 +1,9 @@
 //! The network of one fabric as data: which streams there are, which library modules stand between
 //! them, and what the host can read and write.
 
-use crate::group::identifier;
 use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
+use crate::names::{identifier, within};
 use crossdock_graph::{NodeArea, REFUSED_BITS};
 use serde::Serialize;
 
@@ -72,6 +72,11 @@ pub struct NetworkNode {
 }
 
 impl NetworkNode {
+    /// What the names of its instance and of the board's signals for it end in.
+    pub(crate) fn place(&self) -> String {
+        within("node", &self.identifier)
+    }
+
     /// Parameters of the module, and values that it was made with, that are not those that the
     /// node's area is of.
     #[must_use]
@@ -553,7 +558,8 @@ impl TopicNetwork {
             );
             registers.push(self.register("write", &format!("probe_{name}_set"), clock, 5, meaning));
             let meaning = format!("probe of {of}: the count that was asked for, a cycle later");
-            registers.push(self.register("read", &format!("probe_{name}"), clock, 64, meaning));
+            let name = format!("probe_{name}_count");
+            registers.push(self.register("read", &name, clock, 64, meaning));
         }
         registers
     }

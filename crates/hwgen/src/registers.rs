@@ -3,6 +3,7 @@
 
 use crate::board::{pairs, register_signals};
 use crate::library::{LibraryModule, Parameter};
+use crate::names::within;
 use crate::network::{CONTROL_ADDRESS, Clock, Network, Register};
 use crate::standing;
 use crate::verilog::{Body, signals};
@@ -68,7 +69,7 @@ pub(crate) fn registers(body: &mut Body, network: &Network, registers: &[Registe
         for register in registers.iter().filter(is_written) {
             let low = (register.address - CONTROL_ADDRESS) * 8;
             let bits = format!("[{low} +: 64]");
-            body.line(&format!("  assign control{bits} = control_{}{bits};", register.clock));
+            body.line(&format!("  assign control{bits} = {}{bits};", control_of(&register.clock)));
         }
         body.line("");
     }
@@ -118,8 +119,8 @@ fn own_words(body: &mut Body, registers: &[Register], clock: &Clock, (place, clk
 /// The words of another clock, behind a crossing in each direction.
 fn other_words(body: &mut Body, registers: &[Register], clock: &Clock, place: usize) {
     let name = clock.clk();
-    let (there, back) = (format!("requests_{name}"), format!("answers_{name}"));
-    let (asked, told) = (format!("asked_{name}"), format!("told_{name}"));
+    let [there, back] = ["requests", "answers"].map(|what| within(what, &name));
+    let [asked, told] = ["asked", "told"].map(|what| within(what, &name));
     for (stream, width) in [(&there, 128), (&asked, 128), (&told, 64), (&back, 64)] {
         body.stream(width, stream);
     }
@@ -143,8 +144,9 @@ fn other_words(body: &mut Body, registers: &[Register], clock: &Clock, place: us
         body.line(&format!("  assign {stream}_tuser = 1'b0;"));
     }
     body.line(&format!(
-        "  wire unused_{name} = &{{1'b0, {asked}_tdata[127:{REQUEST_BITS}], {asked}_tkeep, \
-         {asked}_tlast, {asked}_tuser,\n      {back}_tkeep, {back}_tlast, {back}_tuser}};"
+        "  wire {} = &{{1'b0, {asked}_tdata[127:{REQUEST_BITS}], {asked}_tkeep, \
+         {asked}_tlast, {asked}_tuser,\n      {back}_tkeep, {back}_tlast, {back}_tuser}};",
+        within("unused", &name)
     ));
     let own = Clock { name: None };
     crossing(body, 128, (&own, &there), (clock, &asked));
@@ -185,6 +187,11 @@ fn crossing(
     body.instance(LibraryModule::AxisCdc, &format!("u_{to}"), &parameters, &connections);
 }
 
+/// The words that are written in this clock, if others are written in another one.
+fn control_of(clk: &str) -> String {
+    within("control", clk)
+}
+
 /// The words of a clock, with the constants that say which ones these are.
 fn words(body: &mut Body, registers: &[Register], clock: &Clock, connections: &[(String, String)]) {
     let name = clock.clk();
@@ -206,7 +213,7 @@ fn words(body: &mut Body, registers: &[Register], clock: &Clock, connections: &[
     let driven = match (control.is_empty(), others) {
         (true, _) => String::new(),
         (false, false) => "control".to_owned(),
-        (false, true) => format!("control_{name}"),
+        (false, true) => control_of(&name),
     };
     if !control.is_empty() && others {
         body.wire(Some(64 * control.len() as u32), &driven);
@@ -225,5 +232,5 @@ fn words(body: &mut Body, registers: &[Register], clock: &Clock, connections: &[
         ("STATUS", Parameter::Number(reads.len() as u64)),
         ("CONTROL", Parameter::Number(control.len().max(1) as u64)),
     ];
-    body.instance(LibraryModule::RegisterWords, &format!("u_words_{name}"), &parameters, &all);
+    body.instance(LibraryModule::RegisterWords, &within("u_words", &name), &parameters, &all);
 }

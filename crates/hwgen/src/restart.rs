@@ -4,6 +4,7 @@
 
 use crate::board::{ADDRESS_WIDTH, FIXED, axi, pairs};
 use crate::library::{LibraryModule, Parameter};
+use crate::names::within;
 use crate::network::{Clock, Network};
 use crate::verilog::Body;
 
@@ -15,7 +16,7 @@ const OUTSTANDING: u64 = 64;
 
 /// The wire with the reset of all that works for a host: all but what serves the registers.
 pub(crate) fn reset(clock: &Clock) -> String {
-    clock.name.as_ref().map_or("rst_host".to_owned(), |name| format!("rst_host_{name}"))
+    clock.name.as_ref().map_or("rst_host".to_owned(), |name| within("rst_host", name))
 }
 
 /// The outputs that say so to what is outside.
@@ -36,9 +37,9 @@ pub(crate) fn wires(body: &mut Body, network: &Network) {
         (Some(64), "port_read_data"),
         (None, "stop"),
         (None, "stopped"),
-        (None, "busy_restart"),
+        (None, "restart_busy"),
         (None, "restart_others"),
-        (Some(others.max(1)), "others_restart"),
+        (Some(others.max(1)), "restart_seen"),
     ] {
         body.wire(bits, name);
     }
@@ -60,7 +61,7 @@ pub(crate) fn lease(body: &mut Body, network: &Network) {
         "restart_others",
     ]);
     let to = |port: &str, to: &str| (port.to_owned(), to.to_owned());
-    connections.extend([to("busy", "busy_restart"), to("others", "others_restart")]);
+    connections.extend([to("busy", "restart_busy"), to("others", "restart_seen")]);
     let others: Vec<&Clock> = network.clocks.iter().filter(|clock| clock.name.is_some()).collect();
     let parameters = [("CLOCKS", Parameter::Number(others.len() as u64))];
     body.instance(LibraryModule::HostLease, "u_lease", &parameters, &connections);
@@ -71,23 +72,24 @@ pub(crate) fn lease(body: &mut Body, network: &Network) {
     };
     for (number, clock) in others.iter().enumerate() {
         let (clk, restart) = (clock.clk(), clock.restart());
+        let instance = |what| within(what, clock.name.as_deref().unwrap_or_default());
         crossing(
-            format!("u_{restart}"),
+            instance("u_restart"),
             RESET_CYCLES,
             [("clk", clk), ("request", "restart_others".to_owned()), ("rst", restart.clone())],
         );
         crossing(
-            format!("u_{restart}_seen"),
+            instance("u_restart_seen"),
             LEVEL_CYCLES,
             [
                 ("clk", "clk".to_owned()),
                 ("request", restart),
-                ("rst", format!("others_restart[{number}]")),
+                ("rst", format!("restart_seen[{number}]")),
             ],
         );
     }
     if others.is_empty() {
-        body.line("  assign others_restart = 1'b0;\n  wire unused_restart = restart_others;\n");
+        body.line("  assign restart_seen = 1'b0;\n  wire restart_unused = restart_others;\n");
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn node_ticks(
     let (mut given, mut own) = (vec![reset.clone()], works.clone());
     body.line("`ifdef VERILATOR");
     for (place, stream) in streams.iter().enumerate() {
-        let waits = format!("waits_{instance}_{place}");
+        let waits = format!("waits_{place}_{instance}");
         body.line(&format!(
             "  logic {waits};\n  \
                always_ff @(posedge {clk}) {waits} <= {stream}_tvalid && !{stream}_tready;"

@@ -4,6 +4,7 @@
 
 use crate::layout::{ElementCount, FieldPlace};
 use crate::library::{Instance, LibraryModule, Parameter};
+use crate::names::within;
 use crate::network::{
     CONTROL_ADDRESS, Clock, Network, NetworkPort, REGISTERS_MAGIC, Register, Stage, TopicNetwork,
 };
@@ -477,9 +478,9 @@ fn probe(body: &mut Body, name: &str, stream: &str, clock: &Clock) {
     connections.push(("clear".to_owned(), format!("{set}[0]")));
     connections.push(("snapshot".to_owned(), format!("{set}[1]")));
     connections.push(("read_address".to_owned(), format!("{set}[4:2]")));
-    connections.push(("read_data".to_owned(), format!("probe_{name}")));
+    connections.push(("read_data".to_owned(), format!("probe_{name}_count")));
     let parameters = [("COUNT_WIDTH", number(48))];
-    body.instance(LibraryModule::AxisProbe, &format!("u_probe_{name}"), &parameters, &connections);
+    body.instance(LibraryModule::AxisProbe, &within("u_probe", name), &parameters, &connections);
 }
 
 // The network -------------------------------------------------------------------------------------
@@ -526,7 +527,7 @@ pub(crate) fn network(network: &Network, registers: &[Register], identity: u64) 
             let names = signals(port.width).map(|(signal, _)| format!("{}_{signal}", port.signals));
             connections.extend(names.map(|name| (name.clone(), name)));
         }
-        body.plain_instance(&topic.module(), &format!("u_{}", topic.identifier), &connections);
+        body.plain_instance(&topic.module(), &within("u_topic", &topic.identifier), &connections);
     }
     let idle = network.clocks.iter().filter(|clock| !clocks.contains(clock));
     body.unread.extend(idle.flat_map(|clock| [clock.clk(), clock.rst()]));
@@ -581,8 +582,8 @@ pub(crate) fn package(topic: &TopicNetwork) -> String {
         }
     }
     for port in &topic.publishers {
-        let name = format!("PUBLISHER__{}__ID", port.signals.trim_start_matches("s_axis_"));
-        constant(&name, u64::from(port.publisher_id));
+        let of = port.signals.strip_prefix("s_axis_").unwrap_or(&port.signals);
+        constant(&format!("PUBLISHER__{of}__ID"), u64::from(port.publisher_id));
     }
     text.push_str("\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n");
     text

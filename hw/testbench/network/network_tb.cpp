@@ -463,7 +463,7 @@ struct Host {
           if (rest.empty() && !std::strcmp(value.topic, set.topic))
             found[count] = read(bench.network, value.address);
         };
-        each(("probe_" + name).c_str(), "", false, answer);
+        each(("probe_" + name + "_count").c_str(), "", false, answer);
       }
       uint64_t messages = 0, beats = 0;
       if (name == "topic") {

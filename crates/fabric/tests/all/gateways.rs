@@ -350,7 +350,7 @@ fn words_of_another_clock_are_read_and_written_through_the_same_port() {
             let mut accesses = [
                 Access::write(set, 0b10 | 1 << 2),
                 Access::write(set, 1 << 2),
-                Access::read(address(probe)),
+                Access::read(address(&format!("{probe}_count"))),
                 Access::read(set),
             ];
             assert_eq!(board.access(&mut accesses), Ok(true));

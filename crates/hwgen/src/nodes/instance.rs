@@ -9,7 +9,7 @@ use crossdock_graph::REFUSED_BITS;
 
 /// The wire that says whether a node needs its clock.
 fn busy(node: &NetworkNode) -> String {
-    format!("busy_{}", node.identifier)
+    format!("busy_{}", node.place())
 }
 
 /// The node of this number on its board, between its streams.
@@ -42,34 +42,33 @@ pub(crate) fn instance(body: &mut Body, number: usize, node: &NetworkNode) {
     }
     let parameters = node.parameters.iter().map(|it| (it.name.clone(), it.value.to_string()));
     let parameters: Vec<(String, String)> = parameters.collect();
-    let name = format!("u_node_{}", node.identifier);
+    let name = format!("u_{}", node.place());
     body.node_instance(&node.module, &name, &parameters, &connections);
 }
 
 /// The clock of a node's module.
 fn ticks(body: &mut Body, number: usize, node: &NetworkNode) -> String {
-    let NetworkNode { identifier, clock, .. } = node;
     let streams = |ends: &[NodeEnd]| -> Vec<String> {
         ends.iter().filter_map(|end| end.signals.clone()).collect()
     };
     let works = [busy(node)].into_iter().chain(node.drops.then(|| dropped(node))).collect();
     let asks = standing::NodeAsks {
-        reset: restart::reset(clock),
+        reset: restart::reset(&node.clock),
         works,
         inputs: streams(&node.inputs),
         outputs: streams(&node.outputs),
     };
-    standing::node_ticks(body, &clock.clk(), (identifier, number), &asks)
+    standing::node_ticks(body, &node.clock.clk(), (&node.place(), number), &asks)
 }
 
 /// The wire that is high for a cycle per message that a node drops.
 fn dropped(node: &NetworkNode) -> String {
-    format!("dropped_{}", node.identifier)
+    format!("dropped_{}", node.place())
 }
 
 /// The wire with the reason why a node refuses a message, for a cycle; 0: it refuses none.
 fn refused(node: &NetworkNode) -> String {
-    format!("refused_{}", node.identifier)
+    format!("refused_{}", node.place())
 }
 
 /// The count of what a node drops, and the first reason why it refused a message, in a word of
@@ -84,11 +83,11 @@ pub(crate) fn count(body: &mut Body, node: &NetworkNode, word: usize) {
         to("count", format!("status[{low} +: {bits}]")),
     ];
     let parameters = [("COUNT_WIDTH", Parameter::Number(DROPPED_BITS.into()))];
-    let name = format!("u_count_{}", node.identifier);
+    let name = format!("u_count_{}", node.place());
     body.instance(LibraryModule::EventCount, &name, &parameters, &connections);
     let mut unused = low + bits;
     if !node.refuses.is_empty() {
-        let (why, clk) = (format!("why_{}", node.identifier), node.clock.clk());
+        let (why, clk) = (format!("why_{}", node.place()), node.clock.clk());
         let (refused, reset) = (refused(node), restart::reset(&node.clock));
         body.line(&format!(
             "  logic [{}:0] {why};  // the first reason\n  \
@@ -125,7 +124,7 @@ pub(crate) fn activity(network: &Network) -> String {
     let moves = |signals: &str| format!("{signals}_tvalid && {signals}_tready");
     let streams = network.ports().map(|(_, _, port)| moves(&port.signals));
     let memory = CHANNELS.map(|channel| format!("allowed_{channel}valid"));
-    let restart = ["busy_restart".to_owned()];
+    let restart = ["restart_busy".to_owned()];
     let nodes = network.nodes.iter().map(works);
     let terms: Vec<String> = streams.chain(nodes).chain(memory).chain(restart).collect();
     format!("|{{{}}}", terms.join(", "))

@@ -9,8 +9,8 @@ mod sources;
 
 pub(crate) use instance::{activity, count, instance};
 
-use crate::group::is_identifier;
 use crate::library::LibraryModule;
+use crate::names::is_identifier;
 use crate::network::{Network, NetworkNode};
 use crate::{Request, message};
 use crossdock_graph::{HardwareNode, HardwarePackage, SourceKind, Violation, ViolationKind};

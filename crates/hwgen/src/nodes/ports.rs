@@ -3,9 +3,9 @@
 
 use super::{Implementation, fault};
 use crate::Request;
-use crate::group::identifier;
 use crate::layout::{ElementCount, PayloadLayout};
 use crate::message::MessageShape;
+use crate::names::identifier;
 use crate::network::{
     Clock, ModuleParameter, Network, NetworkNode, NetworkPort, NodeEnd, PortOwner, TopicNetwork,
 };

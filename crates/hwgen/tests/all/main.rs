@@ -6,6 +6,7 @@ mod direct;
 mod golden;
 mod layouts;
 mod messages;
+mod names;
 mod nodes;
 mod refusals;
 mod support;

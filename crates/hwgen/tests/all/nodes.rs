@@ -254,12 +254,12 @@ fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
         let before = board[..from].rfind("  filter_core #(").expect("its module");
         board[before..].split("  );").next().expect("its end").to_owned()
     };
-    let first = instance("u_node_first");
+    let first = instance("u_node__first");
     for line in [
         ".LEVEL(-7)",
         ".SIZE(8)",
-        ".clk(ticks_first)",
-        ".busy(busy_first)",
+        ".clk(ticks_node__first)",
+        ".busy(busy_node__first)",
         ".s_axis_image_tdata(m_axis_first_image_tdata)",
         ".s_axis_image_tready(m_axis_first_image_tready)",
         ".m_axis_image_tdata(s_axis_first_image_tdata)",
@@ -268,7 +268,7 @@ fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
         assert!(first.contains(&format!("    {line}")), "{line}\n{first}");
     }
     assert!(generated.network.ports().find(|it| it.2.publisher_id == 2).unwrap().1);
-    let second = instance("u_node_second");
+    let second = instance("u_node__second");
     for line in [
         ".LEVEL(3)",
         ".m_axis_image_tready(1'b1)",
@@ -291,13 +291,13 @@ fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
     assert!(edges[0].contains("m_axis_watch_image_tvalid"), "{edges:#?}");
     let active = board.lines().find(|line| line.contains("assign active")).expect("it is there");
     for part in [
-        "busy_first",
-        "busy_second",
+        "busy_node__first",
+        "busy_node__second",
         "m_axis_watch_image_tvalid",
         "s_axis_first_image_tvalid",
         "allowed_arvalid",
         "s_axis_gateway_a_tvalid",
-        "busy_restart",
+        "restart_busy",
     ] {
         assert!(active.contains(part), "{part}: {active}");
     }
@@ -584,7 +584,7 @@ fn what_a_node_drops_is_counted_in_a_word_of_the_board_behind_those_of_the_netwo
     for part in [
         format!("  wire [{}:0] status;", 64 * (reads + 2) - 1),
         format!(".status(status[{}:0])", 64 * reads - 1),
-        ".dropped(dropped_second)".to_owned(),
+        ".dropped(dropped_node__second)".to_owned(),
         format!(".count(status[{} +: 16])", 64 * (reads + 1)),
     ] {
         assert!(board.contains(&part), "{part} is not in {board}");

@@ -91,9 +91,9 @@ module board_board (
   wire [63:0] port_read_data;
   wire stop;
   wire stopped;
-  wire busy_restart;
+  wire restart_busy;
   wire restart_others;
-  wire [0:0] others_restart;
+  wire [0:0] restart_seen;
   wire [127:0] status;
   wire [127:0] m_axis_gateway_camera_image_from_renderer_image_tdata;
   wire [15:0] m_axis_gateway_camera_image_from_renderer_image_tkeep;
@@ -244,7 +244,7 @@ module board_board (
   register_words #(
     .STATUS(2),
     .CONTROL(1)
-  ) u_words_clk (
+  ) u_words__clk (
     .clk(ticks_registers),
     .rst(rst),
     .restart(restart),
@@ -277,12 +277,12 @@ module board_board (
     .stopped(stopped),
     .restart(restart),
     .restart_others(restart_others),
-    .busy(busy_restart),
-    .others(others_restart)
+    .busy(restart_busy),
+    .others(restart_seen)
   );
 
-  assign others_restart = 1'b0;
-  wire unused_restart = restart_others;
+  assign restart_seen = 1'b0;
+  wire restart_unused = restart_others;
 
   wire osif_write;
   wire [63:0] osif_read_data;
@@ -622,31 +622,31 @@ module board_board (
     .m_axi_rready(m_axi_rready)
   );
 
-  wire busy_gateway_camera_image_from_renderer_image;
-  wire ticks_gateway_camera_image_from_renderer_image;
+  wire busy_gateway__camera_image_from_renderer_image;
+  wire ticks_gateway__camera_image_from_renderer_image;
 `ifdef VERILATOR
-  wire asks_gateway_camera_image_from_renderer_image = rst_host || busy_gateway_camera_image_from_renderer_image || register_address[11:10] == 2'b10 || down_valid[0] || up_valid[0] || down_valid[1] || up_valid[1] || m_axis_gateway_camera_image_from_renderer_image_tvalid || gateways_awvalid[0] || gateways_wvalid[0] || gateways_bvalid[0] || gateways_arvalid[0] || gateways_rvalid[0];
-  logic [7:0] quiet_gateway_camera_image_from_renderer_image;
+  wire asks_gateway__camera_image_from_renderer_image = rst_host || busy_gateway__camera_image_from_renderer_image || register_address[11:10] == 2'b10 || down_valid[0] || up_valid[0] || down_valid[1] || up_valid[1] || m_axis_gateway_camera_image_from_renderer_image_tvalid || gateways_awvalid[0] || gateways_wvalid[0] || gateways_bvalid[0] || gateways_arvalid[0] || gateways_rvalid[0];
+  logic [7:0] quiet_gateway__camera_image_from_renderer_image;
   always_ff @(posedge clk)
-    if (asks_gateway_camera_image_from_renderer_image) quiet_gateway_camera_image_from_renderer_image <= '0;
-    else if (quiet_gateway_camera_image_from_renderer_image != '1) quiet_gateway_camera_image_from_renderer_image <= quiet_gateway_camera_image_from_renderer_image + 1'b1;
+    if (asks_gateway__camera_image_from_renderer_image) quiet_gateway__camera_image_from_renderer_image <= '0;
+    else if (quiet_gateway__camera_image_from_renderer_image != '1) quiet_gateway__camera_image_from_renderer_image <= quiet_gateway__camera_image_from_renderer_image + 1'b1;
   // Transparent before an edge only: what changes at the edge moves no clock.
-  logic needs_gateway_camera_image_from_renderer_image;
-  always_latch if (!clk) needs_gateway_camera_image_from_renderer_image = asks_gateway_camera_image_from_renderer_image || quiet_gateway_camera_image_from_renderer_image != '1;
-  assign ticks_gateway_camera_image_from_renderer_image = clk & needs_gateway_camera_image_from_renderer_image;
+  logic needs_gateway__camera_image_from_renderer_image;
+  always_latch if (!clk) needs_gateway__camera_image_from_renderer_image = asks_gateway__camera_image_from_renderer_image || quiet_gateway__camera_image_from_renderer_image != '1;
+  assign ticks_gateway__camera_image_from_renderer_image = clk & needs_gateway__camera_image_from_renderer_image;
 `else
-  assign ticks_gateway_camera_image_from_renderer_image = clk;
+  assign ticks_gateway__camera_image_from_renderer_image = clk;
 `endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(0),
     .MAX_BYTES(4168)
-  ) u_gateway_camera_image_from_renderer_image (
+  ) u_gateway__camera_image_from_renderer_image (
     .register_write_data(register_write_data),
-    .clk(ticks_gateway_camera_image_from_renderer_image),
+    .clk(ticks_gateway__camera_image_from_renderer_image),
     .rst(rst_host),
-    .busy(busy_gateway_camera_image_from_renderer_image),
+    .busy(busy_gateway__camera_image_from_renderer_image),
     .command_word(down_word[0 +: 128]),
     .command_valid(down_valid[0]),
     .command_ready(down_ready[0]),
@@ -701,31 +701,31 @@ module board_board (
     .register_read_data(gateway_read_data[0 +: 64])
   );
 
-  wire busy_gateway_camera_image_to_left_image;
-  wire ticks_gateway_camera_image_to_left_image;
+  wire busy_gateway__camera_image_to_left_image;
+  wire ticks_gateway__camera_image_to_left_image;
 `ifdef VERILATOR
-  wire asks_gateway_camera_image_to_left_image = rst_host || busy_gateway_camera_image_to_left_image || register_address[11:10] == 2'b10 || down_valid[2] || up_valid[2] || down_valid[3] || up_valid[3] || s_axis_gateway_camera_image_to_left_image_tvalid || gateways_awvalid[1] || gateways_wvalid[1] || gateways_bvalid[1] || gateways_arvalid[1] || gateways_rvalid[1];
-  logic [7:0] quiet_gateway_camera_image_to_left_image;
+  wire asks_gateway__camera_image_to_left_image = rst_host || busy_gateway__camera_image_to_left_image || register_address[11:10] == 2'b10 || down_valid[2] || up_valid[2] || down_valid[3] || up_valid[3] || s_axis_gateway_camera_image_to_left_image_tvalid || gateways_awvalid[1] || gateways_wvalid[1] || gateways_bvalid[1] || gateways_arvalid[1] || gateways_rvalid[1];
+  logic [7:0] quiet_gateway__camera_image_to_left_image;
   always_ff @(posedge clk)
-    if (asks_gateway_camera_image_to_left_image) quiet_gateway_camera_image_to_left_image <= '0;
-    else if (quiet_gateway_camera_image_to_left_image != '1) quiet_gateway_camera_image_to_left_image <= quiet_gateway_camera_image_to_left_image + 1'b1;
+    if (asks_gateway__camera_image_to_left_image) quiet_gateway__camera_image_to_left_image <= '0;
+    else if (quiet_gateway__camera_image_to_left_image != '1) quiet_gateway__camera_image_to_left_image <= quiet_gateway__camera_image_to_left_image + 1'b1;
   // Transparent before an edge only: what changes at the edge moves no clock.
-  logic needs_gateway_camera_image_to_left_image;
-  always_latch if (!clk) needs_gateway_camera_image_to_left_image = asks_gateway_camera_image_to_left_image || quiet_gateway_camera_image_to_left_image != '1;
-  assign ticks_gateway_camera_image_to_left_image = clk & needs_gateway_camera_image_to_left_image;
+  logic needs_gateway__camera_image_to_left_image;
+  always_latch if (!clk) needs_gateway__camera_image_to_left_image = asks_gateway__camera_image_to_left_image || quiet_gateway__camera_image_to_left_image != '1;
+  assign ticks_gateway__camera_image_to_left_image = clk & needs_gateway__camera_image_to_left_image;
 `else
-  assign ticks_gateway_camera_image_to_left_image = clk;
+  assign ticks_gateway__camera_image_to_left_image = clk;
 `endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(2),
     .MAX_BYTES(4168)
-  ) u_gateway_camera_image_to_left_image (
+  ) u_gateway__camera_image_to_left_image (
     .register_write_data(register_write_data),
-    .clk(ticks_gateway_camera_image_to_left_image),
+    .clk(ticks_gateway__camera_image_to_left_image),
     .rst(rst_host),
-    .busy(busy_gateway_camera_image_to_left_image),
+    .busy(busy_gateway__camera_image_to_left_image),
     .command_word(down_word[256 +: 128]),
     .command_valid(down_valid[2]),
     .command_ready(down_ready[2]),
@@ -780,31 +780,31 @@ module board_board (
     .register_read_data(gateway_read_data[64 +: 64])
   );
 
-  wire busy_gateway_camera_image_to_right_image;
-  wire ticks_gateway_camera_image_to_right_image;
+  wire busy_gateway__camera_image_to_right_image;
+  wire ticks_gateway__camera_image_to_right_image;
 `ifdef VERILATOR
-  wire asks_gateway_camera_image_to_right_image = rst_host || busy_gateway_camera_image_to_right_image || register_address[11:10] == 2'b10 || down_valid[4] || up_valid[4] || down_valid[5] || up_valid[5] || s_axis_gateway_camera_image_to_right_image_tvalid || gateways_awvalid[2] || gateways_wvalid[2] || gateways_bvalid[2] || gateways_arvalid[2] || gateways_rvalid[2];
-  logic [7:0] quiet_gateway_camera_image_to_right_image;
+  wire asks_gateway__camera_image_to_right_image = rst_host || busy_gateway__camera_image_to_right_image || register_address[11:10] == 2'b10 || down_valid[4] || up_valid[4] || down_valid[5] || up_valid[5] || s_axis_gateway_camera_image_to_right_image_tvalid || gateways_awvalid[2] || gateways_wvalid[2] || gateways_bvalid[2] || gateways_arvalid[2] || gateways_rvalid[2];
+  logic [7:0] quiet_gateway__camera_image_to_right_image;
   always_ff @(posedge clk)
-    if (asks_gateway_camera_image_to_right_image) quiet_gateway_camera_image_to_right_image <= '0;
-    else if (quiet_gateway_camera_image_to_right_image != '1) quiet_gateway_camera_image_to_right_image <= quiet_gateway_camera_image_to_right_image + 1'b1;
+    if (asks_gateway__camera_image_to_right_image) quiet_gateway__camera_image_to_right_image <= '0;
+    else if (quiet_gateway__camera_image_to_right_image != '1) quiet_gateway__camera_image_to_right_image <= quiet_gateway__camera_image_to_right_image + 1'b1;
   // Transparent before an edge only: what changes at the edge moves no clock.
-  logic needs_gateway_camera_image_to_right_image;
-  always_latch if (!clk) needs_gateway_camera_image_to_right_image = asks_gateway_camera_image_to_right_image || quiet_gateway_camera_image_to_right_image != '1;
-  assign ticks_gateway_camera_image_to_right_image = clk & needs_gateway_camera_image_to_right_image;
+  logic needs_gateway__camera_image_to_right_image;
+  always_latch if (!clk) needs_gateway__camera_image_to_right_image = asks_gateway__camera_image_to_right_image || quiet_gateway__camera_image_to_right_image != '1;
+  assign ticks_gateway__camera_image_to_right_image = clk & needs_gateway__camera_image_to_right_image;
 `else
-  assign ticks_gateway_camera_image_to_right_image = clk;
+  assign ticks_gateway__camera_image_to_right_image = clk;
 `endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(3),
     .MAX_BYTES(4168)
-  ) u_gateway_camera_image_to_right_image (
+  ) u_gateway__camera_image_to_right_image (
     .register_write_data(register_write_data),
-    .clk(ticks_gateway_camera_image_to_right_image),
+    .clk(ticks_gateway__camera_image_to_right_image),
     .rst(rst_host),
-    .busy(busy_gateway_camera_image_to_right_image),
+    .busy(busy_gateway__camera_image_to_right_image),
     .command_word(down_word[512 +: 128]),
     .command_valid(down_valid[4]),
     .command_ready(down_ready[4]),
@@ -859,31 +859,31 @@ module board_board (
     .register_read_data(gateway_read_data[128 +: 64])
   );
 
-  wire busy_gateway_lane;
-  wire ticks_gateway_lane;
+  wire busy_gateway__lane;
+  wire ticks_gateway__lane;
 `ifdef VERILATOR
-  wire asks_gateway_lane = rst_host || busy_gateway_lane || register_address[11:10] == 2'b10 || down_valid[6] || up_valid[6] || down_valid[7] || up_valid[7] || m_axis_gateway_lane_tvalid || gateways_awvalid[3] || gateways_wvalid[3] || gateways_bvalid[3] || gateways_arvalid[3] || gateways_rvalid[3];
-  logic [7:0] quiet_gateway_lane;
+  wire asks_gateway__lane = rst_host || busy_gateway__lane || register_address[11:10] == 2'b10 || down_valid[6] || up_valid[6] || down_valid[7] || up_valid[7] || m_axis_gateway_lane_tvalid || gateways_awvalid[3] || gateways_wvalid[3] || gateways_bvalid[3] || gateways_arvalid[3] || gateways_rvalid[3];
+  logic [7:0] quiet_gateway__lane;
   always_ff @(posedge clk)
-    if (asks_gateway_lane) quiet_gateway_lane <= '0;
-    else if (quiet_gateway_lane != '1) quiet_gateway_lane <= quiet_gateway_lane + 1'b1;
+    if (asks_gateway__lane) quiet_gateway__lane <= '0;
+    else if (quiet_gateway__lane != '1) quiet_gateway__lane <= quiet_gateway__lane + 1'b1;
   // Transparent before an edge only: what changes at the edge moves no clock.
-  logic needs_gateway_lane;
-  always_latch if (!clk) needs_gateway_lane = asks_gateway_lane || quiet_gateway_lane != '1;
-  assign ticks_gateway_lane = clk & needs_gateway_lane;
+  logic needs_gateway__lane;
+  always_latch if (!clk) needs_gateway__lane = asks_gateway__lane || quiet_gateway__lane != '1;
+  assign ticks_gateway__lane = clk & needs_gateway__lane;
 `else
-  assign ticks_gateway_lane = clk;
+  assign ticks_gateway__lane = clk;
 `endif
   gateway #(
     .WIDTH(128),
     .ADDRESS_WIDTH(48),
     .PUBLISHER_ID(0),
     .MAX_BYTES(8)
-  ) u_gateway_lane (
+  ) u_gateway__lane (
     .register_write_data(register_write_data),
-    .clk(ticks_gateway_lane),
+    .clk(ticks_gateway__lane),
     .rst(rst_host),
-    .busy(busy_gateway_lane),
+    .busy(busy_gateway__lane),
     .command_word(down_word[768 +: 128]),
     .command_valid(down_valid[6]),
     .command_ready(down_ready[6]),
@@ -939,7 +939,7 @@ module board_board (
   );
 
   // High while anything needs the clock that the host does not know of.
-  assign active = |{s_axis_renderer_image_tvalid && s_axis_renderer_image_tready, m_axis_gateway_camera_image_from_renderer_image_tvalid && m_axis_gateway_camera_image_from_renderer_image_tready, s_axis_gateway_camera_image_to_left_image_tvalid && s_axis_gateway_camera_image_to_left_image_tready, m_axis_left_image_tvalid && m_axis_left_image_tready, s_axis_gateway_camera_image_to_right_image_tvalid && s_axis_gateway_camera_image_to_right_image_tready, m_axis_right_image_tvalid && m_axis_right_image_tready, s_axis_left_lane_tvalid && s_axis_left_lane_tready, m_axis_gateway_lane_tvalid && m_axis_gateway_lane_tready, allowed_awvalid, allowed_wvalid, allowed_bvalid, allowed_arvalid, allowed_rvalid, busy_restart};
+  assign active = |{s_axis_renderer_image_tvalid && s_axis_renderer_image_tready, m_axis_gateway_camera_image_from_renderer_image_tvalid && m_axis_gateway_camera_image_from_renderer_image_tready, s_axis_gateway_camera_image_to_left_image_tvalid && s_axis_gateway_camera_image_to_left_image_tready, m_axis_left_image_tvalid && m_axis_left_image_tready, s_axis_gateway_camera_image_to_right_image_tvalid && s_axis_gateway_camera_image_to_right_image_tready, m_axis_right_image_tvalid && m_axis_right_image_tready, s_axis_left_lane_tvalid && s_axis_left_lane_tready, m_axis_gateway_lane_tvalid && m_axis_gateway_lane_tready, allowed_awvalid, allowed_wvalid, allowed_bvalid, allowed_arvalid, allowed_rvalid, restart_busy};
 
 endmodule
 

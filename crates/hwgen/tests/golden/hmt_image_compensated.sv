@@ -9,8 +9,8 @@ module hmt_image_compensated (
   input wire pixel_clk,
   input wire pixel_rst,
   output wire [31:0] fifo_1,
-  output wire [63:0] probe_topic,
-  output wire [63:0] probe_m_axis_blur_image,
+  output wire [63:0] probe_topic_count,
+  output wire [63:0] probe_m_axis_blur_image_count,
   input wire [3:0] enable,
   input wire [4:0] probe_topic_set,
   input wire [4:0] probe_m_axis_blur_image_set,
@@ -256,7 +256,7 @@ module hmt_image_compensated (
 
   axis_probe #(
     .COUNT_WIDTH(48)
-  ) u_probe_topic (
+  ) u_probe__topic (
     .clk(clk),
     .rst(rst),
     .s_axis_tlast(topic_tlast),
@@ -266,12 +266,12 @@ module hmt_image_compensated (
     .clear(probe_topic_set[0]),
     .snapshot(probe_topic_set[1]),
     .read_address(probe_topic_set[4:2]),
-    .read_data(probe_topic)
+    .read_data(probe_topic_count)
   );
 
   axis_probe #(
     .COUNT_WIDTH(48)
-  ) u_probe_m_axis_blur_image (
+  ) u_probe__m_axis_blur_image (
     .clk(pixel_clk),
     .rst(pixel_rst),
     .s_axis_tlast(m_axis_blur_image_tlast),
@@ -281,7 +281,7 @@ module hmt_image_compensated (
     .clear(probe_m_axis_blur_image_set[0]),
     .snapshot(probe_m_axis_blur_image_set[1]),
     .read_address(probe_m_axis_blur_image_set[4:2]),
-    .read_data(probe_m_axis_blur_image)
+    .read_data(probe_m_axis_blur_image_count)
   );
 
 endmodule

@@ -139,11 +139,11 @@ module network_board (
 );
 
   assign status[0 +: 64] = 64'h58444e4554000001;
-  assign status[64 +: 64] = 64'h10cc7997586aa7b2;
+  assign status[64 +: 64] = 64'hdea6498bf5717b69;
   assign status[194 +: 62] = '0;
   assign status[288 +: 32] = '0;
 
-  hmt_camera_image u_camera_image (
+  hmt_camera_image u_topic__camera_image (
     .clk(clk),
     .rst(rst),
     .s_axis_gateway_camera_image_tdata(s_axis_gateway_camera_image_tdata),
@@ -160,7 +160,7 @@ module network_board (
     .m_axis_compensation_image_tready(m_axis_compensation_image_tready)
   );
 
-  hmt_cmd_vel u_cmd_vel (
+  hmt_cmd_vel u_topic__cmd_vel (
     .clk(clk),
     .rst(rst),
     .counts(status[128 +: 64]),
@@ -185,7 +185,7 @@ module network_board (
     .m_axis_gateway_cmd_vel_tready(m_axis_gateway_cmd_vel_tready)
   );
 
-  hmt_image_blurred u_image_blurred (
+  hmt_image_blurred u_topic__image_blurred (
     .clk(clk),
     .rst(rst),
     .pixel_clk(pixel_clk),
@@ -204,7 +204,7 @@ module network_board (
     .m_axis_follow_image_tready(m_axis_follow_image_tready)
   );
 
-  hmt_image_compensated u_image_compensated (
+  hmt_image_compensated u_topic__image_compensated (
     .clk(clk),
     .rst(rst),
     .memory_clk(memory_clk),
@@ -212,8 +212,8 @@ module network_board (
     .pixel_clk(pixel_clk),
     .pixel_rst(pixel_rst),
     .fifo_1(status[256 +: 32]),
-    .probe_topic(status[320 +: 64]),
-    .probe_m_axis_blur_image(status[384 +: 64]),
+    .probe_topic_count(status[320 +: 64]),
+    .probe_m_axis_blur_image_count(status[384 +: 64]),
     .enable(control[0 +: 4]),
     .probe_topic_set(control[64 +: 5]),
     .probe_m_axis_blur_image_set(control[128 +: 5]),
@@ -249,7 +249,7 @@ module network_board (
     .m_axis_gateway_image_compensated_tready(m_axis_gateway_image_compensated_tready)
   );
 
-  hmt_lane u_lane (
+  hmt_lane u_topic__lane (
     .clk(clk),
     .rst(rst),
     .s_axis_follow_lane_tdata(s_axis_follow_lane_tdata),
@@ -266,7 +266,7 @@ module network_board (
     .m_axis_control_lane_tready(m_axis_control_lane_tready)
   );
 
-  hmt_light_green u_light_green (
+  hmt_light_green u_topic__light_green (
     .clk(clk),
     .rst(rst),
     .s_axis_green_green_tdata(s_axis_green_green_tdata),
@@ -289,7 +289,7 @@ module network_board (
     .m_axis_control_green_tready(m_axis_control_green_tready)
   );
 
-  hmt_light_red u_light_red (
+  hmt_light_red u_topic__light_red (
     .clk(clk),
     .rst(rst),
     .s_axis_red_red_tdata(s_axis_red_red_tdata),

@@ -4,11 +4,11 @@
 
 mod random;
 
-use crossdock_graph::{Graph, Mapping, PackageDescriptions};
+use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions};
 use crossdock_hardware_tests::synthesis::area;
 use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must, on_all_cores};
 use crossdock_hwgen::network::Register;
-use crossdock_hwgen::{Generated, Request, generate};
+use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
 use crossdock_test_support::{sample, seed, workspace};
 use random::Random;
@@ -16,6 +16,15 @@ use random::Random;
 const TESTBENCH: &str = "testbench/network/network_tb.cpp";
 
 fn generated(graph: &str, mapping: &str, fabric: &str) -> Generated {
+    with_nodes(graph, mapping, fabric, &[])
+}
+
+fn with_nodes(
+    graph: &str,
+    mapping: &str,
+    fabric: &str,
+    implementations: &[Implementation<'_>],
+) -> Generated {
     let violations = |all: Vec<crossdock_graph::Violation>| -> String {
         let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
         format!("{}\n{graph}\n{mapping}", lines.join("\n"))
@@ -28,7 +37,7 @@ fn generated(graph: &str, mapping: &str, fabric: &str) -> Generated {
         descriptions: &PackageDescriptions::default(),
         fabric,
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
-        implementations: &[],
+        implementations,
     };
     must(generate(&request).map_err(violations))
 }
@@ -222,6 +231,82 @@ fn a_board_has_gateways_in_each_direction_at_all_widths_and_lints() {
         must(lint(&board(&generated)));
         must(lint(&block(board(&generated), &generated)));
     }
+}
+
+/// Nodes, topics and clocks that are called like signals and instances of a board, or like parts of
+/// their names.
+const LIKE_SIGNALS: &str = "
+crossdock: 1
+name: signals
+topics:
+  /yellow: { type: std_msgs/msg/UInt64, external: true }
+  /node_restart: { type: std_msgs/msg/UInt64 }
+  /restart_seen: { type: std_msgs/msg/UInt64, external: true }
+nodes:
+  restart: { package: p, type: work, inputs: { in: /yellow }, outputs: { out: /node_restart } }
+  memory: { package: p, type: work, inputs: { in: /node_restart } }
+  gateway_yellow: { package: p, type: work, inputs: { in: /node_restart } }
+  registers: { package: p, type: work, inputs: { in: /restart_seen } }
+  osif: { package: p, type: work, inputs: { in: /yellow } }
+  address: { package: p, type: work, inputs: { in: /yellow } }
+  write: { package: p, type: work, inputs: { in: /yellow } }
+";
+const LIKE_SIGNALS_PLACED: &str = "
+crossdock: 1
+processes: {}
+fabrics:
+  signals: { nodes: [restart, memory, gateway_yellow, registers, osif, address, write] }
+topics:
+  /yellow: { mapping: gateway }
+  /restart_seen: { mapping: software }
+  /node_restart:
+    mapping: gateway
+    probe: true
+    runtime_enable: true
+    subscribers:
+      memory: { in: { clock: busy, probe: true } }
+      gateway_yellow: { in: { clock: unused_control, probe: true } }
+";
+const LIKE_SIGNALS_PACKAGE: &str = "
+crossdock: 1
+package: p
+nodes:
+  work:
+    module: core
+    drops: true
+    refuses: [is empty]
+    sources: [core.sv]
+    inputs: { in: { type: std_msgs/msg/UInt64 } }
+    outputs: { out: { type: std_msgs/msg/UInt64, optional: true } }
+";
+/// Hands frames on as they are.
+const LIKE_SIGNALS_NODE: &str = "
+module core (
+  input wire clk, input wire rst,
+  input wire [63:0] s_axis_in_tdata, input wire [7:0] s_axis_in_tkeep, input wire s_axis_in_tlast,
+  input wire s_axis_in_tuser, input wire s_axis_in_tvalid, output wire s_axis_in_tready,
+  output wire [63:0] m_axis_out_tdata, output wire [7:0] m_axis_out_tkeep, output wire m_axis_out_tlast,
+  output wire m_axis_out_tuser, output wire m_axis_out_tvalid, input wire m_axis_out_tready,
+  input wire [15:0] out_publisher_id, output wire busy, output wire dropped, output wire [2:0] refused
+);
+  assign {m_axis_out_tdata, m_axis_out_tkeep} = {s_axis_in_tdata, s_axis_in_tkeep};
+  assign {m_axis_out_tlast, m_axis_out_tuser} = {s_axis_in_tlast, s_axis_in_tuser};
+  assign {m_axis_out_tvalid, s_axis_in_tready} = {s_axis_in_tvalid, m_axis_out_tready};
+  assign {busy, dropped, refused} = '0;
+  wire unused = &{1'b0, clk, rst, out_publisher_id};
+endmodule
+";
+
+#[test]
+fn names_that_are_those_of_a_boards_own_signals_lint() {
+    let package = HardwarePackage::from_yaml("p.hardware.yaml", LIKE_SIGNALS_PACKAGE.as_bytes());
+    let package = package.expect("a hardware package");
+    let node = package.node_type("work").expect("the node type");
+    let source = SourceText { name: "core.sv".into(), text: LIKE_SIGNALS_NODE.into() };
+    let sources = vec![source];
+    let node = Implementation { package: &package, node, sources, set_up: Vec::new() };
+    let generated = with_nodes(LIKE_SIGNALS, LIKE_SIGNALS_PLACED, "signals", &[node]);
+    must(lint(&board(&generated)));
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn a_parameter_that_a_module_refuses_ends_the_run_with_the_modules_words() {
     assert!(!output.status.success(), "{said}");
     let reason = "TO_WIDTH and TO_HEIGHT are both 0 or both not";
     for wanted in
-        ["modules refuse their parameters", "resize_picture.sv", "u_node_ResizeNode", reason]
+        ["modules refuse their parameters", "resize_picture.sv", "u_node__ResizeNode", reason]
     {
         assert!(said.contains(wanted), "{wanted} is not in {said}");
     }

@@ -224,7 +224,7 @@ fn nodes_with_a_hardware_package_are_part_of_the_board() {
     assert!(board.generate(&[]).unwrap_err().contains("nothing says its message type"));
     board.package("hardware", |text| text);
     let found = board.generate(&[]).expect("files");
-    let instance = "  invert_picture #(\n    .MASK(255),\n    .PAUSE_CYCLES(0)\n  ) u_node_n (";
+    let instance = "  invert_picture #(\n    .MASK(255),\n    .PAUSE_CYCLES(0)\n  ) u_node__n (";
     assert!(found["board_board.sv"].contains(instance), "{}", found["board_board.sv"]);
     for name in found["board.f"].lines().chain(found["nodes.f"].lines()) {
         assert!(found.contains_key(name), "{name} is listed and not there");
