@@ -8,7 +8,7 @@ use crate::simulation::{Report, Simulation};
 use crate::{must, on_all_cores};
 use crossdock_test_support::{done, number, sample, seed};
 
-/// What stands for what. Assignments are no operators: `<=` is left alone.
+/// What stands for what. `<=` may be an assignment: it is among the boundaries, if it compares.
 const OPERATORS: [(&str, &str); 16] = [
     (" && ", " || "),
     (" || ", " && "),
@@ -27,6 +27,14 @@ const OPERATORS: [(&str, &str); 16] = [
     ("'0", "'1"),
     ("'1", "'0"),
 ];
+
+/// Comparisons that differ where both sides are equal.
+const BOUNDARIES: [(&str, &str); 4] =
+    [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > ")];
+
+/// A limit is changed by so small a part of it, or by 1: it may have a finer unit than what is held
+/// against it.
+const PART_OF_A_LIMIT: u64 = 64;
 
 /// Mutants of a module that one run tries, if `MUTANTS` does not say otherwise.
 const SAMPLE: usize = 8;
@@ -188,7 +196,8 @@ fn changes(module: &str, design: &Design) -> Vec<Change> {
     for (number, line) in lines.iter().enumerate() {
         // A check of parameters may begin a line before its name.
         let checks = lines.get(number + 1).is_some_and(|next| next.contains("g_bad"));
-        let changes = if checks { Vec::new() } else { changes_of(line) };
+        let mut changes = if checks { Vec::new() } else { changes_of(line) };
+        changes.extend(changes_of_a_limit(&lines, number));
         for (start, from, to) in changes {
             let before = line[..start].matches(&from).count();
             let which = (before + 1, line.matches(&from).count());
@@ -210,6 +219,10 @@ fn changes_of(line: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     for (from, to) in OPERATORS {
         let places = code.match_indices(from);
+        found.extend(places.map(|(at, _)| (at, from.to_owned(), to.to_owned())));
+    }
+    for (from, to) in BOUNDARIES {
+        let places = code.match_indices(from).filter(|(at, _)| is_boundary(code, *at, from));
         found.extend(places.map(|(at, _)| (at, from.to_owned(), to.to_owned())));
     }
     for (at, _) in code.match_indices('!') {
@@ -237,6 +250,153 @@ fn changes_of(line: &str) -> Vec<(usize, String, String)> {
     found
 }
 
+/// Whether the comparison at this byte is one that may be wrong where both sides are equal. The
+/// ends of loops are none: what lies behind an array has no meaning.
+fn is_boundary(code: &str, at: usize, operator: &str) -> bool {
+    let is_loop = code.trim_start().starts_with("for (");
+    let compares = operator != " <= " || compares(&code[..at]);
+    !is_loop && compares && !chooses_a_side(code, at, operator)
+}
+
+/// Whether a `<=` behind this beginning of a line compares. It assigns if all that stands before it
+/// in its statement is a target.
+fn compares(before: &str) -> bool {
+    let (mut depth, mut outside) = (0, String::new());
+    for letter in before.chars() {
+        depth += i32::from("([{".contains(letter)) - i32::from(")]}".contains(letter));
+        match letter {
+            ';' if depth == 0 => outside.clear(),
+            _ if depth == 0 => outside.push(letter),
+            _ => {}
+        }
+    }
+    // The line may go on with what the one before has begun.
+    let continues = ["&&", "||", "?", ":"].iter().any(|it| outside.trim_start().starts_with(it));
+    let operators = [" = ", " <= ", " && ", " || ", " == ", " != ", " < ", " > ", " >= "];
+    depth > 0 || continues || operators.iter().any(|it| outside.contains(it))
+}
+
+/// Whether a comparison chooses the smaller or the larger one of its sides, for which it does not
+/// matter what happens if they are equal.
+fn chooses_a_side(code: &str, at: usize, operator: &str) -> bool {
+    let mut depth = 0;
+    let open = code[..at].char_indices().rev().find(|(_, letter)| {
+        depth += i32::from(*letter == '(') - i32::from(*letter == ')');
+        depth == 1
+    });
+    let Some((open, _)) = open else { return false };
+    let Some(condition) = enclosed(&code[open..]) else { return false };
+    let left = &code[open + 1..at];
+    let right = &code[at + operator.len()..open + condition.len() - 1];
+    let behind = &code[open + condition.len()..];
+    if behind.trim_end() == format!(" {right} <= {left};") {
+        return true;
+    }
+    let Some((yes, no)) = behind.strip_prefix(" ? ").and_then(|it| it.split_once(" : ")) else {
+        return false;
+    };
+    let is_other = |side| no.strip_prefix(side).is_some_and(|it| it.starts_with([';', ')', ',']));
+    (yes == left && is_other(right)) || (yes == right && is_other(left))
+}
+
+/// The constant that a line declares: its type, its name, and what it is.
+fn constant(line: &str) -> Option<[&str; 3]> {
+    let code = line.split("//").next().unwrap_or_default();
+    let (declared, value) = code.trim().strip_prefix("localparam ")?.split_once(" = ")?;
+    let (of_type, name) = declared.rsplit_once(' ')?;
+    Some([of_type.trim(), name, value.strip_suffix(';')?])
+}
+
+/// Changes of the constant of this line, to both sides, if it is a limit: neither what something is
+/// made as large as, nor one of a list.
+fn changes_of_a_limit(lines: &[&str], line: usize) -> Vec<(usize, String, String)> {
+    let Some([of_type, name, value]) = constant(lines[line]) else { return Vec::new() };
+    let counted = |line: Option<&&str>| {
+        let [other_type, _, value] = constant(line?)?;
+        let (_, digits) = value.split_once("'d").filter(|_| other_type == of_type)?;
+        digits.parse::<u64>().ok()
+    };
+    let own = counted(lines.get(line));
+    let beside = [line.checked_sub(1), line.checked_add(1)].into_iter().flatten();
+    let is_of_a_list = beside
+        .filter_map(|it| counted(lines.get(it)).zip(own))
+        .any(|(one, own)| one.abs_diff(own) == 1);
+    let is_made_of_others = value.contains(['?', '/', '$', '=']);
+    if is_of_a_list || is_made_of_others || is_size(name, lines) {
+        return Vec::new();
+    }
+    let start = lines[line].find(" = ").map_or(0, |at| at + 3);
+    let changed = |(at, number, most): (usize, u64, u64)| {
+        let step = (number / PART_OF_A_LIMIT).max(1);
+        let others = [number.checked_sub(step), Some(number + step).filter(|it| *it <= most)];
+        let others = others.into_iter().flatten();
+        others.map(move |other| (start + at, number.to_string(), other.to_string()))
+    };
+    numbers(value).into_iter().flat_map(changed).collect()
+}
+
+/// Whether something is made as large as this constant says, or one that is made of it: a width, a
+/// memory, a module.
+fn is_size(name: &str, lines: &[&str]) -> bool {
+    lines.iter().any(|line| {
+        let code = line.split("//").next().unwrap_or_default();
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+        let is_parameter = code
+            .trim_start()
+            .strip_prefix('.')
+            .is_some_and(|it| it.starts_with(|letter: char| letter.is_uppercase()));
+        code.match_indices(name).any(|(at, _)| {
+            let (before, behind) = (&code[..at], &code[at + name.len()..]);
+            if before.ends_with(is_part) || behind.starts_with(is_part) {
+                return false;
+            }
+            let is_inside = before.matches('[').count() > before.matches(']').count();
+            let makes = constant(line).filter(|[_, other, _]| *other != name);
+            is_inside
+                || is_parameter
+                || behind.starts_with("'(")
+                || code.contains("$clog2")
+                || makes.is_some_and(|[_, other, _]| is_size(other, lines))
+        })
+    })
+}
+
+/// The numbers of an expression: from which byte, which one, and which one has room there at most.
+/// How many bits a number has is none.
+fn numbers(text: &str) -> Vec<(usize, u64, u64)> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(next) = text[at..].find(|letter: char| letter.is_ascii_alphanumeric()) {
+        let start = at + next;
+        let end = |from: usize| {
+            let behind =
+                text[from..].find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            behind.map_or(text.len(), |it| from + it)
+        };
+        at = end(start);
+        let number = text[start..at].parse::<u64>();
+        let Some(base) = text[at..].strip_prefix('\'') else {
+            let is_whole = !text[..start].ends_with(['\'', '.', '_', '$']);
+            found.extend(
+                number.ok().filter(|_| is_whole).map(|it| (start, it, u64::from(u32::MAX))),
+            );
+            continue;
+        };
+        let is_signed = base.starts_with('s');
+        let bits = number.ok().filter(|bits| (1..=64).contains(bits));
+        if base.starts_with("sd") || base.starts_with('d') {
+            let digits = at + 2 + usize::from(is_signed);
+            at = end(digits);
+            let most = bits.map(|bits| (u64::MAX >> (64 - bits)) >> u8::from(is_signed));
+            let number = text[digits..at].parse::<u64>();
+            found.extend(number.ok().zip(most).map(|(number, most)| (digits, number, most)));
+        } else {
+            // Behind a cast stands its value, behind another base a word of it.
+            at = if base.starts_with('(') { at + 1 } else { end(at + 1) };
+        }
+    }
+    found
+}
+
 /// The text in parentheses with which this begins, with them.
 fn enclosed(text: &str) -> Option<&str> {
     let mut depth = 0;
@@ -251,14 +411,16 @@ fn enclosed(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::changes_of;
+    use super::{BOUNDARIES, changes_of, changes_of_a_limit};
+
+    fn changed(line: &str, (at, from, to): (usize, String, String)) -> String {
+        assert_eq!(line[at..at + from.len()], from);
+        format!("{}{to}{}", &line[..at], &line[at + from.len()..])
+    }
 
     /// What a line of a source becomes: one line for each change that is made to it.
     fn changed_lines(line: &str) -> Vec<String> {
-        let apply = |(at, from, to): (usize, String, String)| {
-            format!("{}{to}{}", &line[..at], &line[at + from.len()..])
-        };
-        changes_of(line).into_iter().map(apply).collect()
+        changes_of(line).into_iter().map(|change| changed(line, change)).collect()
     }
 
     #[test]
@@ -272,5 +434,90 @@ mod tests {
         assert_eq!(changed_lines("  wire y = (a != b);"), ["  wire y = (a == b);"]);
         assert!(changed_lines("  localparam int unsigned N = A + 1;").is_empty());
         assert!(changed_lines("  mem[i +: 4];").is_empty());
+    }
+
+    /// What becomes of a line whose comparisons are moved to what is equal.
+    fn moved(line: &str) -> Vec<String> {
+        let changes = changes_of(line).into_iter();
+        let boundaries =
+            changes.filter(|(_, from, to)| BOUNDARIES.contains(&(from.as_str(), to.as_str())));
+        boundaries.map(|change| changed(line, change)).collect()
+    }
+
+    #[test]
+    fn a_comparison_is_moved_to_what_is_equal_and_an_assignment_is_none() {
+        assert_eq!(moved("  if (a < b) c <= d;"), ["  if (a <= b) c <= d;"]);
+        assert_eq!(moved("  if (a <= b) c <= d;"), ["  if (a < b) c <= d;"]);
+        assert_eq!(moved("  wire x = a > b || a >= c;").len(), 2);
+        assert_eq!(moved("  c <= d || a <= b;"), ["  c <= d || a < b;"]);
+        assert_eq!(moved("      && a <= b)"), ["      && a < b)"]);
+        assert_eq!(moved("  f(a) < b && f(c) <= d,").len(), 2);
+        for line in [
+            "  c <= d;",
+            "  {a, b} <= c;",
+            "  Look: if (a) b <= c; else d <= e;",
+            "  mem[a] <= b;",
+            "  for (int i = 0; i < 4; i++) a[i] <= b[i];",
+            "  for (int i = 0; i <= 4; i++) begin",
+        ] {
+            assert_eq!(moved(line), [""; 0], "{line}");
+        }
+        // If both are equal, either is right.
+        for line in
+            ["  a = (b > C) ? C : b;", "  a <= 4'((f(b) < c) ? f(b) : c);", "  if (a < b) b <= a;"]
+        {
+            assert_eq!(moved(line), [""; 0], "{line}");
+        }
+        assert_eq!(moved("  a = (b > C) ? D : b;").len(), 1);
+    }
+
+    /// What becomes of the first line of a module.
+    fn limits(text: &str) -> Vec<String> {
+        let lines: Vec<&str> = text.lines().collect();
+        let changes = changes_of_a_limit(&lines, 0).into_iter();
+        changes.map(|change| changed(lines[0], change)).collect()
+    }
+
+    #[test]
+    fn a_limit_is_changed_to_both_sides_where_its_type_has_room() {
+        assert_eq!(
+            limits("  localparam logic [9:0] Rows = 10'd160;  // 3'd2\n  wire a = b >= Rows;"),
+            ["158", "162"].map(|it| format!("  localparam logic [9:0] Rows = 10'd{it};  // 3'd2"))
+        );
+        assert_eq!(
+            limits("localparam logic signed [4:0] A = 5'sd15;"),
+            ["localparam logic signed [4:0] A = 5'sd14;"]
+        );
+        assert_eq!(
+            limits("localparam logic [1:0] A = 2'd0;"),
+            ["localparam logic [1:0] A = 2'd1;"]
+        );
+        assert_eq!(limits("localparam logic [Bits-1:0] A = Bits'(1) << 28;").len(), 4);
+        assert_eq!(limits("localparam logic [63:0] A = 64'(B_2) * C[1] + 64'd3;").len(), 4);
+        for line in ["logic [17:0] A = '1;", "logic [1:0] A = 2'b10;", "logic [7:0] A = 8'h1f;"] {
+            assert_eq!(limits(&format!("localparam {line}")), [""; 0], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_constant_that_says_how_large_something_is_or_counts_a_list_is_left_alone() {
+        let size = "  localparam int unsigned Size = 12;";
+        for use_of_it in [
+            "  logic [Size-1:0] a;",
+            "  assign a = Size'(b);",
+            "  localparam int unsigned Bits = $clog2(Size);",
+            "    .WIDTH(Size),",
+            "  localparam int unsigned Half = Size + 1;\n  logic a [Half];",
+        ] {
+            assert_eq!(limits(&format!("{size}\n{use_of_it}")), [""; 0], "{use_of_it}");
+        }
+        for use_of_it in
+            ["  assign a[0] = b > Size;", "    .start(a == Size),", "  logic [BigSize:0] a;"]
+        {
+            assert_eq!(limits(&format!("{size}\n{use_of_it}")).len(), 2, "{use_of_it}");
+        }
+        let list = "localparam logic [1:0] Wait = 2'd0;\nlocalparam logic [1:0] Look = 2'd1;";
+        assert_eq!(limits(list), [""; 0]);
+        assert_eq!(limits("localparam int unsigned A = (B < 5) ? 1 : B / 5;"), [""; 0]);
     }
 }

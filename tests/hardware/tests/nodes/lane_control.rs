@@ -87,9 +87,17 @@ const HIGHWAY: Vehicle = Vehicle {
     ],
     blind_images: 10,
 };
-/// It looks at what is nearer than the view, turns slowly, and stops soon without a lane.
+/// It looks at what is nearer than the view, and so near that curvatures meet their limit of 256/m.
+/// It turns slowly, and stops soon without a lane.
 const NEAR: Vehicle = Vehicle {
-    values: &[("near_m", 0.5), ("far_m", 0.9), ("angular_max", 0.1), ("slowing", 0.5)],
+    values: &[
+        ("metres_per_column", 0.0001),
+        ("near_m", 0.003),
+        ("far_m", 0.005),
+        ("look_ahead_m", 0.002),
+        ("angular_max", 0.43),
+        ("slowing", 0.5),
+    ],
     blind_images: 1,
 };
 
@@ -453,7 +461,13 @@ fn a_command_leaves_seven_microseconds_after_the_last_of_three_messages() {
     assert!(report.value("latency") < 700 && report.value("period") < 710, "{report:?}");
 }
 
-const FAULTS: [Mutation; 8] = [
+const FAULTS: [Mutation; 9] = [
+    Mutation {
+        what: "curvatures above four per metre are cut",
+        file: "follow_lane.sv",
+        from: "CurvatureMost = Width'(1) << 28;",
+        to: "CurvatureMost = Width'(1) << 22;",
+    },
     Mutation {
         what: "messages of any stamps are a set",
         file: "stamp_join.sv",
@@ -521,6 +535,12 @@ fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&COURSE.design()));
 }
 
+const HARMLESS: [(&str, &str); 1] = [(
+    "follow_lane.sv: `wire [Width-1:0]         offset = (size_of(aside_8) > Width'(OffsetMost)) ? \
+     Width'(OffsetMost)`: `>` becomes `>=`",
+    "an offset of the limit is itself",
+)];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_the_control_are_found() {
@@ -530,5 +550,5 @@ fn mutants_of_the_control_are_found() {
             ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "30"];
         all.simulated(vehicle.simulation(), &options)
     });
-    all.are_found();
+    all.but(&HARMLESS).are_found();
 }

@@ -53,15 +53,15 @@ const PARTS: [&str; 13] = [
 const SETUP: &str = "lane_following_setup.sv";
 /// Pictures as they are shipped.
 const SHIPPED: (usize, usize) = (1000, 600);
-/// Small ones: a lane of 320 columns has room, and a band has 5 rows.
-const SMALL: (usize, usize) = (448, 60);
+/// Small ones: a lane of 320 columns has room, and one that is too wide. A band has 5 rows.
+const SMALL: (usize, usize) = (496, 60);
 /// Points that a small picture has in a third of its rows.
 const SMALL_POINTS: u64 = 20;
 /// So many that stripes of enough points are refused for their bands.
 const SMALL_BANDS: u64 = 7;
 /// Cycles from a small picture with both stripes to the next one: a cycle for two pixels, two for
 /// each point.
-const SMALL_PERIOD: u64 = 14_200;
+const SMALL_PERIOD: u64 = 15_640;
 /// Pictures for which no point is enough for a stripe, and no stripe is valid all the same.
 const BARE: (usize, usize) = (448, 72);
 
@@ -164,6 +164,10 @@ fn run_of(size: (usize, usize), told: &Told, vectors: &Path, options: &[&str]) -
     must(simulation_of(size, told).run(&[&["--vectors", vectors], options].concat()))
 }
 
+/// Colours of the stripes.
+const OF_LEFT: [u8; 3] = [230, 200, 20];
+const OF_RIGHT: [u8; 3] = [240, 240, 235];
+
 /// Draws a stripe of chance beside a column: solid or dashed, noisy, of some width, bent.
 fn draw(data: &mut [u8], random: &mut Random, column: i64, colour: [u8; 3]) {
     let (width, height) = SMALL;
@@ -207,10 +211,10 @@ fn picture(random: &mut Random, number: usize) -> Fields {
         kind => {
             data.iter_mut().for_each(|it| *it += random.below(12) as u8);
             if kind != 4 {
-                draw(&mut data, random, 64, [230, 200, 20]);
+                draw(&mut data, random, 88, OF_LEFT);
             }
             if kind != 5 {
-                draw(&mut data, random, 384, [240, 240, 235]);
+                draw(&mut data, random, 408, OF_RIGHT);
             }
             for _ in 0..random.below(20) {
                 let (x, y) = (random.below(width - 20), random.below(height - 8));
@@ -244,7 +248,7 @@ fn odd(mut fields: Fields, number: usize, random: &mut Random) -> Fields {
         5 => fields.data.clear(),
         6 => fields = Fields::picture(63, 47, fields.data[..63 * 47 * 3].to_vec()),
         // More rows than it can count, and above the bounds of its port.
-        7 => fields.data.extend([200; 3 * 4480]),
+        7 => fields.data.extend([200; 3 * 10 * SMALL.0]),
         _ => fields.frame_id = vec![b'f'; 65],
     }
     fields
@@ -265,8 +269,78 @@ fn barely_striped() -> Fields {
     Fields::picture(width, height, data)
 }
 
-/// Good pictures in the order of their time, mostly, and between them odd and damaged ones. The
-/// last one is barely striped, and so late that nothing is expected of the ones before.
+/// Draws a stripe into a band, or into all of them, in a small picture: its middle is this column,
+/// doubled.
+fn put(data: &mut [u8], band: Option<usize>, column: usize, colour: [u8; 3]) {
+    let (width, height) = SMALL;
+    let rows = height / 12;
+    let wide = 10 + (column + 1) % 2;
+    for s in band.map_or(0..height, |band| band * rows..(band + 1) * rows) {
+        let at = ((height - 1 - s) * width + (column + 1 - wide) / 2) * 3;
+        data[at..at + 3 * wide].chunks_exact_mut(3).for_each(|it| it.copy_from_slice(&colour));
+    }
+}
+
+/// A picture with a stripe in as many bands as a valid one has at least. From band to band it moves
+/// so far to the other side that its drift meets its limit, and then `step` further, doubled.
+fn drifting(is_right: bool, step: usize) -> Vec<u8> {
+    let mut data = vec![60; SMALL.0 * SMALL.1 * 3];
+    let mut moved = 0;
+    for (band, step) in [0, 76, 152, step, 48, 20, 0].into_iter().enumerate() {
+        moved += step;
+        let (column, colour) =
+            if is_right { (940 - moved, OF_RIGHT) } else { (52 + moved, OF_LEFT) };
+        put(&mut data, Some(band), column, colour);
+    }
+    data
+}
+
+/// A picture with straight stripes, none where there is no column.
+fn straight(columns: [Option<usize>; 2]) -> Vec<u8> {
+    let mut data = vec![60; SMALL.0 * SMALL.1 * 3];
+    for (column, colour) in columns.into_iter().zip([OF_LEFT, OF_RIGHT]) {
+        column.into_iter().for_each(|column| put(&mut data, None, column, colour));
+    }
+    data
+}
+
+/// Pictures on both sides of each limit: how long behind the one before, and in how many of its
+/// stripes are valid.
+fn at_limits() -> Vec<(i64, Vec<u8>, usize)> {
+    const LONG: i64 = 2_000_000_000;
+    let mut all = Vec::new();
+    for is_right in [false, true] {
+        // The window is 80 wide to either side of 128.
+        for (step, valid) in [(208, 1), (209, 0), (48, 1), (47, 0)] {
+            all.push((LONG, drifting(is_right, step), valid));
+        }
+    }
+    for (left, right, valid) in [
+        // Of a lane: 416 to 960.
+        (288, 704, 2),
+        (288, 703, 1),
+        (16, 976, 2),
+        (16, 977, 1),
+        // From where a stripe is expected: 220 to either side of 176 and 816.
+        (396, 816, 2),
+        (397, 816, 1),
+        (176, 596, 2),
+        (176, 595, 1),
+    ] {
+        all.push((LONG, straight([Some(left), Some(right)]), valid));
+    }
+    // The other stripe is expected at a lane's width for half a second: 220 to either side of 216.
+    let soon = 500_000_000;
+    for (behind, left, valid) in [(soon, 436, 2), (soon, 437, 1), (soon + 1, 436, 1)] {
+        all.push((LONG, straight([None, Some(856)]), 1));
+        all.push((behind, straight([Some(left), Some(856)]), valid));
+    }
+    all
+}
+
+/// Good pictures in the order of their time, mostly, and between them odd and damaged ones. Behind
+/// them come those at the limits. The last one is barely striped, and so late that nothing is
+/// expected of the ones before.
 fn chance(seed: u64, count: usize) -> Vec<Sent> {
     let mut random = Random::new(seed);
     let (mut all, mut now) = (Vec::new(), 5_i64);
@@ -275,7 +349,7 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
         // Stripes that were found are too old in some pictures, and in some of the future.
         now += [40, 40, 100, 499, 500, 501, 2000, -300][random.below(8)] * 1_000_000;
         now += random.below(3) as i64 - 1;
-        good.stamp = ((now.div_euclid(1_000_000_000)) as i32, now.rem_euclid(1_000_000_000) as u32);
+        good.stamp = stamp_of(now);
         all.push(frames::frame(&good, &mut random));
         let other = picture(&mut random, number + 3);
         match number % 3 {
@@ -290,9 +364,21 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
             _ => {}
         }
     }
-    let stamp = ((now / 1_000_000_000) as i32 + 10, 0);
+    for (behind, data, _) in at_limits() {
+        now += behind;
+        all.push(frames::frame(&picture_of(data, now), &mut random));
+    }
+    let stamp = stamp_of(now + 10_000_000_000);
     all.push(frames::frame(&Fields { stamp, ..barely_striped() }, &mut random));
     all
+}
+
+fn stamp_of(ns: i64) -> (i32, u32) {
+    (ns.div_euclid(1_000_000_000) as i32, ns.rem_euclid(1_000_000_000) as u32)
+}
+
+fn picture_of(data: Vec<u8>, ns: i64) -> Fields {
+    Fields { stamp: stamp_of(ns), ..Fields::picture(SMALL.0, SMALL.1, data) }
 }
 
 #[test]
@@ -321,6 +407,20 @@ fn pictures_of_all_kinds_give_the_lanes_of_the_software_node() {
         let report = run(SMALL, &path, &["--seed", seed, "--stalls", stalls]);
         assert_eq!(report.value("published"), published);
         assert!(report.value("dropped") >= 20, "{report:?}");
+    }
+}
+
+#[test]
+fn pictures_at_the_limits_are_on_both_sides_of_them() {
+    let (mut random, mut now) = (Random::new(1), 0);
+    let (mut sent, mut wanted) = (Vec::new(), [0, 0]);
+    for (behind, data, valid) in at_limits() {
+        now += behind;
+        sent.push(frames::frame(&picture_of(data, now), &mut random));
+        wanted[0] += usize::from(valid == 2);
+        wanted[1] += usize::from(valid > 0);
+        let (_, _, found) = file(&sent, SMALL);
+        assert_eq!(found, wanted, "picture {}", sent.len());
     }
 }
 
@@ -426,7 +526,19 @@ fn a_lane_leaves_soon_after_its_picture_which_takes_a_cycle_for_two_pixels() {
     assert!(report.value("period") < pixels + 2500, "{report:?}");
 }
 
-const FAULTS: [Mutation; 9] = [
+const FAULTS: [Mutation; 11] = [
+    Mutation {
+        what: "stripes of just the age that is allowed are too old",
+        file: "follow_stripes.sv",
+        from: "age <= TrackAge;",
+        to: "age < TrackAge;",
+    },
+    Mutation {
+        what: "a stripe drifts by a column less at most",
+        file: "find_stripe.sv",
+        from: "DriftMost = 16'sd128;",
+        to: "DriftMost = 16'sd126;",
+    },
     Mutation {
         what: "a picture is refused without the reason",
         file: "message_shell.sv",
@@ -500,10 +612,21 @@ fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&design(SHIPPED, &Told::new())));
 }
 
-const HARMLESS: [(&str, &str); 1] = [(
-    "find_stripe.sv: `base <= '0;`: `'0` becomes `'1`",
-    "where a stripe begins that no band has found is nobody's business",
-)];
+const HARMLESS: [(&str, &str); 3] = [
+    (
+        "find_stripe.sv: `base <= '0;`: `'0` becomes `'1`",
+        "where a stripe begins that no band has found is nobody's business",
+    ),
+    (
+        "find_stripe.sv: `if (band == Followed || (band > Followed && is_first)) column <= at;`: `>` becomes \
+         `>=`",
+        "the followed band itself counts already",
+    ),
+    (
+        "find_stripe.sv: `wire signed [15:0]  limited = (moved > DriftMost) ? DriftMost`: `>` becomes `>=`",
+        "a drift of the limit is itself",
+    ),
+];
 
 #[test]
 #[ignore = "long: mutants"]

@@ -63,15 +63,20 @@ pub(crate) struct Eye {
     node: &'static str,
     size: (u32, u32),
     area_min: u32,
+    /// `None`: as shipped, more than a small picture has.
+    area_max: Option<u32>,
     /// Values in place of those of the package file.
     values: &'static [(&'static str, f64)],
 }
 
 /// As shipped.
-const RED: Eye = Eye { node: "red_light", size: (640, 480), area_min: 40, values: &[] };
+const RED: Eye =
+    Eye { node: "red_light", size: (640, 480), area_min: 40, area_max: None, values: &[] };
 const GREEN: Eye = Eye { node: "green_light", ..RED };
 /// A small picture: every tenth pixel of the camera's.
-pub(crate) const SMALL_RED: Eye = Eye { size: (64, 48), area_min: 5, ..RED };
+pub(crate) const SMALL_RED: Eye =
+    Eye { size: (64, 48), area_min: 5, area_max: Some(SMALL_AREA), ..RED };
+const SMALL_AREA: u32 = 120;
 /// It needs no housing, searches everything, and takes what fills less of its box.
 const SMALL_GREEN: Eye = Eye {
     values: &[("housing", 0.0), ("rows", 1.0), ("fill", 0.2), ("aspect_max", 1.5)],
@@ -80,6 +85,11 @@ const SMALL_GREEN: Eye = Eye {
 };
 
 impl Eye {
+    /// The colour of a lamp.
+    fn near(self) -> Pixel {
+        if self.node == "red_light" { [230, 30, 20] } else { [10, 190, 60] }
+    }
+
     fn limits(self) -> Limits {
         let max_bytes = self.size.0 * self.size.1 * 3;
         Limits { bound: 921_600, max_bytes, max_width: 1 << 20, size: Some(self.size) }
@@ -110,7 +120,8 @@ impl Eye {
     fn told(self) -> String {
         let package = self.package();
         let values = &package.node_type(self.node).expect("the node type").built_in;
-        in_yaml(values).replacen("{ ", &format!("{{ area_min: {}, ", self.area_min), 1)
+        let most = self.area_max.map(|most| format!("area_max: {most}, ")).unwrap_or_default();
+        in_yaml(values).replacen("{ ", &format!("{{ area_min: {}, {most}", self.area_min), 1)
     }
 
     fn design(self) -> Design {
@@ -123,6 +134,8 @@ impl Eye {
         let (name, text) = self.setup();
         let design = design.with_source(&name, &text);
         let design = design.set("AREA_MIN", self.area_min.into());
+        let most = self.area_max.into_iter();
+        let design = most.fold(design, |design, most| design.set("AREA_MAX", most.into()));
         design.set("WIDTH", self.size.0.into()).set("HEIGHT", self.size.1.into())
     }
 
@@ -241,7 +254,7 @@ fn picture(eye: Eye, random: &mut Random, number: usize) -> Fields {
     let (width, height) = (eye.size.0 as usize, eye.size.1 as usize);
     let ground = [20, 90, 110, 111, 140, 200][random.below(6)];
     let noisy = random.below(30);
-    let near: Pixel = if eye.node == "red_light" { [230, 30, 20] } else { [10, 190, 60] };
+    let near = eye.near();
     let colour = |random: &mut Random| {
         near.map(|level| (i32::from(level) + random.below(2 * 24) as i32 - 24).clamp(0, 255) as u8)
     };
@@ -281,8 +294,65 @@ fn picture(eye: Eye, random: &mut Random, number: usize) -> Fields {
     picture
 }
 
+/// A picture with a patch of so many pixels that touches all sides of its box, and so many dark
+/// pixels close to the box; `None`: all are dark.
+fn patch(eye: Eye, (wide, high): (usize, usize), area: usize, dark: Option<usize>) -> Fields {
+    let (width, height) = (eye.size.0 as usize, eye.size.1 as usize);
+    let (left, top) = (20, 8);
+    let ground = if dark.is_some() { 200 } else { 20 };
+    let mut picture = Fields::picture(width, height, vec![ground; width * height * 3]);
+    let mut mark = |(x, y): (usize, usize), colour: Pixel| {
+        picture.data[(y * width + x) * 3..][..3].copy_from_slice(&colour);
+    };
+    let inside = (0..high).flat_map(|y| (0..wide).map(move |x| (x, y)));
+    let (sides, others): (Vec<_>, Vec<_>) = inside.partition(|(x, y)| *x == 0 || *y == high - 1);
+    for (x, y) in sides.into_iter().chain(others).take(area) {
+        mark((left + x, top + y), eye.near());
+    }
+    let near = (top - 1..=top + high).flat_map(|y| (left - 1..=left + wide).map(move |x| (x, y)));
+    let is_inside = |x, y| (left..left + wide).contains(&x) && (top..top + high).contains(&y);
+    for at in near.filter(|(x, y)| !is_inside(*x, *y)).take(dark.unwrap_or(0)) {
+        mark(at, [20; 3]);
+    }
+    picture
+}
+
+/// Pictures on both sides of each limit of a small eye, and whether they show a lamp.
+fn at_limits(eye: Eye) -> Vec<(Fields, bool)> {
+    let most = SMALL_AREA as usize;
+    let mut all = vec![((2, 2), 4, None, false), ((2, 3), 5, None, true)];
+    all.extend([((10, 12), most, None, true), ((11, 11), most + 1, None, false)]);
+    all.extend(if eye.node == "red_light" {
+        [
+            // How much of its box it fills: 0.35.
+            ((5, 8), 13, None, false),
+            ((5, 8), 14, None, true),
+            // How long it is: 2.2.
+            ((5, 11), 55, None, true),
+            ((12, 5), 60, None, false),
+            // How much is dark around it: 0.4 of 40 pixels.
+            ((3, 3), 9, Some(15), false),
+            ((3, 3), 9, Some(16), true),
+        ]
+    } else {
+        [
+            ((10, 10), 19, None, false),
+            ((9, 10), 18, None, true),
+            ((6, 4), 24, None, true),
+            ((4, 7), 28, None, false),
+            ((3, 3), 9, Some(0), true),
+            ((3, 3), 4, None, false),
+        ]
+    });
+    let shown = all
+        .into_iter()
+        .map(|(sides, area, dark, is_lamp)| (patch(eye, sides, area, dark), is_lamp));
+    shown.collect()
+}
+
 /// Images of rising stamps, some odd or damaged, and between them lights of the other node for
-/// images before, of other times, damaged, several for the same image.
+/// images before, of other times, damaged, several for the same image. Behind them
+/// come those at the limits.
 fn chance(eye: Eye, seed: u64, count: usize) -> Vec<(usize, Sent)> {
     let mut random = Random::new(seed);
     let (mut all, mut stamps) = (Vec::new(), vec![(-2_i32, 5_u32)]);
@@ -329,6 +399,15 @@ fn chance(eye: Eye, seed: u64, count: usize) -> Vec<(usize, Sent)> {
             _ => {}
         }
     }
+    for (picture, _) in at_limits(eye) {
+        let (sec, nanosec) = stamps[stamps.len() - 1];
+        // Red before it arms green; green before it would hide red.
+        let other = light((sec, nanosec), b"", u8::from(eye.node == "green_light"), 9, [7; 4]);
+        all.push((1, frames::framed(&other, &lights, &mut random)));
+        let picture = Fields { stamp: (sec + 1, nanosec), ..picture };
+        stamps.push(picture.stamp);
+        all.push((0, frames::frame(&picture, &mut random)));
+    }
     all
 }
 
@@ -357,6 +436,9 @@ fn equals_its_twin_by_chance(eye: Eye) {
     let (path, lights) = eye.file(&chance(eye, 1, 150));
     let lit = lit(&lights);
     assert!(lit > 15 && lights.len() - lit > 15, "{lit} of {}", lights.len());
+    let limits: Vec<bool> = at_limits(eye).into_iter().map(|(_, is_lamp)| is_lamp).collect();
+    let last = lights[lights.len() - limits.len()..].iter().map(|it| shown(it).0 != 0);
+    assert_eq!(last.collect::<Vec<_>>(), limits, "a lamp is shown at the limits");
     for (seed, stalls) in [("1", "25"), ("2", "0")] {
         let report = eye.run(&path, &["--seed", seed, "--stalls", stalls, "--silence", "0"]);
         assert_eq!(report.value("published"), lights.len() as u64);
@@ -516,7 +598,13 @@ fn green_counts_while_it_is_armed() {
     assert!(report.value("ignored") > 500 && report.value("again") > 20, "{report:?}");
 }
 
-const FAULTS: [Mutation; 9] = [
+const FAULTS: [Mutation; 10] = [
+    Mutation {
+        what: "a lamp may not be as large as is allowed",
+        file: "find_lamp.sv",
+        from: "is_area <= 32'(AREA_MAX)",
+        to: "is_area < 32'(AREA_MAX)",
+    },
     Mutation {
         what: "an image is refused without the reason",
         file: "message_shell.sv",
@@ -628,7 +716,12 @@ pub(crate) fn seen<'a>(mutants: Mutants<'a>, eye: Eye) -> Mutants<'a> {
 
 const UNLIT: &str = "seen_light shows no box if no lamp is found";
 const UNSEEN: &str = "before green is seen for the first time, the count of images says nothing";
-const HARMLESS: [(&str, &str); 11] = [
+const HARMLESS: [(&str, &str); 12] = [
+    (
+        "find_lamp.sv: `wire [11:0]       reach = (quarter < 32'd2) ? 12'd2 : quarter[11:0];`: `<` \
+         becomes `<=`",
+        "two are two",
+    ),
     ("find_lamp.sv: `left <= '0;`: `'0` becomes `'1`", UNLIT),
     ("find_lamp.sv: `top <= '0;`: `'0` becomes `'1`", UNLIT),
     ("find_lamp.sv: `width <= '0;`: `'0` becomes `'1`", UNLIT),

@@ -118,6 +118,83 @@ fn draw(view: &mut [u8], random: &mut Random, column: i64, mark: u8) {
     }
 }
 
+/// Draws a line into some rows, counted from below: its middle is this column, doubled.
+fn put(view: &mut [u8], rows: impl Iterator<Item = usize>, mark: u8, column: impl Fn(f64) -> f64) {
+    for s in rows {
+        let middle = column(s as f64).round() as usize;
+        let wide = 6 + (middle + 1) % 2;
+        let at = (VIEW_HEIGHT - 1 - s) * VIEW_WIDTH + (middle + 1 - wide) / 2;
+        view[at..at + wide].iter_mut().for_each(|it| *it |= mark);
+    }
+}
+
+/// Doubled columns of a line: its base, slope and curvature.
+fn line(base: f64, slope: f64, curve: f64) -> impl Fn(f64) -> f64 {
+    move |s| 2.0 * (base + slope * s / 1024.0 + curve * s * s / 1_048_576.0)
+}
+
+/// Views on both sides of each limit of a node with a gate of 110: how long behind the one before,
+/// and how many of its lines are valid.
+fn at_limits() -> Vec<(i64, Vec<u8>, usize)> {
+    const LONG: i64 = 2_000_000_000;
+    const ALL: std::ops::Range<usize> = 0..VIEW_HEIGHT;
+    let of = |draw: &dyn Fn(&mut [u8])| {
+        let mut view = vec![0; VIEW_WIDTH * VIEW_HEIGHT];
+        draw(&mut view);
+        view
+    };
+    // Lines that reach over 160 rows say their slope, those over 480 their curvature, if they have
+    // 200 points. What a line does not say is a step of 32 of the search.
+    let mut all: Vec<_> = [
+        of(&|view| {
+            put(view, 300..460, YELLOW, line(160.0, 100.0, 0.0));
+            put(view, 300..461, WHITE, line(480.0, 100.0, 0.0));
+        }),
+        of(&|view| {
+            put(view, 100..580, YELLOW, line(160.0, 0.0, 100.0));
+            put(view, 100..581, WHITE, line(480.0, 0.0, 130.0));
+        }),
+        of(&|view| {
+            put(view, (100..100 + 3 * 199).step_by(3), YELLOW, line(160.0, 0.0, 100.0));
+            put(view, (100..100 + 3 * 200).step_by(3), WHITE, line(480.0, 0.0, 130.0));
+        }),
+    ]
+    .map(|view| (LONG, view, 2))
+    .into();
+    // A lane is 208 to 480 wide, below and above.
+    for (left, width, slope, valid) in [
+        (216.0, 208.0, 0.0, 2),
+        (216.0, 208.6, -2.8, 1),
+        (216.0, 207.4, 2.8, 1),
+        (80.0, 480.0, 0.0, 2),
+        (80.0, 479.4, 2.8, 1),
+        (80.0, 480.6, -2.8, 1),
+    ] {
+        let view = of(&|view| {
+            put(view, ALL, YELLOW, line(left, 0.0, 0.0));
+            put(view, ALL, WHITE, line(left + width, slope, 0.0));
+        });
+        all.push((LONG, view, valid));
+    }
+    // The search knows curvatures of 11 steps to either side and slopes of 8: 352 and 256.
+    let right_bent = of(&|view| put(view, 480..950, YELLOW, line(56.0, 256.0, 384.0)));
+    let left_bent = of(&|view| put(view, 480..950, WHITE, line(584.0, -256.0, -384.0)));
+    all.extend([right_bent, left_bent].map(|view| (LONG, view, 1)));
+    // From where lines are expected the gate reaches from column 50, and 370, on.
+    let near = |left: f64| {
+        of(&|view| {
+            put(view, 0..151, YELLOW, line(left, 0.0, 0.0));
+            put(view, 0..151, WHITE, line(left + 320.0, 0.0, 0.0));
+        })
+    };
+    let one = of(&|view| put(view, ALL, WHITE, line(480.0, 0.0, 0.0)));
+    for left in [51.0, 48.0] {
+        all.push((LONG, near(left), 2));
+        all.extend([(LONG, one.clone(), 1), (40_000_000, near(left), 2)]);
+    }
+    all
+}
+
 /// A view of chance: lines that may be a lane, spots, noise, places that are not seen.
 fn view(random: &mut Random, number: usize) -> Fields {
     let mut data = vec![0; VIEW_WIDTH * VIEW_HEIGHT];
@@ -187,7 +264,7 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
         // Lines that were found are too old in some views, and in some of the future.
         now += [40, 40, 100, 499, 500, 501, 2000, -300][random.below(8)] * 1_000_000;
         now += random.below(3) as i64 - 1;
-        good.stamp = ((now.div_euclid(1_000_000_000)) as i32, now.rem_euclid(1_000_000_000) as u32);
+        good.stamp = stamp_of(now);
         all.push(frames::frame(&good, &mut random));
         let other = view(&mut random, number + 3);
         match number % 3 {
@@ -203,6 +280,26 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
         }
     }
     all
+}
+
+fn stamp_of(ns: i64) -> (i32, u32) {
+    (ns.div_euclid(1_000_000_000) as i32, ns.rem_euclid(1_000_000_000) as u32)
+}
+
+/// The file of views at the limits.
+fn file_at_limits() -> PathBuf {
+    let (mut random, mut now) = (Random::new(1), 0);
+    let (mut sent, mut wanted) = (Vec::new(), [0, 0]);
+    for (behind, data, valid) in at_limits() {
+        now += behind;
+        let view = Fields::grey(VIEW_WIDTH, VIEW_HEIGHT, data);
+        sent.push(frames::frame(&Fields { stamp: stamp_of(now), ..view }, &mut random));
+        wanted[0] += usize::from(valid == 2);
+        wanted[1] += usize::from(valid > 0);
+    }
+    let (path, _, found) = file(&sent, 110);
+    assert_eq!(found, wanted, "views with both lines, and with one");
+    path
 }
 
 #[test]
@@ -222,6 +319,11 @@ fn views_of_all_kinds_give_the_lanes_of_the_software_node() {
         assert_eq!(report.value("published"), published);
         assert_eq!(report.value("dropped"), 16, "{report:?}");
     }
+}
+
+#[test]
+fn views_at_the_limits_give_the_lanes_of_the_software_node() {
+    run((110, 128), &file_at_limits(), &["--seed", "1", "--stalls", "0"]);
 }
 
 #[test]
@@ -331,7 +433,13 @@ fn a_lane_leaves_an_eighth_of_a_millisecond_after_its_view() {
     }
 }
 
-const FAULTS: [Mutation; 6] = [
+const FAULTS: [Mutation; 7] = [
+    Mutation {
+        what: "short lines have to be longer to say their slope",
+        file: "fit_lines.sv",
+        from: "SlopeRows = 10'd160;",
+        to: "SlopeRows = 10'd162;",
+    },
     Mutation {
         what: "a line that is too old is expected",
         file: "fit_lines.sv",
@@ -374,9 +482,11 @@ const FAULTS: [Mutation; 6] = [
 #[ignore = "long: a simulator for each fault"]
 fn faults_of_the_node_are_caught() {
     let (path, _, _) = file(&chance(1, 24), 110);
-    let vectors = path.to_str().expect("a path");
-    for fault in &FAULTS {
-        let options = ["--vectors", vectors, "--seed", "1", "--stalls", "5"];
+    let limits = file_at_limits();
+    for (number, fault) in FAULTS.iter().enumerate() {
+        let vectors = if number == 0 { &limits } else { &path };
+        let options = ["--vectors", vectors.to_str().expect("a path")];
+        let options = [&options[..], &["--seed", "1", "--stalls", "5"]].concat();
         must(simulation(110, 64).catches(fault, &options));
     }
 }
@@ -392,6 +502,11 @@ fn the_node_takes_no_more_area_than_its_budget() {
 #[ignore = "long: mutants"]
 fn mutants_of_the_fit_are_found() {
     let (path, _, _) = file(&chance(1, 12), 10);
-    let options = ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "5"];
-    Mutants::of("fit_lines").simulated(simulation(10, 64), &options).are_found();
+    let limits = file_at_limits();
+    let runs = [&limits, &path]
+        .map(|path| ["--vectors", path.to_str().expect("a path"), "--seed", "1", "--stalls", "5"]);
+    Mutants::of("fit_lines")
+        .simulated(simulation(110, 64), &runs[0])
+        .simulated(simulation(10, 64), &runs[1])
+        .are_found();
 }
