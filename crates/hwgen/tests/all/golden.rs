@@ -116,7 +116,7 @@ fn a_network_that_is_larger_than_a_part_says_so() {
     let report = &large.files["report.md"];
     assert!(
         report.contains(
-            "| ZCU104 | 230400 | 460800 | 624 | 96 | 1728 | as far as is known: yes, with 9 and "
+            "| ZCU104 | 230400 | 460800 | 624 | 96 | 1728 | as far as is known: yes, with 9 blocks and "
         ),
         "{report}"
     );

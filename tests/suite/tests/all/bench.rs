@@ -487,6 +487,16 @@ fn every_figure_of_a_device_was_measured_or_says_why_not_and_the_result_says_of_
 }
 
 #[test]
+fn an_experiment_that_cannot_write_one_of_its_files_does_not_begin() {
+    let run = Run::new("bench_files");
+    let out = run.file("out");
+    std::fs::create_dir_all(out.join("driving.table_iii.csv")).expect("a folder");
+    let output = bench(&run, &["driving", "--quick", "--out", out.to_str().expect("UTF-8")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("driving.table_iii.csv cannot be written"), "{errors}");
+}
+
+#[test]
 #[ignore = "long: four syntheses"]
 fn the_area_of_a_topic_hardly_grows_with_its_subscribers() {
     let run = Run::new("bench_area");
