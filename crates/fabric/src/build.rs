@@ -306,6 +306,8 @@ fn refused(output: &str) -> Option<String> {
         let file = place.split(':').next().unwrap_or(place);
         let text = text.trim_start_matches("%m: ");
         let instance = lines.next().and_then(|line| line.split('\'').nth(1)).unwrap_or_default();
+        // Verilator writes an underscore behind another one in hexadecimal.
+        let instance = instance.replace("__05F", "_");
         let _ = writeln!(reasons, "    {file}, {instance}: {text}");
     }
     let advice = "give the node other parameters in the graph, the mapping or the package file, or place it \
