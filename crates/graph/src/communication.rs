@@ -10,7 +10,7 @@ use crate::model::{Graph, GraphNode};
 use crate::placement::{Placement, hardware_nodes};
 use crate::stream::{NodeStream, PortStream, StreamFifo, TopicStream};
 use crate::violation::{Violation, ViolationKind};
-use crate::walk::cycles;
+use crate::walk::closing_inputs;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,32 +202,13 @@ impl CommunicationMapping {
 fn break_cycles(graph: &Graph, fabric_of: &BTreeMap<&str, usize>, topics: &mut [MappedTopic]) {
     let fabric = |node: usize| fabric_of.get(graph.nodes[node].name.as_str());
     let in_fabrics = topics.iter().filter(|topic| topic.mapping != TopicMapping::Software);
-    let mut subscribers: BTreeMap<&str, Vec<(usize, usize)>> =
-        in_fabrics.map(|topic| (topic.name.as_str(), Vec::new())).collect();
-    for (index, node) in graph.nodes.iter().enumerate().filter(|it| fabric(it.0).is_some()) {
-        for (port, input) in node.inputs.iter().enumerate() {
-            if let Some(all) = subscribers.get_mut(input.topic.as_str()) {
-                all.push((index, port));
-            }
-        }
-    }
-    // Outputs of a node in order, and the subscribers of each in order.
-    let next = |node: usize, (output, subscriber): &mut (usize, usize)| loop {
-        let topic = &fabric(node).and(graph.nodes[node].outputs.get(*output))?.topic;
-        let all = subscribers.get(topic.as_str());
-        let Some(&found) = all.and_then(|all| all.get(*subscriber)) else {
-            (*output, *subscriber) = (*output + 1, 0);
-            continue;
-        };
-        *subscriber += 1;
-        if fabric(found.0) == fabric(node) {
-            return Some((found.0, found.1));
-        }
-    };
-    let mut closing = BTreeSet::new();
-    cycles(graph.nodes.len(), next, |way, node| {
-        closing.extend(way.last().map(|(_, port)| (node, *port)));
-    });
+    let in_fabrics: BTreeSet<&str> = in_fabrics.map(|topic| topic.name.as_str()).collect();
+    let mut closing = closing_inputs(
+        graph,
+        |node, input| fabric(node).is_some() && in_fabrics.contains(input.topic.as_str()),
+        |publisher, subscriber| fabric(publisher) == fabric(subscriber),
+    );
+    closing.sort_unstable();
     for (node, port) in closing {
         let node = &graph.nodes[node];
         let input = &node.inputs[port];

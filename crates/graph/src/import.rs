@@ -11,7 +11,7 @@ use crate::limits::{FILE_BYTES_MAX, NAME_CHARS_MAX, NODE_CHARS_MAX, NODES_MAX, V
 use crate::model::{Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic, Period};
 use crate::names::message_type_fault;
 use crate::violation::{Violation, ViolationKind};
-use crate::walk::cycles;
+use crate::walk::closing_inputs;
 use crate::write::Notes;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -390,37 +390,8 @@ impl<'a> Import<'a> {
 
     /// Walks the triggers in file order and unties each input that leads back to a node on the way.
     fn break_cycles(&mut self, graph: &mut Graph) {
-        let mut subscribers: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
-        for (index, node) in graph.nodes.iter().enumerate() {
-            for (port, input) in node.inputs.iter().enumerate() {
-                if input.trigger != Some(false) {
-                    subscribers.entry(input.topic.clone()).or_default().push((index, port));
-                }
-            }
-        }
-        // The next edge of a node: outputs in order, subscribers of each in order. Positions, not
-        // copies: many publishers times many subscribers would not fit.
-        let edge = |graph: &Graph, node: usize, at: &mut Position| -> Option<(usize, usize)> {
-            while let Some(output) = graph.nodes[node].outputs.get(at.output) {
-                let found = subscribers.get(&output.topic).and_then(|all| all.get(at.subscriber));
-                at.subscriber += 1;
-                if found.is_some() {
-                    return found.copied();
-                }
-                (at.output, at.subscriber) = (at.output + 1, 0);
-            }
-            None
-        };
-        let mut untied = BTreeSet::new();
-        let mut ports = Vec::new();
-        cycles(
-            graph.nodes.len(),
-            |node, at| edge(graph, node, at),
-            |way, target| {
-                let port = way.last().map(|(_, port)| (target, *port));
-                ports.extend(port.filter(|port| untied.insert(*port)));
-            },
-        );
+        let triggers = |_, input: &GraphInput| input.trigger != Some(false);
+        let ports = closing_inputs(graph, triggers, |_, _| true);
         for (node, port) in ports {
             self.untie(&mut graph.nodes[node], port);
         }
@@ -433,13 +404,6 @@ impl<'a> Import<'a> {
             self.notes.add(&path, "would close a cycle of triggers");
         }
     }
-}
-
-/// How far the walk over triggers has come at one node.
-#[derive(Default)]
-struct Position {
-    output: usize,
-    subscriber: usize,
 }
 
 /// Who is on a topic.

@@ -1,4 +1,7 @@
-//! Cycles of a directed graph.
+//! Cycles of a directed graph, and those of nodes that topics join.
+
+use crate::model::{Graph, GraphInput};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Walks depth first from each vertex in turn, and calls `leads_back` for each edge to a vertex on
 /// the way: without these edges there is no cycle. It gets the way, each vertex with the edge that
@@ -41,6 +44,43 @@ pub fn cycles<C: Default, E>(
             way.pop();
         }
     }
+}
+
+/// The inputs, as numbers of a node and of its input, that close cycles of nodes, in the order in
+/// which a walk over nodes, outputs and subscribers in file order meets them. Inputs count that
+/// `counts` accepts for the node of this number, and publishers and subscribers that `are_joined`.
+pub(crate) fn closing_inputs(
+    graph: &Graph,
+    counts: impl Fn(usize, &GraphInput) -> bool,
+    are_joined: impl Fn(usize, usize) -> bool,
+) -> Vec<(usize, usize)> {
+    let mut subscribers: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+    for (node, described) in graph.nodes.iter().enumerate() {
+        for (number, input) in described.inputs.iter().enumerate() {
+            if counts(node, input) {
+                subscribers.entry(&input.topic).or_default().push((node, number));
+            }
+        }
+    }
+    // Positions, not copies: many publishers times many subscribers would not fit.
+    let next = |node: usize, (output, subscriber): &mut (usize, usize)| loop {
+        let topic = graph.nodes[node].outputs.get(*output)?.topic.as_str();
+        let Some(&found) = subscribers.get(topic).and_then(|all| all.get(*subscriber)) else {
+            (*output, *subscriber) = (*output + 1, 0);
+            continue;
+        };
+        *subscriber += 1;
+        if are_joined(node, found.0) {
+            return Some(found);
+        }
+    };
+    let (mut seen, mut closing) = (BTreeSet::new(), Vec::new());
+    cycles(
+        graph.nodes.len(),
+        |node, at| next(node, at).map(|found| (found.0, found)),
+        |way, _| closing.extend(way.last().map(|(_, found)| *found).filter(|it| seen.insert(*it))),
+    );
+    closing
 }
 
 /// How far the walk has come at a vertex.

@@ -514,7 +514,10 @@ impl<'a> Grouping<'a> {
 
     /// Refuses cycles of nodes in which every input waits without a FIFO of a whole message.
     fn cycles(&mut self, network: &Network) {
-        let mut edges: BTreeMap<&str, Vec<Edge<'_>>> = BTreeMap::new();
+        let nodes = &self.request.graph.nodes;
+        let numbers = nodes.iter().map(|node| node.name.as_str()).zip(0..);
+        let numbers: BTreeMap<&str, usize> = numbers.collect();
+        let mut edges: Vec<Vec<(usize, Edge<'_>)>> = vec![Vec::new(); nodes.len()];
         for topic in &network.topics {
             let beats = topic.beats_max(topic.width);
             for publisher in &topic.publishers {
@@ -527,28 +530,21 @@ impl<'a> Grouping<'a> {
                         _ => false,
                     });
                     if !isolated {
-                        edges.entry(from).or_default().push(Edge { topic: &topic.name, to, port });
+                        let edge = Edge { topic: &topic.name, to, port };
+                        edges[numbers[from.as_str()]].push((numbers[to.as_str()], edge));
                     }
                 }
             }
         }
-        let names: Vec<&str> = (self.request.graph.nodes.iter())
-            .map(|node| node.name.as_str())
-            .filter(|name| edges.contains_key(name))
-            .collect();
-        let numbers: BTreeMap<&str, usize> = names.iter().copied().zip(0..).collect();
-        let edge = |node: usize, at: &mut usize| loop {
-            let edge = edges[names[node]].get(*at)?;
+        let edge = |node: usize, at: &mut usize| {
             *at += 1;
-            // A node that nothing follows is on no cycle.
-            if let Some(to) = numbers.get(edge.to) {
-                return Some((*to, *edge));
-            }
+            edges[node].get(*at - 1).copied()
         };
         let mut found: Vec<Vec<(&str, Edge<'_>)>> = Vec::new();
-        cycles(names.len(), edge, |way, to| {
+        cycles(nodes.len(), edge, |way, to| {
             let from = way.iter().position(|(node, _)| *node == to).unwrap_or_default();
-            found.push(way[from..].iter().map(|(node, edge)| (names[*node], *edge)).collect());
+            let way = way[from..].iter();
+            found.push(way.map(|(node, edge)| (nodes[*node].name.as_str(), *edge)).collect());
         });
         for way in found {
             self.cycle(&way);
