@@ -426,6 +426,11 @@ pub(crate) fn answers(
     all.into_iter().map(answer).collect()
 }
 
+/// A stamp of so many nanoseconds.
+pub(crate) fn stamp_of(ns: i64) -> (i32, u32) {
+    (ns.div_euclid(1_000_000_000) as i32, ns.rem_euclid(1_000_000_000) as u32)
+}
+
 /// The file of these frames for the testbench with the lanes that the software node, which is told
 /// this, publishes on `lane` for what comes on `input`, and how many lanes that are; and in how
 /// many of these both lines, and at least one are valid.

@@ -349,7 +349,7 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
         // Stripes that were found are too old in some pictures, and in some of the future.
         now += [40, 40, 100, 499, 500, 501, 2000, -300][random.below(8)] * 1_000_000;
         now += random.below(3) as i64 - 1;
-        good.stamp = stamp_of(now);
+        good.stamp = frames::stamp_of(now);
         all.push(frames::frame(&good, &mut random));
         let other = picture(&mut random, number + 3);
         match number % 3 {
@@ -368,17 +368,13 @@ fn chance(seed: u64, count: usize) -> Vec<Sent> {
         now += behind;
         all.push(frames::frame(&picture_of(data, now), &mut random));
     }
-    let stamp = stamp_of(now + 10_000_000_000);
+    let stamp = frames::stamp_of(now + 10_000_000_000);
     all.push(frames::frame(&Fields { stamp, ..barely_striped() }, &mut random));
     all
 }
 
-fn stamp_of(ns: i64) -> (i32, u32) {
-    (ns.div_euclid(1_000_000_000) as i32, ns.rem_euclid(1_000_000_000) as u32)
-}
-
 fn picture_of(data: Vec<u8>, ns: i64) -> Fields {
-    Fields { stamp: stamp_of(ns), ..Fields::picture(SMALL.0, SMALL.1, data) }
+    Fields { stamp: frames::stamp_of(ns), ..Fields::picture(SMALL.0, SMALL.1, data) }
 }
 
 #[test]

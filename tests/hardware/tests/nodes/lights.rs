@@ -167,8 +167,8 @@ impl Eye {
         for (index, (input, sent)) in all.iter().enumerate() {
             let plan = if *input == 0 { &images } else { &lights };
             let message = frames::messages(std::slice::from_ref(sent), plan).pop().flatten();
-            let pictures = message.iter().filter(|_| *input == 0);
-            let reason = pictures.map(|(_, block)| reason_of(block)).find(|reason| *reason != 0);
+            let picture = message.as_ref().filter(|_| *input == 0);
+            let reason = picture.map(|(_, block)| reason_of(block)).filter(|reason| *reason != 0);
             reasons.extend(reason);
             let message = message.filter(|_| reason.is_none());
             let mut frame = InOrder::from(sent);
@@ -351,8 +351,8 @@ fn at_limits(eye: Eye) -> Vec<(Fields, bool)> {
 }
 
 /// Images of rising stamps, some odd or damaged, and between them lights of the other node for
-/// images before, of other times, damaged, several for the same image. Behind them
-/// come those at the limits.
+/// images before, of other times, damaged, several for the same image. Behind them come
+/// those at the limits.
 fn chance(eye: Eye, seed: u64, count: usize) -> Vec<(usize, Sent)> {
     let mut random = Random::new(seed);
     let (mut all, mut stamps) = (Vec::new(), vec![(-2_i32, 5_u32)]);
