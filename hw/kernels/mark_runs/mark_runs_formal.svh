@@ -10,6 +10,7 @@ if (WIDTH <= 64) begin : g_properties
   (* anyconst *) logic [Row-1:0] formal_row;
   logic [WIDTH-1:0]  formal_marks = '0;
   logic              formal_whole = 1'b0;   // the row has come
+  logic [3:0]        formal_ends;           // runs of the beat before that are left
   logic [7:0]        formal_given = '0;
   logic [Column-1:0] formal_last = '0;      // where the run that was given last ended
   logic [7:0]        formal_beats = '0;     // that have come
@@ -19,6 +20,8 @@ if (WIDTH <= 64) begin : g_properties
   logic [7:0] formal_before;
   logic       formal_full;                  // all pixels from the first to the last are marked
   always_comb begin
+    formal_ends = '0;
+    for (int e = 0; e < 9; e++) formal_ends = formal_ends + 4'(ends[e]);
     formal_count = '0;
     formal_before = '0;
     formal_full = 1'b1;
@@ -56,7 +59,8 @@ if (WIDTH <= 64) begin : g_properties
     if (formal_past && $past(formal_beats >= 8'(Beats * ROWS) && !m_valid))
       a_over: assert (!m_valid);
     a_idle: assert (idle == !m_valid);
-    if (idle) a_ready: assert (s_ready);
+    // A beat in which one run ends takes one cycle.
+    a_ready: assert (s_ready == (idle || (m_ready && formal_ends == 4'd1)));
 
     c_row: cover (formal_whole && formal_given == 8'd3);
     c_several: cover (several && given);

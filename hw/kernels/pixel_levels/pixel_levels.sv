@@ -1,17 +1,17 @@
 // Pixel levels: a picture is stored while the histogram of its brightness is taken, then sent again
 // through a table that follows from the histogram.
 //
-// Function      Bytes of a picture come 8 per beat, packed, 1 (mono) or 3 (rgb) per pixel. While they
-//               are stored, the brightness y of every whole pixel is counted: of rgb
-//               (77 r + 150 g + 29 b + 128) >> 8, of mono the value itself. When the last beat has
-//               been counted and the picture before is gone, `measured` is high: a function outside
-//               reads the bins, writes all 256 entries of the table, and says `table_done`. Then every
-//               byte leaves as table[byte], in the order in which it came. While a picture leaves, the
-//               next one may come into the places that are free already.
+// Function      Bytes of a picture come 8 per beat, packed, red, green and blue of each pixel. While
+//               they are stored, the brightness of every whole pixel is counted:
+//               (77 r + 150 g + 29 b + 128) >> 8. When the last beat has been counted and the
+//               picture before is gone, `measured` is high: a function outside reads the bins,
+//               writes all 256 entries of the table, and says `table_done`. Then every byte leaves
+//               as table[byte], in the order in which it came. While a picture leaves, the next one
+//               may come into the places that are free already.
 // Bins          bin_count is bin `bin_index`, in the same cycle; bin_clear sets it to 0. The function
 //               reads and clears each bin once per picture, so that all are 0 for the next one.
 //               `pixels` is the number of whole pixels.
-// Too long      Bytes beyond MAX_BYTES are taken, not stored, and neither counted nor sent: whoever
+// Too long      Bytes beyond MAX_BYTES are taken, not stored, and neither counted nor sent: what
 //               feeds this checks lengths before.
 // Latency       Beats + 8 + what the function takes, to the first beat out; then 1 beat per cycle.
 // Throughput    1 beat per cycle in both directions. A picture of as many beats as the one before comes
@@ -22,11 +22,10 @@
 // Ordering      First in, first out.
 // Reset         Nothing stored. The bins are cleared in the 256 cycles after it, in which s_ready is
 //               low.
-// Parameters    CHANNELS: bytes of a pixel, 1 or 3. MAX_BYTES: of a picture, 8 to 2^24.
+// Parameters    MAX_BYTES: of a picture, 8 to 2^24.
 `default_nettype none
 
 module pixel_levels #(
-  parameter int unsigned CHANNELS = 3,
   parameter int unsigned MAX_BYTES = 640 * 480 * 3
 ) (
   input  wire                                   clk,
@@ -37,9 +36,9 @@ module pixel_levels #(
   input  wire                                   s_valid,
   output logic                                  s_ready,
   output logic                                  measured,
-  output logic [$clog2(MAX_BYTES/CHANNELS+1)-1:0] pixels,
+  output logic [$clog2(MAX_BYTES/3+1)-1:0] pixels,
   input  wire  [7:0]                            bin_index,
-  output logic [$clog2(MAX_BYTES/CHANNELS+1)-1:0] bin_count,
+  output logic [$clog2(MAX_BYTES/3+1)-1:0] bin_count,
   input  wire                                   bin_clear,
   input  wire                                   table_write,
   input  wire  [7:0]                            table_index,
@@ -52,16 +51,13 @@ module pixel_levels #(
   input  wire                                   m_ready
 );
 
-  if (CHANNELS != 1 && CHANNELS != 3) begin : g_bad_channels
-    $fatal(1, "%m: CHANNELS is 1 or 3");
-  end
   if (MAX_BYTES < 8 || MAX_BYTES > (1 << 24)) begin : g_bad_bytes
     $fatal(1, "%m: MAX_BYTES is 8 to 2^24");
   end
 
-  localparam int unsigned Count = $clog2(MAX_BYTES / CHANNELS + 1);
+  localparam int unsigned Count = $clog2(MAX_BYTES / 3 + 1);
   // Pixels that one beat can complete; each is counted in bins of its own.
-  localparam int unsigned Lanes = (CHANNELS == 3) ? 3 : 8;
+  localparam int unsigned Lanes = 3;
 
   // The picture ----------------------------------------------------------------------------------
 
@@ -135,31 +131,23 @@ module pixel_levels #(
   logic [7:0]       luma [Lanes];
   logic [Lanes-1:0] luma_valid;
 
-  if (CHANNELS == 1) begin : g_mono
-    always_ff @(posedge clk)
-      for (int unsigned i = 0; i < Lanes; i++) begin
-        luma[i] <= s_data[i*8 +: 8];
-        luma_valid[i] <= take && kept && 4'(i) < s_bytes && !rst;
-      end
-  end else begin : g_rgb
-    wire [71:0] pixels_here;
-    wire [2:0]  whole;
-    pixel_gear u_gear (
-      .clk,
-      .rst,
-      .s_data,
-      .s_bytes,
-      .s_last,
-      .pass(take),
-      .m_pixels(pixels_here),
-      .m_valid(whole)
-    );
-    always_ff @(posedge clk)
-      for (int unsigned i = 0; i < 3; i++) begin
-        luma[i] <= brightness(pixels_here[i*24 +: 24]);
-        luma_valid[i] <= whole[i] && kept && !rst;
-      end
-  end
+  wire [71:0] pixels_here;
+  wire [2:0]  whole;
+  pixel_gear u_gear (
+    .clk,
+    .rst,
+    .s_data,
+    .s_bytes,
+    .s_last,
+    .pass(take),
+    .m_pixels(pixels_here),
+    .m_valid(whole)
+  );
+  always_ff @(posedge clk)
+    for (int unsigned i = 0; i < Lanes; i++) begin
+      luma[i] <= brightness(pixels_here[i*24 +: 24]);
+      luma_valid[i] <= whole[i] && kept && !rst;
+    end
 
   // Bins: each lane reads, adds and writes within a cycle, so equal neighbours need no forwarding --
 

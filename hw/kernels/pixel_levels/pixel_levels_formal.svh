@@ -10,7 +10,7 @@
 wire [68:0] formal_leaving = {m_last, m_bytes, m_data};
 `AXIS_ASSERT_STABLE(m_valid, m_ready, formal_leaving)
 
-if (MAX_BYTES <= 32 && CHANNELS == 3) begin : g_properties
+if (MAX_BYTES <= 32) begin : g_properties
   (* anyconst *) logic [7:0] formal_bin;
   (* anyconst *) logic [7:0] formal_level;     // an entry of the table
   logic [Lanes*Count-1:0] formal_lanes = '0;   // pixels with this brightness, of each lane
@@ -23,11 +23,11 @@ if (MAX_BYTES <= 32 && CHANNELS == 3) begin : g_properties
   logic             formal_overlaps = 1'b0;    // a picture came while the one before left
 
   // The pixels that a beat completes.
-  wire [Lanes-1:0] formal_comes = g_rgb.whole;
+  wire [Lanes-1:0] formal_comes = whole;
   wire [Lanes-1:0] formal_counts;
   for (genvar i = 0; i < Lanes; i++) begin : g_counts
     assign formal_counts[i] = formal_comes[i]
-        && brightness(g_rgb.pixels_here[24*i +: 24]) == formal_bin;
+        && brightness(pixels_here[24*i +: 24]) == formal_bin;
   end
 
   wire [Count-1:0] formal_sum [Lanes+1];       // of the pixels that came,

@@ -52,8 +52,10 @@ if (WIDTH <= 64) begin : g_properties
     // Nothing is left out.
     if (formal_whole && !(held && held_row == formal_row))
       a_all: assert (formal_given == ((formal_count > PER_ROW) ? PER_ROW : formal_count));
-    if (formal_past && $past(over && !held)) a_over: assert (!m_valid);
-    if (ends == '0) a_ready: assert (s_ready);
+    // What comes behind the last row is taken, and nothing is given.
+    if (formal_past && $past(over && !held)) a_over: assert (!m_valid && s_ready);
+    // A beat in which one run ends takes one cycle.
+    a_ready: assert (s_ready == ((ends & (ends - 1'b1)) == '0));
 
     c_row: cover (formal_whole && formal_given == 8'd2);
     c_several: cover (several && m_valid);

@@ -28,6 +28,8 @@ pub(crate) struct Change {
     pub(crate) to: String,
     /// The line in which it is.
     pub(crate) line: String,
+    /// Which one of how many such lines.
+    pub(crate) such: (usize, usize),
     /// Which one of how many that the line has.
     pub(crate) which: (usize, usize),
 }
@@ -35,8 +37,11 @@ pub(crate) struct Change {
 /// The change without its place: lines move.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, from, to, line, which, .. } = self;
+        let Self { file, from, to, line, such, which, .. } = self;
         write!(f, "{file}: `{line}`: ")?;
+        if let (which, all @ 2..) = *such {
+            write!(f, "line {which} of {all}: ")?;
+        }
         if let (which, all @ 2..) = *which {
             write!(f, "{which} of {all} ")?;
         }

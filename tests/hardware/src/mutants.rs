@@ -112,13 +112,14 @@ impl<'a> Mutants<'a> {
     ///
     /// # Panics
     /// When too many survive: with all of them. When a test does not pass without a change: it
-    /// would find everything.
+    /// would find everything. When the module lacks a change that is listed as harmless.
     #[allow(clippy::print_stdout, reason = "a test's output: survivors that are few enough")]
     pub fn are_found(&self) {
         self.pass_unchanged();
         let size = number("MUTANTS").map_or(SAMPLE, |wanted| wanted as usize);
         let all = changes(self.module, self.design());
         let total = all.len();
+        self.still_has(&all);
         let tried = sample(all, size, seed());
         let wanted = tried.len() as u64;
         let fates = on_all_cores(tried, |change| (self.fate(&change), change));
@@ -143,6 +144,16 @@ impl<'a> Mutants<'a> {
         println!("{module}: {found} found, {unviable} unviable, survived: {survivors:#?}");
         let is_enough = survived <= 1 || 20 * survived <= found + survived;
         assert!(is_enough, "{module}: survived: {survivors:#?}");
+    }
+
+    /// What changes no behaviour is still a change of this module: lists tell of several modules.
+    fn still_has(&self, all: &[Change]) {
+        let own = format!("{}.sv: ", self.module);
+        let told: Vec<String> = all.iter().map(Change::to_string).collect();
+        for (change, _) in self.harmless.iter().filter(|(change, _)| change.starts_with(&own)) {
+            let is_there = told.iter().any(|it| it == change);
+            assert!(is_there, "the module has no such change any more; mend the list: {change}");
+        }
     }
 
     /// All tests on the module as it is (cached).
@@ -198,11 +209,14 @@ fn changes(module: &str, design: &Design) -> Vec<Change> {
         let checks = lines.get(number + 1).is_some_and(|next| next.contains("g_bad"));
         let mut changes = if checks { Vec::new() } else { changes_of(line) };
         changes.extend(changes_of_a_limit(&lines, number));
+        let is_such = |other: &&&str| other.trim() == line.trim();
+        let such =
+            (lines[..=number].iter().filter(is_such).count(), lines.iter().filter(is_such).count());
         for (start, from, to) in changes {
             let before = line[..start].matches(&from).count();
             let which = (before + 1, line.matches(&from).count());
             let (place, line) = (at + start, line.trim().to_owned());
-            found.push(Change { file: file.clone(), place, from, to, line, which });
+            found.push(Change { file: file.clone(), place, from, to, line, such, which });
         }
         at += line.len();
     }

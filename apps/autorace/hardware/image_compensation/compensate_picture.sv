@@ -41,7 +41,6 @@ module compensate_picture #(
   wire             table_done;
 
   pixel_levels #(
-    .CHANNELS(3),
     .MAX_BYTES(MAX_BYTES)
   ) u_levels (
     .clk,

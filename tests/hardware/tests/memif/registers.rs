@@ -130,9 +130,14 @@ fn faults_of_the_words_are_caught_by_proof_and_simulation() {
 
 const EITHER: &str = "a write and a read that wait together behind a reset: either may go first";
 
-const HARMLESS: [(&str, &str); 2] = [
+const HARMLESS: [(&str, &str); 3] = [
     ("register_bridge.sv: `wrote <= 1'b0;`: `1'b0` becomes `1'b1`", EITHER),
     ("register_bridge.sv: `wrote <= 1'b0;`: `wrote <= 1'b0;` becomes `;`", EITHER),
+    (
+        "register_bridge.sv: `assign answer_ready = step == Words ? asked & ~answered : '0;`: \
+         `&` becomes `|`",
+        "a clock answers once, after it has taken the request",
+    ),
 ];
 
 #[test]

@@ -140,7 +140,7 @@ const AHEAD: &str =
     "a line that is fetched ahead of its time, and without need, is one all the same";
 const ANY_LINE: &str = "any line may make room for a new one";
 const HARMLESS: [(&str, &str); 5] = [
-    ("memif_tlb.sv: `aw_ahead <= 1'b0;`: `aw_ahead <= 1'b0;` becomes `;`", AHEAD),
+    ("memif_tlb.sv: `aw_ahead <= 1'b0;`: line 2 of 2: `aw_ahead <= 1'b0;` becomes `;`", AHEAD),
     ("memif_tlb.sv: `ar_ahead <= 1'b0;`: `ar_ahead <= 1'b0;` becomes `;`", AHEAD),
     ("memif_tlb.sv: `oldest <= oldest + 1'b1;`: `+` becomes `-`", ANY_LINE),
     ("memif_tlb.sv: `aw_place = '0;`: `'0` becomes `'1`", "a place that no line has is not used"),

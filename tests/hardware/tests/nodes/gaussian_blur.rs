@@ -121,9 +121,9 @@ crate::picture_node::common_tests! {
     resets: 300, amount: "blurred-pictures"
 }
 
-const HARMLESS: [(&str, &str); 3] = [
+const HARMLESS: [(&str, &str); 4] = [
     (
-        "picture_shell.sv: `doomed <= 1'b0;`: `1'b0` becomes `1'b1`",
+        "picture_shell.sv: `doomed <= 1'b0;`: line 2 of 2: `1'b0` becomes `1'b1`",
         "in the reset of a node that streams: a picture that begins is not doomed",
     ),
     (
@@ -133,6 +133,10 @@ const HARMLESS: [(&str, &str); 3] = [
     (
         "picture_shell.sv: `k_bytes = '0;`: `'0` becomes `'1`",
         "a beat without bytes ends a message that is damaged, whose picture is dropped or marked",
+    ),
+    (
+        "blur_picture.sv: `assign m_bytes = (left > Size'(8)) ? 4'd8 : left[3:0];`: `>` becomes `>=`",
+        "8 bytes that are left are 8",
     ),
 ];
 
@@ -152,5 +156,5 @@ fn mutants_of_the_blur_are_found() {
     let mutants =
         Mutants::of("blur_picture").simulated(simulation, &["--seed", "1", "--stalls", "30"]);
     let mutants = mutants.measured(kernel(3, 96, 9600), &STEADY, is_a_beat_per_cycle);
-    NODE.notices(mutants, SMALL).are_found();
+    NODE.notices(mutants, SMALL).but(&HARMLESS).are_found();
 }

@@ -111,7 +111,7 @@ fn its_picture_may_lie_in_ultra_ram() {
 }
 
 const ENDS: &str = "between the ends, the entries of the table begin with 0 and end with 255, too";
-const HARMLESS: [(&str, &str); 4] = [
+const HARMLESS: [(&str, &str); 6] = [
     (
         "stretch_levels.sv: `assign table_value = (level <= low) ? 8'd0 : (level >= high) ? 8'd255 : value;`: \
          `<=` becomes `<`",
@@ -127,8 +127,17 @@ const HARMLESS: [(&str, &str); 4] = [
         "the first of the eight steps begins all anew: those before it take some cycles and change nothing",
     ),
     (
-        "stretch_levels.sv: `low <= 8'd0;`: `low <= 8'd0;` becomes `;`",
+        "stretch_levels.sv: `low <= 8'd0;`: line 1 of 2: `low <= 8'd0;` becomes `;`",
         "at least half of all pixels are no outliers: a lowest level is always found",
+    ),
+    (
+        "stretch_levels.sv: `high <= 8'd255;`: line 1 of 2: `high <= 8'd255;` becomes `;`",
+        "at least half of all pixels are no outliers: a highest level is always found",
+    ),
+    (
+        "stretch_levels.sv: `wire [15:0] rest = goes ? 16'(shifted - {1'b0, divisor}) : shifted[15:0];`: \
+         `1'b0` becomes `1'b1`",
+        "the difference has 16 bits, and this is the 17th",
     ),
 ];
 

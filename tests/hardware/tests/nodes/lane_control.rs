@@ -535,11 +535,17 @@ fn the_node_takes_no_more_area_than_its_budget() {
     must(area_within_budget(&COURSE.design()));
 }
 
-const HARMLESS: [(&str, &str); 1] = [(
-    "follow_lane.sv: `wire [Width-1:0]         offset = (size_of(aside_8) > Width'(OffsetMost)) ? \
-     Width'(OffsetMost)`: `>` becomes `>=`",
-    "an offset of the limit is itself",
-)];
+const HARMLESS: [(&str, &str); 2] = [
+    (
+        "follow_lane.sv: `wire [Width-1:0]         offset = (size_of(aside_8) > Width'(OffsetMost)) ? \
+         Width'(OffsetMost)`: `>` becomes `>=`",
+        "an offset of the limit is itself",
+    ),
+    (
+        "follow_lane.sv: `b = '0;`: `'0` becomes `'1`",
+        "only the square root leaves it so, and has no second operand",
+    ),
+];
 
 #[test]
 #[ignore = "long: mutants"]

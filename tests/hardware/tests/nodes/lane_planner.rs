@@ -314,11 +314,18 @@ crate::picture_node::common_tests! {
     resets: 30, amount: "lane-views"
 }
 
+const LATER: [(&str, &str); 1] = [(
+    "row_contrast.sv: `wire [Place-1:0]  need = (end_0 + Place'(PIXELS - 1) < Place'(WIDTH)) ? out + \
+     Place'(PIXELS)`: `-` becomes `+`",
+    "near the end of a row a group waits for the row to be there, which it is soon",
+)];
+
 #[test]
 #[ignore = "long: mutants"]
 fn mutants_of_contrast_are_found() {
     WIDE.notices(NODE.mutants("row_contrast", SMALL), SMALL)
         .proved(kernels::of_contrast())
+        .but(&LATER)
         .are_found();
 }
 

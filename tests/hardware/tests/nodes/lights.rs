@@ -733,7 +733,7 @@ const HARMLESS: [(&str, &str); 12] = [
     ("green_arm.sv: `dark_images <= '0;`: `'0` becomes `'1`", UNSEEN),
     ("green_arm.sv: `dark_images <= '0;`: `dark_images <= '0;` becomes `;`", UNSEEN),
     (
-        "other_light.sv: `asked <= 1'b0;`: `asked <= 1'b0;` becomes `;`",
+        "other_light.sv: `asked <= 1'b0;`: line 2 of 2: `asked <= 1'b0;` becomes `;`",
         "in a reset of two cycles the first one ends a question as any other does",
     ),
 ];

@@ -102,10 +102,9 @@ fn what_is_replayed_is_proved_to_leave_as_it_came() {
     must(Proof::bounded(replayed(), 16).catches(&FAULTS[2]));
 }
 
-/// The kernel alone, of few enough bytes for a proof. With eight lanes, of grey pictures, the
-/// solver does not come to an end.
+/// The kernel alone, of few enough bytes for a proof.
 fn levels() -> Design {
-    Design::new("pixel_levels", &LEVELS).set("MAX_BYTES", 24).set("CHANNELS", 3)
+    Design::new("pixel_levels", &LEVELS).set("MAX_BYTES", 24)
 }
 
 /// From a reset, the solver does not come to the end of the 256 cycles in which bins are cleared. A

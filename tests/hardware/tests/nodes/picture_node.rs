@@ -33,7 +33,7 @@ pub(crate) const HARMLESS: [(&str, &str); 8] = [
     ),
     ("project_picture.sv: `.start(start && !busy),`: `&&` becomes `||`", ANEW),
     (
-        "projection_places.sv: `p_valid <= 1'b0;`: `p_valid <= 1'b0;` becomes `;`",
+        "projection_places.sv: `p_valid <= 1'b0;`: line 2 of 2: `p_valid <= 1'b0;` becomes `;`",
         "band_remap takes no place before a start, which is the other one that clears it",
     ),
 ];

@@ -187,11 +187,13 @@ fn at_limits() -> Vec<(i64, Vec<u8>, usize)> {
             put(view, 0..151, WHITE, line(left + 320.0, 0.0, 0.0));
         })
     };
-    let one = of(&|view| put(view, ALL, WHITE, line(480.0, 0.0, 0.0)));
+    let only = |mark, at| of(&|view: &mut [u8]| put(view, ALL, mark, line(at, 0.0, 0.0)));
     for left in [51.0, 48.0] {
         all.push((LONG, near(left), 2));
-        all.extend([(LONG, one.clone(), 1), (40_000_000, near(left), 2)]);
+        all.extend([(LONG, only(WHITE, 480.0), 1), (40_000_000, near(left), 2)]);
     }
+    // Beside a left line alone, a right one is expected, too.
+    all.extend([(LONG, only(YELLOW, 160.0), 1), (40_000_000, near(160.0), 2)]);
     all
 }
 
