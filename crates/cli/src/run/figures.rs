@@ -516,6 +516,7 @@ fn lockstep_note(row: &NodeRow) -> Option<String> {
 /// What the user should know of how the recording was played.
 pub(crate) fn play_notes(report: &PlayReport) -> Vec<String> {
     let mut notes: Vec<String> = report.damage.iter().map(ToString::to_string).collect();
+    notes.extend(report.clock_note());
     for topic in &report.topics {
         if topic.mismatched + topic.refused > 0 {
             let first = topic.first_error.as_deref().unwrap_or("no reason was kept");
