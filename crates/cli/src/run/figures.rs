@@ -19,7 +19,7 @@ use crossdock_comm::{
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
 use crossdock_graph::{Plan, ProcessPlan, Time, TopicMapping, TopicPlan};
-use crossdock_record::{PlayReport, RecordReport};
+use crossdock_record::{PlayReport, RecordReport, RecordedTopic};
 use crossdock_sight::{Losses, lost_of};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -541,7 +541,7 @@ pub(crate) fn record_notes(report: &RecordReport) -> Vec<String> {
             topic.name
         )
     });
-    incomplete.collect()
+    incomplete.chain(report.topics.iter().filter_map(RecordedTopic::stamp_note)).collect()
 }
 
 #[cfg(test)]
