@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crossdock_msg::{CdrError, FlatError, SchemaError};
+use crossdock_msg::{CdrError, SchemaError};
 use crossdock_shm::status::AddEntityError;
 use crossdock_shm::{AllocateError, CreateRingError, LinkError};
 
@@ -127,9 +127,6 @@ pub enum TakeError {
     /// All samples that may be held are held, or this is a forked child.
     #[error(transparent)]
     Ring(#[from] Box<crossdock_shm::TakeError>),
-    /// The payload is no message of the topic's type; it was passed over and counted.
-    #[error(transparent)]
-    Payload(#[from] Box<DamagedPayload>),
     /// The message was published while a device wrote it, and was not finished; it was passed over
     /// and counted. A take passes over messages of a publisher that is gone without this error.
     #[error(transparent)]
@@ -154,18 +151,6 @@ pub struct UnfinishedPayload {
     /// The device took longer than anybody waits. The connection to its publisher was cut off, so
     /// that nobody waits for it again.
     pub timed_out: bool,
-}
-
-/// A payload is no message of its topic's type.
-#[derive(Debug, thiserror::Error)]
-#[error("topic `{topic}`: message {seq} is damaged: {source}; it was passed over")]
-pub struct DamagedPayload {
-    /// The topic.
-    pub topic: String,
-    /// Number of the message.
-    pub seq: u64,
-    /// What is wrong.
-    pub source: FlatError,
 }
 
 /// There is no memory for a message.

@@ -72,7 +72,7 @@ pub use discovery::port_events::{
     CountStatus, IncompatibleQosStatus, LivelinessStatus, MatchedStatus, PortEvent, PortEvents,
 };
 pub use discovery::subscribing_side::TopicConnections;
-pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
+pub use error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use observe::activity::Activity;
 pub use observe::asking::{ObserveError, ObserverOptions};
 pub use observe::echo::{Echo, EchoBuffer, EchoError, Echoed, Stamps};

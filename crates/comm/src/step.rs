@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crossdock_msg::types::rosgraph_msgs::Clock;
-use crossdock_msg::{Extra, Message};
+use crossdock_msg::{Extra, Message, stamp_of};
 
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
@@ -103,8 +103,9 @@ impl StepPublisher {
         loan.set_origin([step, u64::from(phase)]);
         let mut message = loan.message();
         let mut clock = message.clock();
-        clock.set_sec(i32::try_from(now_ns / 1_000_000_000).unwrap_or(i32::MAX));
-        clock.set_nanosec((now_ns % 1_000_000_000) as u32);
+        let (seconds, nanoseconds) = stamp_of(now_ns);
+        clock.set_sec(seconds);
+        clock.set_nanosec(nanoseconds);
         loan.publish().map_err(|error| StepError::Publish(error.to_string()))
     }
 

@@ -44,12 +44,6 @@ impl Clock {
     }
 }
 
-/// Nanoseconds as the two fields of `builtin_interfaces/msg/Time`: seconds and nanoseconds.
-pub(crate) fn stamp(time_ns: u64) -> (i32, u32) {
-    let seconds = i32::try_from(time_ns / SECOND_NS).unwrap_or(i32::MAX);
-    (seconds, (time_ns % SECOND_NS) as u32)
-}
-
 /// The time that the two fields say, nanoseconds; 0 for a time before that.
 pub(crate) fn time_of(seconds: i32, nanoseconds: u32) -> u64 {
     let time_ns = i64::from(seconds) * SECOND_NS as i64 + i64::from(nanoseconds);
@@ -74,6 +68,7 @@ pub(crate) fn monotonic_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossdock_msg::stamp_of;
 
     #[test]
     fn a_time_is_the_sum_of_its_fields_and_none_is_before_zero() {
@@ -87,6 +82,6 @@ mod tests {
         ] {
             assert_eq!(time_of(fields.0, fields.1), time_ns, "{fields:?}");
         }
-        assert_eq!(stamp(time_of(7, 8)), (7, 8));
+        assert_eq!(stamp_of(time_of(7, 8)), (7, 8));
     }
 }

@@ -13,6 +13,7 @@ use crate::message::Message;
 use crate::resolve::Library;
 use crate::schema::{Schema, SchemaError};
 use crate::service::ServiceSchema;
+use crate::stamp::stamp_of;
 use crate::types::service_msgs::ServiceEventInfo;
 
 /// What the name of the type of a service's events has behind that of the service.
@@ -76,9 +77,9 @@ impl EventHead {
         let mut used = 0;
         let mut info = ServiceEventInfo::builder(BlockMut::new(memory, &mut used));
         info.set_event_type(self.kind.number());
-        let seconds = i32::try_from(self.stamp_ns / 1_000_000_000).unwrap_or(i32::MAX);
+        let (seconds, nanoseconds) = stamp_of(self.stamp_ns);
         info.stamp().set_sec(seconds);
-        info.stamp().set_nanosec((self.stamp_ns % 1_000_000_000) as u32);
+        info.stamp().set_nanosec(nanoseconds);
         info.set_client_gid(&self.client_gid);
         info.set_sequence_number(self.sequence_number.cast_signed());
     }

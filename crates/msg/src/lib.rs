@@ -64,6 +64,7 @@ pub mod resolve;
 pub mod rihs;
 mod schema;
 mod service;
+mod stamp;
 mod standard;
 mod terminal;
 #[rustfmt::skip]
@@ -83,5 +84,6 @@ pub use members::{Member, TypeMembers};
 pub use message::Message;
 pub use schema::{Schema, SchemaError};
 pub use service::{Service, ServiceSchema, ShippedService};
+pub use stamp::{STAMP_NS_MAX, stamp_of};
 pub use terminal::drives_terminal;
 pub use value::{ValueError, WrittenMessage};

@@ -336,6 +336,21 @@ pub struct PlayReport {
     pub damage: Option<ReadError>,
     /// Whether the end of the bag was reached.
     pub completed: bool,
+    /// Times of the bag lie after the last one that a message can say,
+    /// [`crossdock_msg::STAMP_NS_MAX`]: `/clock` stood still there.
+    pub clock_stood: bool,
+}
+
+impl PlayReport {
+    /// What is to be known of the simulated time that was published.
+    pub fn clock_note(&self) -> Option<String> {
+        self.clock_stood.then(|| {
+            "the bag has times after 2147483647.999999999 s (January 2038), the last one that /clock can say, \
+             where simulated time stood still; leave these messages out with `crossdock bag cut`, or make \
+             the bag again on a computer with the right time"
+                .to_owned()
+        })
+    }
 }
 
 /// How far playing is.

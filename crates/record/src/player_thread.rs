@@ -18,7 +18,7 @@ use crossdock_comm::{
     AnyPublisher, Participant, PublishCdrError, Publisher, PublisherOptions, Qos,
 };
 use crossdock_msg::types::rosgraph_msgs::Clock;
-use crossdock_msg::{Extra, Message};
+use crossdock_msg::{Extra, Message, STAMP_NS_MAX, stamp_of};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -167,7 +167,12 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
         Err(error) => {
             // The thread that started the player waits for this.
             let _ = ready.send(Err(error));
-            return Ok(PlayReport { topics: Vec::new(), damage: None, completed: false });
+            return Ok(PlayReport {
+                topics: Vec::new(),
+                damage: None,
+                completed: false,
+                clock_stood: false,
+            });
         }
     };
     if ready.send(Ok(())).is_err() || !playing.is_begun() {
@@ -587,7 +592,8 @@ impl Playing {
 }
 
 /// The stamps of messages if time does not run in steps.
-fn wall_ns() -> u64 {
+/// Nanoseconds since 1970, by the computer's clock.
+pub(crate) fn wall_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -596,7 +602,8 @@ impl Playing {
     fn report(&self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
         let topics = self.topics.iter().flatten();
         let topics = topics.map(|topic| topic.played.clone()).collect();
-        PlayReport { topics, damage, completed: flow != Flow::Stop }
+        let clock_stood = self.clock.as_ref().is_some_and(|clock| clock.stood);
+        PlayReport { topics, damage, completed: flow != Flow::Stop, clock_stood }
     }
 }
 
@@ -678,6 +685,8 @@ struct SimulatedClock {
     publisher: Publisher<Clock>,
     tick_ns: u64,
     last_ns: Option<u64>,
+    /// There were times that a message cannot say.
+    stood: bool,
     /// Of each topic of the bag, whether its messages tell the time; `None`: all of them do.
     topics: Option<Vec<bool>>,
 }
@@ -699,7 +708,7 @@ impl SimulatedClock {
             .publisher(options)
             .map_err(|source| StartPlayerError::Port { topic: CLOCK_TOPIC.to_owned(), source })?;
         let tick_ns = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { publisher, tick_ns, last_ns: None, topics: None })
+        Ok(Self { publisher, tick_ns, last_ns: None, stood: false, topics: None })
     }
 
     /// The next time to publish on the way to a message; `None` when it is reached.
@@ -728,15 +737,17 @@ impl SimulatedClock {
         })
     }
 
-    fn publish(&self, time_ns: u64, stamp_ns: u64) {
+    fn publish(&mut self, time_ns: u64, stamp_ns: u64) {
+        self.stood |= time_ns > STAMP_NS_MAX;
         // A clock message that does not get through is followed by the next one; it is counted at
         // the port.
         let Ok(mut loan) = self.publisher.loan(Extra::none()) else { return };
         loan.set_stamp_ns(stamp_ns);
         let mut message = loan.message();
         let mut clock = message.clock();
-        clock.set_sec(i32::try_from(time_ns / 1_000_000_000).unwrap_or(i32::MAX));
-        clock.set_nanosec((time_ns % 1_000_000_000) as u32);
+        let (seconds, nanoseconds) = stamp_of(time_ns);
+        clock.set_sec(seconds);
+        clock.set_nanosec(nanoseconds);
         let _ = loan.publish();
     }
 }

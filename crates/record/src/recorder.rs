@@ -40,7 +40,9 @@ impl TopicToRecord {
 /// case, so that it does not depend on when the recorder has come to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogTime {
-    /// When it was published, by the computer's clock.
+    /// When it was published, by the computer's clock: the stamp that its publisher gave it, if it
+    /// lies between the beginning of the recording and now. Otherwise it is when the recorder
+    /// has taken it, so that no publisher decides how long a recording is.
     Wall,
     /// When it was published, in simulated time: what `/clock` said last before. If the maker of
     /// the time waits until everything that followed from the last message is done, each message
@@ -132,8 +134,23 @@ pub struct RecordedTopic {
     pub lost: u64,
     /// Messages that were taken and could not be encoded, because their publisher damaged them.
     pub damaged: u64,
+    /// Messages whose stamp was more than a second later than the recorder's time.
+    pub ahead: u64,
     /// The first error of this topic: a sentence that names it.
     pub first_error: Option<String>,
+}
+
+impl RecordedTopic {
+    /// What is to be known of the stamps of its messages.
+    pub fn stamp_note(&self) -> Option<String> {
+        (self.ahead > 0).then(|| {
+            format!(
+                "{} messages of {} have stamps that lie in the future, and are recorded with the time at which \
+                 they came; check the clock of their publisher",
+                self.ahead, self.name
+            )
+        })
+    }
 }
 
 /// What was recorded.

@@ -3,6 +3,7 @@
 
 use crate::names::Shown;
 use crate::newest::{Kept, Newest};
+use crate::player_thread::wall_ns;
 use crate::qos::OfferedQos;
 use crate::recorder::{
     Command, LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, RecorderState,
@@ -61,12 +62,33 @@ struct Recording {
 
 /// Where the log times come from.
 enum LogClock {
-    Wall,
+    Wall(WallClock),
     Simulated(RunClock),
     FromClock(RunClock),
     Lockstep(RunClock),
     Stepped(Held),
 }
+
+/// The computer's time.
+struct WallClock {
+    /// When the recording began, ns.
+    began_ns: u64,
+}
+
+impl WallClock {
+    fn begin() -> Self {
+        Self { began_ns: wall_ns() }
+    }
+
+    /// The time of a message with this stamp that is taken at `now_ns`.
+    fn time_ns(&self, stamp_ns: u64, now_ns: u64) -> u64 {
+        if (self.began_ns..=now_ns).contains(&stamp_ns) { stamp_ns } else { now_ns }
+    }
+}
+
+/// A stamp that is so much later than the time at which its message is taken, ns, comes from a
+/// clock that is wrong, and not from one that is a little ahead.
+const AHEAD_NS: u64 = 1_000_000_000;
 
 /// Messages of topics with several publishers, until their step is over.
 struct Held {
@@ -330,6 +352,8 @@ impl RecordingThread {
             clock => {
                 let head = pieces.first().map_or(&[][..], |piece| piece);
                 let Some(time_ns) = clock.time_ns(sample, head) else { return Ok(()) };
+                let is_ahead = clock.is_wall() && sample.stamp_ns() > time_ns + AHEAD_NS;
+                topic.counts.ahead += u64::from(is_ahead);
                 if let Some(newest) = &mut self.newest {
                     let kept = Kept { place, topic: written, time_ns, bytes };
                     topic.keep(newest, kept, pieces, copies);
@@ -386,7 +410,7 @@ fn open_ports(
         topics.push(opened.map_err(error(name))?);
     }
     let clock = match options.log_time {
-        LogTime::Wall => LogClock::Wall,
+        LogTime::Wall => LogClock::Wall(WallClock::begin()),
         LogTime::Simulated { start_ns } => {
             let clock = RunClock::open(participant, &options.node, start_ns);
             LogClock::Simulated(clock.map_err(error(crate::player::CLOCK_TOPIC))?)
@@ -474,7 +498,7 @@ fn release(held: &mut Held, writer: &mut BagWriter) -> Result<(), WriteError> {
 
 impl RecordedTopic {
     fn none(name: String) -> Self {
-        Self { name, recorded: 0, lost: 0, damaged: 0, first_error: None }
+        Self { name, recorded: 0, lost: 0, damaged: 0, ahead: 0, first_error: None }
     }
 
     fn note(&mut self, error: String) {
@@ -483,12 +507,17 @@ impl RecordedTopic {
 }
 
 impl LogClock {
+    fn is_wall(&self) -> bool {
+        matches!(self, LogClock::Wall(_))
+    }
+
     /// The own time of a message that has just been taken; `cdr` is the start of its payload.
     /// `None`: it has none yet.
     fn time_ns(&mut self, sample: &AnySample, cdr: &[u8]) -> Option<u64> {
         Some(match self {
             // In steps, stamps are simulated time.
-            LogClock::Wall | LogClock::Stepped(_) => sample.stamp_ns(),
+            LogClock::Stepped(_) => sample.stamp_ns(),
+            LogClock::Wall(clock) => clock.time_ns(sample.stamp_ns(), wall_ns()),
             LogClock::FromClock(clock) => {
                 clock.follow();
                 // As in ROS 2, 0 is no time.
@@ -577,7 +606,7 @@ mod tests {
             topics: ["/a", "/b"].map(open).into(),
             writer,
             refused: Vec::new(),
-            clock: LogClock::Wall,
+            clock: LogClock::Wall(WallClock::begin()),
             newest: None,
             paused: false,
             node: "recorder".to_owned(),

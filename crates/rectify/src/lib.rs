@@ -37,7 +37,7 @@ mod table;
 
 pub use camera::Camera;
 pub use gpu::RectificationOnDevice;
-pub use table::{FRACTION_BITS, NOWHERE, RectificationTable, mix};
+pub use table::{FRACTION_BITS, MakeTableError, NOWHERE, RectificationTable, mix};
 
 /// Bytes per pixel at most.
 pub const CHANNELS_MAX: usize = 3;

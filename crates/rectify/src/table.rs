@@ -3,7 +3,9 @@
 
 use crate::camera::Camera;
 use crate::{CHANNELS_MAX, SIDE_MAX};
+use std::collections::TryReserveError;
 use std::ops::Range;
+use thiserror::Error;
 
 /// Fractional bits of a position.
 pub const FRACTION_BITS: u32 = 10;
@@ -12,19 +14,21 @@ const ONE: u32 = 1 << FRACTION_BITS;
 /// Either coordinate of a position that has no neighbour in the picture.
 pub const NOWHERE: i32 = i32::MIN;
 
-/// One output pixel: where its upper left neighbour is, and the two fractions.
+/// One output pixel: where its upper left neighbour is, and the two fractions. All that is known of
+/// a pixel is here, so that no camera makes a table longer than 8 bytes per pixel.
 #[derive(Clone, Copy, Debug)]
 struct Tap {
-    /// Pixel index of the upper left neighbour in the raw picture, or [`OUTSIDE`] / [`BORDER`].
+    /// Pixel index of the upper left neighbour in the raw picture; of a tap at the [`EDGE`] in the
+    /// picture with one more column on the left and one more row above.
     index: u32,
     fx: u16,
     fy: u16,
 }
 
+/// Bit of `fx`, above the fraction: not all neighbours are inside.
+const EDGE: u16 = 1 << 15;
 /// No neighbour is inside.
-const OUTSIDE: u32 = u32::MAX;
-/// Some neighbours are inside: `borders` tells where.
-const BORDER: u32 = u32::MAX - 1;
+const OUTSIDE: Tap = Tap { index: u32::MAX, fx: EDGE, fy: 0 };
 
 /// The table of one camera and picture size, or of other places in a picture.
 #[derive(Debug)]
@@ -35,8 +39,27 @@ pub struct RectificationTable {
     /// Of the picture that is made.
     made_width: usize,
     taps: Vec<Tap>,
-    /// Output pixel and raw position of each tap on the border, in output order.
-    borders: Vec<(u32, i32, i32)>,
+}
+
+/// Why there is no table.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MakeTableError {
+    /// There is no memory for it.
+    #[error(
+        "there is no memory for the rectification table of {width} x {height} pixels, {bytes} bytes: let the \
+         camera publish smaller images, or give the process more memory"
+    )]
+    Memory {
+        /// Pixels per row.
+        width: usize,
+        /// Rows.
+        height: usize,
+        /// What the table takes.
+        bytes: usize,
+        /// Why.
+        source: TryReserveError,
+    },
 }
 
 /// Four neighbours in the order of rows, mixed by fractions in units of 1 / 1024.
@@ -58,6 +81,23 @@ impl RectificationTable {
         Self::of_places(size, size, |u, v| camera.raw_of_rectified(u, v))
     }
 
+    /// As [`new`](Self::new), for a size that somebody else has named.
+    ///
+    /// # Errors
+    /// [`MakeTableError`]: there is no memory.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn try_new(camera: &Camera, width: usize, height: usize) -> Result<Self, MakeTableError> {
+        let size = (width, height);
+        let mut taps = Vec::new();
+        taps.try_reserve_exact(width * height).map_err(|source| {
+            let bytes = width * height * size_of::<Tap>();
+            MakeTableError::Memory { width, height, bytes, source }
+        })?;
+        Ok(Self::fill(taps, size, size, |u, v| camera.raw_of_rectified(u, v)))
+    }
+
     /// Builds the table of a picture of the size `made` whose pixel `(u, v)` lies at `place(u, v)`
     /// in a raw picture of the size `raw`; allocates 8 bytes per pixel, once.
     ///
@@ -68,19 +108,27 @@ impl RectificationTable {
         made: (usize, usize),
         place: impl Fn(f64, f64) -> (f64, f64),
     ) -> Self {
+        Self::fill(Vec::with_capacity(made.0 * made.1), raw, made, place)
+    }
+
+    /// The table in `taps`, which is empty and has room for it.
+    fn fill(
+        mut taps: Vec<Tap>,
+        raw: (usize, usize),
+        made: (usize, usize),
+        place: impl Fn(f64, f64) -> (f64, f64),
+    ) -> Self {
         for (width, height) in [raw, made] {
             assert!(width.max(height) <= SIDE_MAX, "{width} x {height} is more than a table holds");
         }
         let (width, height) = raw;
-        let mut taps = Vec::with_capacity(made.0 * made.1);
-        let mut borders = Vec::new();
         for v in 0..made.1 {
             for u in 0..made.0 {
                 let (x, y) = place(u as f64, v as f64);
-                taps.push(tap(x, y, width, height, taps.len(), &mut borders));
+                taps.push(tap(x, y, width, height));
             }
         }
-        Self { width, height, made_width: made.0, taps, borders }
+        Self { width, height, made_width: made.0, taps }
     }
 
     /// Size of the raw picture.
@@ -91,17 +139,25 @@ impl RectificationTable {
     /// The positions of all output pixels, x and y in units of 1 / 1024 pixel, row by row; both
     /// [`NOWHERE`] where no neighbour is inside.
     pub fn positions(&self) -> impl Iterator<Item = [i32; 2]> + '_ {
-        let mut borders = self.borders.iter();
-        self.taps.iter().map(move |tap| match tap.index {
-            OUTSIDE => [NOWHERE; 2],
-            BORDER => borders.next().map_or([NOWHERE; 2], |&(_, px, py)| [px, py]),
-            index => {
-                let (x, y) = (index as usize % self.width, index as usize / self.width);
+        self.taps.iter().map(move |tap| match tap {
+            Tap { index: u32::MAX, .. } => [NOWHERE; 2],
+            Tap { fx: EDGE.., .. } => self.edge_position(*tap),
+            Tap { index, fx, fy } => {
+                let index = *index as usize;
+                let (x, y) = (index % self.width, index / self.width);
                 let scaled =
                     |whole: usize, part: u16| (whole << FRACTION_BITS) as i32 | i32::from(part);
-                [scaled(x, tap.fx), scaled(y, tap.fy)]
+                [scaled(x, *fx), scaled(y, *fy)]
             }
         })
+    }
+
+    /// The position of a tap at the edge.
+    fn edge_position(&self, tap: Tap) -> [i32; 2] {
+        let (index, columns) = (tap.index as usize, self.width + 1);
+        let scaled =
+            |padded: usize, part: u16| ((padded as i32 - 1) << FRACTION_BITS) | i32::from(part);
+        [scaled(index % columns, tap.fx & !EDGE), scaled(index / columns, tap.fy)]
     }
 
     /// Makes the output rows `rows` of the picture `pixels`, which has `CHANNELS` bytes per
@@ -119,8 +175,8 @@ impl RectificationTable {
         assert_eq!(out.len(), (end - first) * CHANNELS, "output holds the asked rows");
         let taps = &self.taps[first..end];
         for (tap, to) in taps.iter().zip(out.chunks_exact_mut(CHANNELS)) {
-            if tap.index >= BORDER {
-                to.fill(0);
+            if tap.fx >= EDGE {
+                self.mix_edge(*tap, pixels, to);
                 continue;
             }
             let at = tap.index as usize * CHANNELS;
@@ -131,17 +187,14 @@ impl RectificationTable {
                 to[c] = mix([upper[c], upper[c + CHANNELS], lower[c], lower[c + CHANNELS]], fx, fy);
             }
         }
-        let start = self.borders.partition_point(|b| (b.0 as usize) < first);
-        for &(pixel, px, py) in &self.borders[start..] {
-            if pixel as usize >= end {
-                break;
-            }
-            let to = (pixel as usize - first) * CHANNELS;
-            self.mix_border(pixels, px, py, &mut out[to..to + CHANNELS]);
-        }
     }
 
-    fn mix_border(&self, pixels: &[u8], px: i32, py: i32, to: &mut [u8]) {
+    fn mix_edge(&self, tap: Tap, pixels: &[u8], to: &mut [u8]) {
+        if tap.index == OUTSIDE.index {
+            to.fill(0);
+            return;
+        }
+        let [px, py] = self.edge_position(tap);
         let (x0, y0) = (px >> FRACTION_BITS, py >> FRACTION_BITS);
         let (fx, fy) = (px as u32 & (ONE - 1), py as u32 & (ONE - 1));
         let channels = to.len();
@@ -156,15 +209,7 @@ impl RectificationTable {
     }
 }
 
-fn tap(
-    x: f64,
-    y: f64,
-    width: usize,
-    height: usize,
-    pixel: usize,
-    borders: &mut Vec<(u32, i32, i32)>,
-) -> Tap {
-    let none = Tap { index: OUTSIDE, fx: 0, fy: 0 };
+fn tap(x: f64, y: f64, width: usize, height: usize) -> Tap {
     let scaled = |v: f64, end: usize| {
         let v = (v * f64::from(ONE)).round();
         // One pixel beyond the border still touches it; further out (or NaN) does not.
@@ -172,19 +217,17 @@ fn tap(
         (v > -f64::from(ONE) && v < limit).then_some(v as i32)
     };
     let (Some(px), Some(py)) = (scaled(x, width), scaled(y, height)) else {
-        return none;
+        return OUTSIDE;
     };
     let (x0, y0) = (px >> FRACTION_BITS, py >> FRACTION_BITS);
+    let (fx, fy) = ((px as u32 & (ONE - 1)) as u16, (py as u32 & (ONE - 1)) as u16);
     let whole = x0 >= 0 && y0 >= 0 && x0 + 1 < width as i32 && y0 + 1 < height as i32;
     if !whole {
-        borders.push((pixel as u32, px, py));
-        return Tap { index: BORDER, ..none };
+        // Both are -1 at least.
+        let index = (y0 + 1) as u32 * (width as u32 + 1) + (x0 + 1) as u32;
+        return Tap { index, fx: fx | EDGE, fy };
     }
-    Tap {
-        index: y0 as u32 * width as u32 + x0 as u32,
-        fx: (px as u32 & (ONE - 1)) as u16,
-        fy: (py as u32 & (ONE - 1)) as u16,
-    }
+    Tap { index: y0 as u32 * width as u32 + x0 as u32, fx, fy }
 }
 
 #[cfg(test)]
@@ -238,5 +281,28 @@ mod tests {
         assert_eq!(positions[3], [NOWHERE; 2]);
         assert_eq!(positions[2 * 4 + 2], [3 * 1024; 2]);
         assert_eq!(positions[4 + 2], [2688, 1344]);
+    }
+    #[test]
+    fn places_at_every_edge_keep_their_fractions() {
+        // Between the picture's corners and one pixel beyond them, and a picture of one pixel.
+        for (size, places) in [
+            ((3, 2), [[-0.5, -0.25], [2.5, -0.75], [-0.125, 1.5], [2.75, 1.25], [2.0, 1.0]]),
+            ((1, 1), [[-0.5, -0.25], [0.5, -0.75], [-0.125, 0.5], [0.75, 0.25], [0.0, 0.0]]),
+        ] {
+            let made = (places.len(), 1);
+            let table = RectificationTable::of_places(size, made, |u, _| places[u as usize].into());
+            let found: Vec<_> = table.positions().collect();
+            assert_eq!(found, places.map(|place| place.map(|v| (v * 1024.0) as i32)));
+            let mut out = [0; 5];
+            table.apply::<1>(&vec![64; size.0 * size.1], 0..1, &mut out);
+            let weight = |v: f64, side: usize| {
+                let inside = |at: f64| f64::from(u8::from(at >= 0.0 && at < side as f64));
+                let part = v - v.floor();
+                (1.0 - part) * inside(v.floor()) + part * inside(v.floor() + 1.0)
+            };
+            let bright =
+                places.map(|[x, y]| (64.0 * weight(x, size.0) * weight(y, size.1)).round());
+            assert_eq!(out.map(f64::from), bright);
+        }
     }
 }

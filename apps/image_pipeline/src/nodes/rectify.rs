@@ -10,14 +10,18 @@ use crossdock_offload::DeviceStage;
 use crossdock_rectify::RectificationTable;
 use std::path::Path;
 
-/// Rectifies images; see [`crossdock_rectify`]. Allocates when a calibration comes that differs
-/// from the one before, 8 bytes per pixel, and never otherwise.
+/// Rectifies images; see [`crossdock_rectify`]. Allocates when an image comes whose calibration
+/// differs from the one before, 8 bytes per pixel, and never otherwise. A calibration alone
+/// allocates nothing: its size is only claimed, and an image has its size in memory.
 #[derive(Debug)]
 pub struct Rectify {
     image: Subscriber<Image>,
     camera_info: Option<Subscriber<CameraInfo>>,
     rectified: Publisher<Image>,
     projection: Projection,
+    /// The newest one.
+    calibration: Option<Calibration>,
+    /// Made for the calibration that is beside it.
     table: Option<(Calibration, RectificationTable)>,
     /// Its kernel belongs to `table`; `None`: not made yet.
     device: Option<DeviceStage<Option<RectifyOnDevice>>>,
@@ -55,12 +59,9 @@ impl NodeType for Rectify {
         };
         let camera_info = setup.optional_subscriber("camera_info")?;
         let file: String = setup.parameter("calibration")?;
-        let table = match (&camera_info, file.is_empty()) {
+        let calibration = match (&camera_info, file.is_empty()) {
             (Some(_), true) => None,
-            (None, false) => {
-                let calibration = Calibration::read(Path::new(&file), projection)?;
-                Some((calibration, table(&calibration)))
-            }
+            (None, false) => Some(Calibration::read(Path::new(&file), projection)?),
             (Some(_), false) => {
                 return Err(NodeError::new(
                     "the calibration comes from the input `camera_info` and from the parameter \
@@ -76,36 +77,41 @@ impl NodeType for Rectify {
         };
         let (image, rectified) = (setup.subscriber("image")?, setup.publisher("image_rect")?);
         let device = DeviceStage::of(setup, &image, &rectified, |_| Ok(None))?;
-        let mut node = Self { image, camera_info, rectified, projection, table, device };
-        node.prepare_device()?;
+        let table = None;
+        let mut node =
+            Self { image, camera_info, rectified, projection, calibration, table, device };
+        if let Some(calibration) = calibration {
+            // The user names the file: the first image does not wait for the table.
+            node.prepare(calibration)?;
+        }
         Ok(node)
     }
-}
-
-fn table(calibration: &Calibration) -> RectificationTable {
-    RectificationTable::new(&calibration.camera, calibration.width, calibration.height)
 }
 
 impl Rectify {
     /// Takes what has come of the camera's calibration.
     fn learn(&mut self) -> Result<(), NodeError> {
         let Some(camera_info) = &self.camera_info else { return Ok(()) };
-        let mut is_new = false;
         for sample in camera_info.read() {
-            let told = Calibration::of_info(sample?.message(), self.projection)?;
-            if self.table.as_ref().is_none_or(|(known, _)| *known != told) {
-                self.table = Some((told, table(&told)));
-                is_new = true;
-            }
+            self.calibration = Some(Calibration::of_info(sample?.message(), self.projection)?);
         }
-        if is_new { self.prepare_device() } else { Ok(()) }
+        Ok(())
     }
 
-    /// Makes the kernel for the table. The one before serves what is under way.
-    fn prepare_device(&mut self) -> Result<(), NodeError> {
-        if let (Some(device), Some((_, table))) = (&mut self.device, &self.table) {
-            device.kernels = Some(RectifyOnDevice::new(&device.device(), table)?);
+    /// Makes the table of `calibration` and the kernel for it, if they are not those that are
+    /// there. The kernel before serves what is under way.
+    fn prepare(&mut self, calibration: Calibration) -> Result<(), NodeError> {
+        if self.table.as_ref().is_some_and(|(known, _)| *known == calibration) {
+            return Ok(());
         }
+        // Two tables at once are not needed.
+        self.table = None;
+        let Calibration { width, height, camera } = &calibration;
+        let table = RectificationTable::try_new(camera, *width, *height)?;
+        if let Some(device) = &mut self.device {
+            device.kernels = Some(RectifyOnDevice::new(&device.device(), &table)?);
+        }
+        self.table = Some((calibration, table));
         Ok(())
     }
 }
@@ -116,13 +122,13 @@ impl Node for Rectify {
         let Some(sample) = self.image.take()? else { return Ok(()) };
         let image = sample.message();
         let picture = picture_of(image)?;
-        let Some((_, table)) = &self.table else {
+        let Some(calibration) = self.calibration else {
             return Err(NodeError::new(
                 "an image has come before any calibration: give the node the condition `{ all_of: \
                  [image, camera_info], same: stamp }` and `trigger: true` on camera_info in the graph file",
             ));
         };
-        let ((width, height), expected) = (picture.size(), table.size());
+        let ((width, height), expected) = (picture.size(), (calibration.width, calibration.height));
         if (width, height) != expected {
             return Err(NodeError::new(format!(
                 "the image is {width} x {height}, but the calibration is for {} x {}: calibrate the camera as \
@@ -130,6 +136,7 @@ impl Node for Rectify {
                 expected.0, expected.1
             )));
         }
+        self.prepare(calibration)?;
         let channels = picture.channels();
         if let Some(device) = &mut self.device {
             let rectified = &self.rectified;
@@ -145,6 +152,7 @@ impl Node for Rectify {
                 },
             );
         }
+        let (_, table) = self.table.as_ref().expect("it is prepared");
         publish_image(&self.rectified, image, channels, expected, |out| match channels {
             1 => table.apply::<1>(picture.pixels(), 0..height, out),
             _ => table.apply::<3>(picture.pixels(), 0..height, out),

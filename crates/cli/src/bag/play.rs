@@ -438,6 +438,9 @@ fn report(report: &PlayReport) -> Result<ExitCode> {
     if let Some(damage) = &report.damage {
         output::warn(&[damage.to_string()]);
     }
+    if let Some(note) = report.clock_note() {
+        output::warn(&[note]);
+    }
     let messages = counted(published, "message", "messages");
     let topics = counted(report.topics.len() as u64, "topic", "topics");
     output::print_result(&format!("{messages} of {topics}\n"))?;

@@ -380,6 +380,9 @@ fn report(ended: Result<RecordReport, RecordError>, topics: usize) -> Result<Exi
                 topic.damaged, topic.name
             )]);
         }
+        if let Some(note) = topic.stamp_note() {
+            output::warn(&[note]);
+        }
         if let Some(error) = &topic.first_error {
             fine = false;
             output::warn(std::slice::from_ref(error));

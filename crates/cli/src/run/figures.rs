@@ -19,7 +19,7 @@ use crossdock_comm::{
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
 use crossdock_graph::{Plan, ProcessPlan, Time, TopicMapping, TopicPlan};
-use crossdock_record::{PlayReport, RecordReport};
+use crossdock_record::{PlayReport, RecordReport, RecordedTopic};
 use crossdock_sight::{Losses, lost_of};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -516,6 +516,7 @@ fn lockstep_note(row: &NodeRow) -> Option<String> {
 /// What the user should know of how the recording was played.
 pub(crate) fn play_notes(report: &PlayReport) -> Vec<String> {
     let mut notes: Vec<String> = report.damage.iter().map(ToString::to_string).collect();
+    notes.extend(report.clock_note());
     for topic in &report.topics {
         if topic.mismatched + topic.refused > 0 {
             let first = topic.first_error.as_deref().unwrap_or("no reason was kept");
@@ -540,7 +541,7 @@ pub(crate) fn record_notes(report: &RecordReport) -> Vec<String> {
             topic.name
         )
     });
-    incomplete.collect()
+    incomplete.chain(report.topics.iter().filter_map(RecordedTopic::stamp_note)).collect()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
 use crate::port::connection::Connection;
 use crate::port::doorbell::{Input, OwnBell};
-use crate::port::message_type::MessageType;
+use crate::port::message_type::{MessageType, PayloadCheck};
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::wire::port_info::{PortInfo, encode_port};
 use crate::wire::qos::Qos;
@@ -95,6 +95,8 @@ pub(crate) struct ClientCore {
     entity: Entity,
     depth: usize,
     request_root_bytes: usize,
+    /// What a response has to be. Strangers answer no requests, so that none is a copy.
+    check: Option<PayloadCheck>,
     /// Where calls wait; `None`: the client belongs to an executor.
     bell: Option<OwnBell>,
     clock: Cell<CallClock>,
@@ -176,6 +178,7 @@ impl ClientCore {
             entity,
             depth,
             request_root_bytes: request.root_bytes,
+            check: response.check,
             bell,
             clock: Cell::default(),
             passed: Cell::new(0),
@@ -438,7 +441,7 @@ impl ClientCore {
             TakeError::Ring(error) => {
                 matches!(**error, crossdock_shm::TakeError::AllHoldsInUse { .. })
             }
-            TakeError::Payload(_) | TakeError::Unfinished(_) => false,
+            TakeError::Unfinished(_) => false,
         };
         // They stay where they are, and nobody has asked for them yet.
         if !faulty && fault.as_ref().is_some_and(held) {
@@ -509,7 +512,7 @@ impl ClientCore {
             self.entity.add(client_counter::LATE, u64::from(is_answer));
             return;
         };
-        let result = if flags & mark::KIND == mark::ANSWER {
+        let result = if self.is_response(&raw, &call) {
             self.entity.add(client_counter::RESPONSES, 1);
             Ok(raw)
         } else {
@@ -518,6 +521,21 @@ impl ClientCore {
             Err(CallError::Unanswered { service, server })
         };
         calls.ended.push_back(Ended { call: CallId(call.number), result });
+    }
+
+    /// Whether a message is a call's response, and not the word that there is none. What is no
+    /// response of the service is passed over and reported, as requests are.
+    #[inline]
+    fn is_response(&self, raw: &RawSample, call: &UnderWay) -> bool {
+        if raw.meta().flags & mark::KIND != mark::ANSWER {
+            return false;
+        }
+        let damage = self.check.and_then(|check| check(raw.bytes()).err());
+        if let Some(damage) = &damage {
+            let server = &call.server.label;
+            self.responses.pass_damaged(&self.service, raw.seq(), damage, server);
+        }
+        damage.is_none()
     }
 
     /// Whether a call has ended that was not handed out (or taking failed).
@@ -660,3 +678,6 @@ pub(crate) fn service_entity(
     };
     Ok(participant.handle.core.status_table.add(description)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -97,15 +97,18 @@ pub enum CallError {
         /// The server.
         server: String,
     },
-    /// The server dropped the request without an answer.
-    #[error("service `{service}`: {server} dropped the request without an answer")]
+    /// The server dropped the request without an answer, or its answer was none of the service's
+    /// type, which is counted and reported.
+    #[error(
+        "service `{service}`: {server} dropped the request without an answer, or its answer was damaged"
+    )]
     Unanswered {
         /// The service.
         service: String,
         /// The server.
         server: String,
     },
-    /// The response cannot be taken: as many are held as may be, or it is damaged.
+    /// The response cannot be taken: as many are held as may be.
     #[error(transparent)]
     Take(#[from] TakeError),
     /// A call that waits was asked for where waiting would hold up the executor.
@@ -159,7 +162,7 @@ pub enum AnswerError<E> {
     /// The response could not be written; the ticket can be used again.
     #[error("the response could not be written: {0}")]
     Write(E),
-    /// The client breaks the rules and takes none.
+    /// The response is longer than its memory, or this is a forked child.
     #[error(transparent)]
     Publish(Box<crossdock_shm::PublishError>),
 }

@@ -18,7 +18,7 @@ use crate::discovery::mailbox::{Mailbox, Note};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::port_events::PortEvents;
 use crate::discovery::subscribing_side::{self, local_conflict};
-use crate::error::{DamagedPayload, PortError, TakeError};
+use crate::error::{PortError, TakeError};
 use crate::port::connection::Connection;
 use crate::port::doorbell::Input;
 use crate::port::message_type::MessageType;
@@ -226,7 +226,7 @@ impl<X> ServiceLanes<X> {
     }
 
     /// A message that was no message of the type was passed over.
-    pub(crate) fn count_corrupt(&self) {
+    fn count_corrupt(&self) {
         self.entity.add(counter::LOST_CORRUPT, 1);
     }
 
@@ -234,16 +234,20 @@ impl<X> ServiceLanes<X> {
     #[cold]
     pub(crate) fn pass_damaged(&self, service: &str, seq: u64, source: &FlatError, sender: &str) {
         self.count_corrupt();
-        let (topic, source) = (service.to_owned(), source.clone());
-        let damage = DamagedPayload { topic, seq, source };
-        let kind = format!("damaged: {service}");
-        let mut shared = self.handle.core.lock();
-        shared.trouble_once_for(
-            kind,
+        self.report_once(
+            format!("damaged: {service}"),
             format!(
-                "{damage}; it came from {sender}. Others like it are counted as corrupt, and not told"
+                "topic `{service}`: message {seq} is damaged: {source}; it was passed over; it came from \
+                 {sender}. Others like it are counted as corrupt, and not told"
             ),
         );
+    }
+
+    /// Tells observers of the first trouble of a kind. Takes the participant's lock.
+    #[cold]
+    pub(crate) fn report_once(&self, kind: String, sentence: String) {
+        let mut shared = self.handle.core.lock();
+        shared.trouble_once_for(kind, sentence);
         self.handle.core.publish(shared);
     }
 

@@ -340,10 +340,12 @@ impl<'a, S: Service> ResponseLoan<'a, S> {
 
     /// Answers the request. Never blocks; of several answers to one request the first counts. A
     /// client that stands still, and lacks the memory that the response lies in, gets none: its
-    /// request stays unanswered, and is dropped with `Request`.
+    /// request stays unanswered, and is dropped with `Request`. A client without room for it has
+    /// more calls under way than it said, or takes no answers: its answer is dropped, counted, and
+    /// told for the first one.
     ///
     /// # Errors
-    /// [`PublishError`] gives the response back: the client breaks the rules and takes none.
+    /// [`PublishError`] gives the response back: this is a forked child.
     #[inline]
     pub fn send(mut self) -> Result<(), PublishError<ResponseLoan<'a, S>>> {
         if self.raw.meta_mut().len == 0 {

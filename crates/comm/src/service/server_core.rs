@@ -12,7 +12,7 @@ use std::time::Duration;
 use crossdock_msg::EventKind;
 use crossdock_shm::clock::now_ns;
 use crossdock_shm::status::Entity;
-use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
+use crossdock_shm::{DoorbellOptions, PublishError, RawLoan, RawSample};
 
 use super::client_core::service_entity;
 use super::error::AnswerError;
@@ -480,13 +480,14 @@ impl<O: Owner> ServerCore<O> {
         self.close(ticket.caller(), ticket.number());
     }
 
-    /// Sends an answer, whose length is set.
+    /// Sends an answer, whose length is set. One that has no room at its client is dropped: the
+    /// client asks for more than it said, which is no fault of those who answer.
     fn send<'a>(
         &self,
         ticket: &Ticket,
         output: &'a PublisherCore,
         mut loan: RawLoan<'a>,
-    ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
+    ) -> Result<(), (RawLoan<'a>, Box<PublishError>)> {
         let meta = loan.meta_mut();
         meta.stamp_ns = now_ns();
         meta.origin = ticket.origin();
@@ -496,13 +497,34 @@ impl<O: Owner> ServerCore<O> {
         let event = self.witness.as_ref().and_then(|witness| {
             witness.note(EventKind::ResponseSent, ticket.names(), &loan.bytes_mut()[..len])
         });
-        output.publish(loan).map_err(|Refused { loan, reason }| (loan, reason))?;
+        if let Err(Refused { loan, reason }) = output.publish(loan) {
+            if !matches!(*reason, PublishError::TimedOut { .. } | PublishError::LinkFull { .. }) {
+                return Err((loan, reason));
+            }
+            drop(loan);
+            self.note_without_room(ticket);
+            return Ok(());
+        }
         if let Some(witness) = &self.witness {
             witness.tell(event);
         }
         self.entity.add(server_counter::RESPONSES, 1);
         self.entity.add(server_counter::UNWANTED, u64::from(unwanted));
         Ok(())
+    }
+
+    #[cold]
+    fn note_without_room(&self, ticket: &Ticket) {
+        self.entity.add(server_counter::UNWANTED, 1);
+        let (service, client) = (&self.service, ticket.client());
+        self.requests.report_once(
+            format!("without room: {service}"),
+            format!(
+                "service `{service}`: {client} has no room for an answer: it has more calls under way than it \
+                 said, or takes no answers; the answer was dropped. Others like it are counted as unwanted, \
+                 and not told"
+            ),
+        );
     }
 
     /// A request is dropped unanswered. Of one that was answered or refused before, and of another
@@ -660,7 +682,7 @@ impl Taken {
     pub(crate) fn answer<'a>(
         &'a self,
         loan: RawLoan<'a>,
-    ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
+    ) -> Result<(), (RawLoan<'a>, Box<PublishError>)> {
         // A second answer would be taken for the answer to another request: it is dropped. If the
         // client stands still and has not mapped the memory, the request is dropped unanswered, and
         // the client hears so when it goes on.

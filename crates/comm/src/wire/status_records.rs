@@ -169,7 +169,7 @@ pub mod client_counter {
     pub const CANCELLED: usize = 3;
     /// Calls whose server went before it answered.
     pub const SERVER_GONE: usize = 4;
-    /// Calls that the server dropped without an answer.
+    /// Calls that the server dropped without an answer, or answered with what is none of the type.
     pub const UNANSWERED: usize = 5;
     /// Answers that came when nobody waited for them any more, and answers that were left out
     /// before the program took them.
@@ -188,7 +188,7 @@ pub mod server_counter {
     pub const CANCELLED: usize = 2;
     /// Requests dropped without an answer.
     pub const UNANSWERED: usize = 3;
-    /// Responses that nobody received: the client had gone.
+    /// Responses that nobody received: the client had gone, or had no room for them.
     pub const UNWANTED: usize = 4;
 }
 

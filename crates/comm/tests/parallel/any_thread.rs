@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::service::{AnyClient, AnyServer, Outcome, SendError, SendFlatError};
-use crossdock_comm::status_records::{counter, server_counter};
+use crossdock_comm::status_records::{client_counter, counter, server_counter};
 use crossdock_comm::{
     Access, AnswerError, AnyPublisher, AnySubscriber, AnyThread, BackPressure, CallError, CallId,
     Client, DoorbellOptions, FreeClientOptions, FreePublisherOptions, FreeServerOptions,
@@ -603,6 +603,44 @@ fn answer_flat(server: &AnyServer<AnyThread>) {
         Ok(8)
     };
     server.answer_flat(&ticket, 8, write).unwrap();
+}
+
+#[test]
+fn a_damaged_answer_ends_its_call_unanswered_is_counted_and_told_once() {
+    let place = Place::new("damaged-answers");
+    let (here, there) = (place.open("here"), place.open("there"));
+    let schema = Arc::new(ServiceSchema::of::<AddTwoInts>().unwrap());
+    let options =
+        FreeServerOptions { node: "adder", service: "/add", ..FreeServerOptions::default() };
+    let server = there.free_any_server(schema, options).unwrap();
+    let client = free_client(&here, 3);
+    assert!(until(|| server.clients() == 1 && client.is_connected()));
+    let calls = call_all(&client, 3);
+    for bytes in [1, 0, 8] {
+        assert!(server.wait(LIMIT).unwrap());
+        let (request, ticket) = server.take().unwrap().unwrap();
+        drop(request);
+        let write = |memory: &mut [u8]| -> Result<usize, &str> {
+            memory.fill(0);
+            Ok(bytes)
+        };
+        server.answer_flat(&ticket, 8, write).unwrap();
+    }
+    let (mut ended, end) = (Vec::new(), Instant::now() + LIMIT);
+    while ended.len() < calls.len() {
+        ended.extend(client.take().unwrap());
+        assert!(Instant::now() < end, "{} calls have ended", ended.len());
+    }
+    for outcome in &ended[..2] {
+        let error = outcome.result.as_ref().unwrap_err();
+        assert!(matches!(error, CallError::Unanswered { .. }), "{error}");
+    }
+    assert_eq!(ended[2].result.as_ref().unwrap().message().sum(), 0);
+    let counts = [client_counter::RESPONSES, client_counter::UNANSWERED];
+    assert_eq!(counts.map(|it| client.counter(it)), [1, 2]);
+    let told: Vec<_> = here.take_events().0.iter().map(ToString::to_string).collect();
+    let told = told.iter().filter(|text| text.contains("is damaged")).count();
+    assert_eq!(told, 1);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::clock::{Clock, stamp};
+use crate::clock::Clock;
 use crate::finish::Finish;
+use crossdock_msg::stamp_of;
 
 /// What released a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl<'a> Context<'a> {
     /// The time as the two fields of `builtin_interfaces/msg/Time`: seconds and nanoseconds.
     #[must_use]
     pub fn now_stamp(&self) -> (i32, u32) {
-        stamp(self.now_ns())
+        stamp_of(self.now_ns())
     }
 
     /// Asks for another execution as soon as all other work of this executor has had its turn, for

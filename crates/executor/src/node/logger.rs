@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crossdock_comm::{Participant, PortError, Publisher, PublisherOptions, Qos};
 use crossdock_graph::{LogLevel, logger_name};
-use crossdock_msg::Extra;
 use crossdock_msg::types::rcl_interfaces::Log as LogMessage;
+use crossdock_msg::{Extra, stamp_of};
 
-use crate::clock::{SECOND_NS, monotonic_ns, real_ns, stamp};
+use crate::clock::{SECOND_NS, monotonic_ns, real_ns};
 use crate::node::shown::Shown;
 
 /// The topic of all logs, as in ROS 2.
@@ -154,7 +154,7 @@ impl Logger {
         let extra = extra.text(site.file.len()).text(site.module.len());
         let mut loan = state.publisher.loan(extra).map_err(|_| Lost)?;
         let mut message = loan.message();
-        let (sec, nanosec) = stamp(real_ns());
+        let (sec, nanosec) = stamp_of(real_ns());
         message.stamp().set_sec(sec);
         message.stamp().set_nanosec(nanosec);
         message.set_level(level as u8);

@@ -5,9 +5,9 @@ use crossdock_comm::{
     Subscriber, SubscriberHandle, SubscriberOptions, TakeError,
 };
 use crossdock_msg::types::rosgraph_msgs;
-use crossdock_msg::{Extra, Message};
+use crossdock_msg::{Extra, Message, stamp_of};
 
-use crate::clock::{stamp, time_of};
+use crate::clock::time_of;
 use crate::node::error::NodeError;
 use crate::run::outcome::RunError;
 
@@ -108,7 +108,7 @@ impl ClockOutput {
 
     fn try_publish(&self, now_ns: u64) -> Result<(), NodeError> {
         let mut loan = self.publisher.loan(Extra::none())?;
-        let (seconds, nanoseconds) = stamp(now_ns);
+        let (seconds, nanoseconds) = stamp_of(now_ns);
         let mut message = loan.message();
         message.clock().set_sec(seconds);
         message.clock().set_nanosec(nanoseconds);

@@ -1,6 +1,6 @@
 //! What a person does with a player: pauses, steps, loops, parts of a bag, new names.
 
-use crate::common::{contents, options, string_cdr, text, write_strings};
+use crate::common::{contents, options, string_cdr, text, wall_ns, write_strings};
 use crate::play_and_record::{Domain, PATIENCE, play_into, wait_connected};
 use crossdock_comm::{
     AnySubscriber, Doorbell, DoorbellOptions, Participant, Qos, SubscriberOptions,
@@ -12,7 +12,7 @@ use crossdock_record::{
 use std::io::IoSlice;
 use std::path::Path;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// A subscriber that sleeps until a message comes.
 struct Listener {
@@ -226,7 +226,6 @@ fn a_part_of_a_bag_is_played_under_new_names() {
     let bag = domain.scratch.path("b.mcap");
     write_strings(&bag, options(Compression::Lz4, 1000), 100);
     let renamed = TopicToPlay { renamed: Some("/c".to_owned()), ..TopicToPlay::new("/a") };
-    let wall_ns = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     // The last time that is played belongs to the part; those on /a have even numbers.
     for (until_ns, last) in [(None, 72), (Some(60_000_000), 60), (Some(90_000_000), 72)] {
         let options = PlayerOptions {
@@ -335,6 +334,40 @@ fn the_clock_ticks_through_an_hour_and_jumps_over_a_longer_gap() {
         ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1e9))
     };
     check_clock(&domain, &bag, options, &[0, 20, 40, 60, 121].map(|minutes| minutes * minute));
+}
+
+#[test]
+fn the_clock_stands_still_at_the_last_time_that_it_can_tell_and_the_player_says_so() {
+    let last = 2_147_483_647_999_999_999;
+    let half = 500_000_000;
+    for (name, times, told, stood) in [
+        ("clock-end", [last - half, last - 1, last], [last - half, last - 1, last], false),
+        (
+            "clock-beyond",
+            [last - half, last + half, last + 3 * half],
+            [last - half, last, last],
+            true,
+        ),
+    ] {
+        let domain = Domain::new(name);
+        let bag = domain.scratch.path("b.mcap");
+        let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+        let topic = writer.add_topic(crate::common::string_topic("/a")).unwrap();
+        for time in times {
+            writer.write(topic, time, time, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+        }
+        writer.finish().unwrap();
+        let options = PlayerOptions {
+            clock: Some(Duration::from_secs(60)),
+            ..PlayerOptions::new("player", PlayTopics::All, Rate::Factor(1e6))
+        };
+        let (_playing, player) = start(&domain, &bag, options);
+        let listener = Listener::connect_to(&domain, "/clock");
+        player.play();
+        assert_eq!(clock_times(&listener, 3), told);
+        let note = player.wait().unwrap().clock_note();
+        assert_eq!(note.is_some_and(|note| note.contains("January 2038")), stood);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Recorders that pause, keep the newest messages for a snapshot, and begin new files on request.
 
-use crate::common::{Random, contents, string_cdr, text};
+use crate::common::{Random, contents, string_cdr, text, wall_ns};
 use crate::play_and_record::{Domain, PATIENCE, wait_connected};
 use crossdock_comm::status_records::counter;
 use crossdock_comm::step::{Grant, STEP_TOPIC, StepPublisher};
@@ -65,12 +65,19 @@ impl Scene {
     }
 }
 
+/// The number of a text.
+fn number_of(cdr: &[u8]) -> u64 {
+    let digits = cdr[8..].iter().filter(|byte| byte.is_ascii_digit());
+    let number = digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+    assert_eq!(cdr, string_cdr(&text(number)));
+    number
+}
+
 /// The numbers of the texts in a bag.
 fn numbers(bag: &Path) -> Vec<u64> {
     let found = contents(&BagReader::open(bag).unwrap());
     assert!(found.error.is_none(), "{:?}", found.error);
-    found.messages.iter().for_each(|(_, ns, cdr)| assert_eq!(*cdr, string_cdr(&text(*ns))));
-    found.messages.into_iter().map(|(_, ns, _)| ns).collect()
+    found.messages.iter().map(|(_, _, cdr)| number_of(cdr)).collect()
 }
 
 #[test]
@@ -206,6 +213,28 @@ fn with_the_time_of_a_clock_nothing_is_recorded_before_the_clock_begins() {
     let found = contents(&BagReader::open(&bag).unwrap());
     let found: Vec<_> = found.messages.into_iter().map(|(_, ns, cdr)| (ns, cdr)).collect();
     assert_eq!(found, [4, 5].map(|number| (7_000_000_000, string_cdr(&text(number)))));
+}
+
+#[test]
+fn stamps_outside_of_a_recording_do_not_decide_its_times() {
+    let domain = Domain::new("wild-stamps");
+    let bag = domain.scratch.path("b.mcap");
+    let before_ns = wall_ns();
+    let scene = Scene::open(&domain, &bag, |_| {});
+    let stamp_ns = wall_ns();
+    for stamp_ns in [u64::MAX - 1, 0, stamp_ns, 1 << 63, before_ns - 1] {
+        scene.publisher.publish_cdr(&string_cdr(&text(1)), stamp_ns, [0; 2]).unwrap();
+    }
+    let report = scene.recorder.stop().unwrap();
+    let after_ns = wall_ns();
+    let found = contents(&BagReader::open(&bag).unwrap());
+    let times: Vec<_> = found.messages.into_iter().map(|(_, time_ns, _)| time_ns).collect();
+    assert_eq!(times.len(), 5);
+    assert!(times.iter().all(|time_ns| (before_ns..=after_ns).contains(time_ns)), "{times:?}");
+    assert!(times.contains(&stamp_ns), "the time of its publication");
+    assert_eq!(report.topics[0].ahead, 2);
+    let note = report.topics[0].stamp_note().unwrap();
+    assert!(note.contains("2 messages of /a"), "{note}");
 }
 
 #[test]

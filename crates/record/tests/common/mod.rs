@@ -102,6 +102,12 @@ pub(crate) fn text(number: u64) -> String {
     format!("message {number} {}", "x".repeat((number * 37 % 200) as usize))
 }
 
+/// Nanoseconds since 1970, by the computer's clock.
+pub(crate) fn wall_ns() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap().as_nanos() as u64
+}
+
 /// What a reading gives: `(topic, log time, payload)` of every message, and the final error.
 pub(crate) struct Contents {
     pub(crate) messages: Vec<(usize, u64, Vec<u8>)>,

@@ -132,7 +132,8 @@ impl Service {
     }
 
     /// Answers a request with `bytes` bytes, which `write` writes. That its client has gone is no
-    /// error, nor that it stands still: its call ends unanswered when it goes on.
+    /// error, nor that it stands still: its call ends unanswered when it goes on. Nor is it one if
+    /// a client that asks for more than it said has no room: the port drops the answer and counts.
     pub(crate) fn answer(
         &self,
         key: RequestKey,
