@@ -56,6 +56,8 @@ pub(crate) struct Counterpart {
     pub(crate) depth: usize,
     /// Node and process, for people.
     pub(crate) label: String,
+    /// The user, if it is a stranger.
+    pub(crate) stranger: Option<u32>,
 }
 
 /// A connection through a ring on its way from the control thread to the subscriber's. Dropping it

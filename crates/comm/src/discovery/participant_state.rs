@@ -271,6 +271,12 @@ impl ParticipantState {
         }
     }
 
+    /// The user of a stranger.
+    pub(crate) fn stranger(&self, token: u64) -> Option<u32> {
+        let uid = self.peers.get(&token).map_or(u32::MAX, |peer| peer.link.identity.uid);
+        self.standing(token).is_stranger().then_some(uid)
+    }
+
     /// A process is not let in, or comes again and again: told once for each user and reason. True:
     /// it was told.
     pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) -> bool {

@@ -586,6 +586,7 @@ fn open_connection(
         port: publisher,
         depth: info.qos.depth,
         label: format!("node `{}` in process `{process}`", info.node),
+        stranger: state.stranger(token),
     };
     let (pulse, before) = (memory.pulse(), ring.next() - 1);
     let connection = Box::new(RingConnection {

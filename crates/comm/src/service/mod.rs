@@ -51,6 +51,7 @@
 
 mod any_client;
 mod any_server;
+mod callers;
 mod client;
 mod client_core;
 mod erased;

@@ -12,8 +12,9 @@ use std::time::Duration;
 use crossdock_msg::EventKind;
 use crossdock_shm::clock::now_ns;
 use crossdock_shm::status::Entity;
-use crossdock_shm::{DoorbellOptions, PublishError, RawLoan, RawSample};
+use crossdock_shm::{DoorbellOptions, PublishError, RawLoan, RawSample, TRUST_BY_NAME};
 
+use super::callers::Callers;
 use super::client_core::service_entity;
 use super::error::AnswerError;
 use super::introspection::Witness;
@@ -72,6 +73,7 @@ pub(crate) struct ServerCore<O: Owner> {
     service: String,
     node: String,
     requests: ServiceLanes<Replies<O>>,
+    callers: Callers,
     /// Who tells others of its requests.
     witness: Option<Box<Witness>>,
     entity: Entity,
@@ -163,6 +165,7 @@ impl<O: Owner> ServerCore<O> {
             service: service.to_string(),
             node: node.to_string(),
             requests,
+            callers: Callers::of(&service_type),
             witness,
             entity,
             response: OwnedType::of(&service_type.response),
@@ -350,6 +353,10 @@ impl<O: Owner> ServerCore<O> {
             let damage = check.and_then(|check| check(raw.bytes()).err());
             self.open(place, number);
             let ticket = Ticket::new(Arc::clone(&caller), number, origin);
+            if self.turns_away(&caller) {
+                self.refuse(&ticket);
+                continue;
+            }
             if let Some(source) = damage {
                 self.requests.pass_damaged(&self.service, number, &source, ticket.client());
                 self.refuse(&ticket);
@@ -364,6 +371,26 @@ impl<O: Owner> ServerCore<O> {
             return Ok(Some(Found { raw, ticket }));
         }
         Ok(None)
+    }
+
+    /// Whether the requests of a client are not taken, because it is a stranger and the service
+    /// controls this process. Told once for each user.
+    #[inline]
+    fn turns_away(&self, caller: &Caller) -> bool {
+        let uid = caller.counterpart.stranger.filter(|_| self.callers == Callers::Trusted);
+        uid.inspect(|uid| self.tell_of_stranger(*uid)).is_some()
+    }
+
+    #[cold]
+    fn tell_of_stranger(&self, uid: u32) {
+        let core = &self.requests.handle().core;
+        let mut state = core.lock();
+        state.trouble_once(format!(
+            "user {uid}, who is not trusted, calls service `{}`, which obeys trusted users only: nothing is \
+             done; to obey the user, trust it by name ({TRUST_BY_NAME})",
+            self.service
+        ));
+        core.publish(state);
     }
 
     fn open(&self, place: usize, number: u64) {

@@ -9,6 +9,7 @@ mod allocations;
 mod any_thread;
 mod bridge;
 mod claims_of_nobody;
+mod control_services;
 mod corrupt;
 mod damaged;
 mod deadlines;
