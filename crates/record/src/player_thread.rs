@@ -591,8 +591,8 @@ impl Playing {
     }
 }
 
-/// The stamps of messages if time does not run in steps.
-/// Nanoseconds since 1970, by the computer's clock.
+/// Nanoseconds since 1970, by the computer's clock: the stamps of messages if time does not run in
+/// steps.
 pub(crate) fn wall_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)

@@ -282,6 +282,7 @@ mod tests {
         assert_eq!(positions[2 * 4 + 2], [3 * 1024; 2]);
         assert_eq!(positions[4 + 2], [2688, 1344]);
     }
+
     #[test]
     fn places_at_every_edge_keep_their_fractions() {
         // Between the picture's corners and one pixel beyond them, and a picture of one pixel.

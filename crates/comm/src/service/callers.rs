@@ -26,14 +26,10 @@ pub(super) enum Callers {
 impl Callers {
     pub(super) fn of(service_type: &ServiceType<'_>) -> Callers {
         let name = service_type.type_name;
-        let controls = |control: &str| match control.ends_with('/') {
-            true => name.starts_with(control),
-            false => name == control,
-        };
-        if CONTROLS.iter().any(|control| controls(control)) {
-            Callers::Trusted
-        } else {
-            Callers::All
+        let controls = |it: &str| name == it || (it.ends_with('/') && name.starts_with(it));
+        match CONTROLS.iter().any(|it| controls(it)) {
+            true => Callers::Trusted,
+            false => Callers::All,
         }
     }
 }

@@ -383,14 +383,14 @@ impl<O: Owner> ServerCore<O> {
 
     #[cold]
     fn tell_of_stranger(&self, uid: u32) {
-        let core = &self.requests.handle().core;
-        let mut state = core.lock();
-        state.trouble_once(format!(
-            "user {uid}, who is not trusted, calls service `{}`, which obeys trusted users only: nothing is \
-             done; to obey the user, trust it by name ({TRUST_BY_NAME})",
-            self.service
-        ));
-        core.publish(state);
+        let service = &self.service;
+        self.requests.report_once(
+            format!("stranger {uid}: {service}"),
+            format!(
+                "user {uid}, who is not trusted, calls service `{service}`, which obeys trusted users only: \
+                 nothing is done; to obey the user, trust it by name ({TRUST_BY_NAME})"
+            ),
+        );
     }
 
     fn open(&self, place: usize, number: u64) {
