@@ -45,6 +45,8 @@ int main(int count, char** words) {
   const std::vector<Vector> vectors = read(options.text("vectors"));
   const unsigned stalls = unsigned(options.number("stalls", 30));
   const bool resets = options.number("resets", 0) != 0;
+  // How often all of them come, with a reset in between: nothing may be left of the time before.
+  uint64_t rounds = options.number("rounds", 1);
   const uint16_t publisher = uint16_t(random.next());
 
   std::deque<tb::Message> expected;
@@ -105,6 +107,13 @@ int main(int count, char** words) {
   // Without stalls it is measured: not before the histogram is clear.
   for (int i = 0; i < 300 && stalls == 0; i++) tb::step(bench, sources, sinks);
   while (next < vectors.size() || !sources[0].empty() || !expected.empty() || idle < 2000) {
+    const bool is_over = next == vectors.size() && sources[0].empty() && expected.empty() && wrong.empty();
+    if (is_over && rounds > 1) {
+      rounds -= 1;
+      next = 0;
+      sequence = 0;
+      tb::reset(bench, sources, sinks);
+    }
     if (sources[0].empty() && next < vectors.size()) send(vectors[next++]);
     if (resets && random.between(0, 30000) == 0) {
       expected.clear();

@@ -420,8 +420,24 @@ fn pictures_at_the_limits_are_on_both_sides_of_them() {
     }
 }
 
+/// Pictures of one time whose left stripe moves away from where one is expected at first, until
+/// the first of them is out of reach.
+fn moving() -> PathBuf {
+    let mut random = Random::new(1);
+    let picture = |left| picture_of(straight([Some(left), Some(816)]), 5);
+    let sent = [396, 200, 16].map(|left| frames::frame(&picture(left), &mut random));
+    let (path, _, found) = file(&sent, SMALL);
+    assert_eq!(found, [3, 3]);
+    path
+}
+
 #[test]
 fn after_a_reset_the_node_expects_no_stripes() {
+    run(SMALL, &moving(), &["--seed", "4", "--rounds", "2"]);
+}
+
+#[test]
+fn a_reset_may_come_in_the_middle_of_a_picture() {
     let (path, _, _) = file(&chance(2, 16), SMALL);
     run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
 }
@@ -636,9 +652,12 @@ fn mutants_of_the_stripes_are_found() {
     let (bare, _, found) = file(&[frames::frame(&blank, &mut Random::new(1))], BARE);
     assert_eq!(found, [0, 0]);
     let bare = ["--vectors", bare.to_str().expect("a path"), "--seed", "1", "--stalls", "0"];
+    let again = moving();
+    let again = ["--vectors", again.to_str().expect("a path"), "--seed", "4", "--rounds", "2"];
     for module in ["find_stripe", "follow_stripes", "mark_stripes"] {
         Mutants::of(module)
             .simulated(simulation(BARE), &bare)
+            .simulated(simulation(SMALL), &again)
             .simulated(simulation(SMALL), &options)
             .measured(simulation(SMALL), &soon, |report| report.value("period") < SMALL_PERIOD)
             .but(&HARMLESS)
